@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One set of rules for every target of ours: Swift 6 mode (by the tools version), no warning left
+// standing, and every unsafe expression marked where it stands (SE-0458).
+let strict: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+    name: "keyfob",
+    products: [
+        .executable(name: "keyfob", targets: ["KeyfobCLI"]),
+        .library(name: "Keyfob", targets: ["Keyfob"]),
+        .library(name: "KeyfobTesting", targets: ["KeyfobTesting"]),
+        .library(name: "PKCS11", targets: ["PKCS11"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        // C libraries of the system; each shim header holds only what Swift cannot import by itself.
+        .systemLibrary(name: "CP11Kit", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLinux"),
+
+        .target(name: "KeyfobPrimitives", dependencies: ["CLinux"]),
+        .target(name: "PKCS11", dependencies: ["CP11Kit", "KeyfobPrimitives"]),
+        .target(name: "OpenSSL", dependencies: ["COpenSSL", "KeyfobPrimitives"]),
+        .target(
+            name: "Keyfob",
+            dependencies: [
+                "CLinux", "KeyfobPrimitives", "PKCS11", "OpenSSL",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .target(name: "KeyfobTesting", dependencies: ["Keyfob", "KeyfobPrimitives", "PKCS11"]),
+        .executableTarget(
+            name: "KeyfobCLI",
+            dependencies: [
+                "CLinux", "Keyfob", "KeyfobPrimitives", "PKCS11", "OpenSSL",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ]
+        ),
+
+        .target(name: "TestSupport", dependencies: ["KeyfobPrimitives", "PKCS11"], path: "Tests/TestSupport"),
+        .testTarget(name: "PrimitivesTests", dependencies: ["KeyfobPrimitives", "TestSupport"]),
+        .testTarget(name: "PKCS11Tests", dependencies: ["PKCS11", "CP11Kit", "KeyfobPrimitives", "TestSupport"]),
+        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "KeyfobPrimitives", "TestSupport"]),
+        .testTarget(
+            name: "KeyfobTests",
+            dependencies: [
+                "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .testTarget(name: "CommandTests", dependencies: ["KeyfobCLI", "TestSupport"]),
+    ]
+)
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = (target.swiftSettings ?? []) + strict
+}

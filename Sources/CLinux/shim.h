@@ -1,0 +1,49 @@
+// The kernel calls that glibc wraps in variadic functions or not at all, which Swift cannot call.
+#ifndef KEYFOB_CLINUX_SHIM_H
+#define KEYFOB_CLINUX_SHIM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/// explicit_bzero(3): glibc hides it behind _DEFAULT_SOURCE, which Swift's importer does not set.
+static inline void keyfob_wipe(void *bytes, size_t count) {
+    memset(bytes, 0, count);
+    // The barrier keeps the compiler from dropping a store to memory that is freed next.
+    __asm__ __volatile__("" : : "r"(bytes) : "memory");
+}
+
+static inline int keyfob_set_dumpable(int on) { return prctl(PR_SET_DUMPABLE, on, 0, 0, 0); }
+
+/// add_key(2); the key's serial number, or -1 with errno.
+static inline long keyfob_add_key(const char *type, const char *description, const void *payload, size_t count, int keyring) {
+    return syscall(SYS_add_key, type, description, payload, count, keyring);
+}
+
+static inline long keyfob_keyctl_search(int keyring, const char *type, const char *description) {
+    return syscall(SYS_keyctl, KEYCTL_SEARCH, keyring, type, description, 0);
+}
+
+static inline long keyfob_keyctl_read(long key, void *buffer, size_t count) {
+    return syscall(SYS_keyctl, KEYCTL_READ, key, buffer, count);
+}
+
+static inline long keyfob_keyctl_set_timeout(long key, unsigned seconds) {
+    return syscall(SYS_keyctl, KEYCTL_SET_TIMEOUT, key, seconds);
+}
+
+static inline long keyfob_keyctl_setperm(long key, unsigned permissions) {
+    return syscall(SYS_keyctl, KEYCTL_SETPERM, key, permissions);
+}
+
+static inline long keyfob_keyctl_invalidate(long key) {
+    return syscall(SYS_keyctl, KEYCTL_INVALIDATE, key);
+}
+
+static inline int keyfob_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }
+
+#endif

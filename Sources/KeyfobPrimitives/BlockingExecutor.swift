@@ -1,0 +1,71 @@
+import Foundation
+
+/// Threads of our own for calls that block.
+///
+/// Cryptoki, SQLite and `scrypt` block for as long as they please. On the cooperative pool, or on an
+/// event loop, that stops unrelated tasks; here it stops only other blocking calls. Threads are made
+/// on demand up to `width`, and end after ten seconds without work.
+public final class BlockingExecutor: Sendable {
+    private struct State {
+        var work: [@Sendable () -> Void] = []
+        var threads = 0
+        var idle = 0
+    }
+
+    private let state = Lock(State())
+    private let width: Int
+
+    /// The executor that the library uses unless it is given another: four threads at the most.
+    public static let shared = BlockingExecutor(width: 4)
+
+    /// Makes an executor of at most `width` threads. None is started before there is work.
+    public init(width: Int) {
+        self.width = max(1, width)
+    }
+
+    /// Runs `body` on one of the threads and returns what it returns.
+    ///
+    /// Work that has not started when the task is cancelled still runs: a Cryptoki call must not be
+    /// left out half-way. - Throws: what `body` throws.
+    public func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            enqueue { continuation.resume(with: Swift.Result { try body() }) }
+        }
+    }
+
+    private func enqueue(_ work: @escaping @Sendable () -> Void) {
+        let needsThread = state.withLock { state -> Bool in
+            state.work.append(work)
+            guard state.work.count > state.idle, state.threads < width else { return false }
+            state.threads += 1
+            return true
+        }
+        state.broadcast()
+        guard needsThread else { return }
+        let thread = Thread { [self] in loop() }
+        thread.name = "keyfob-blocking"
+        thread.start()
+    }
+
+    private func loop() {
+        while let work = next() { work() }
+    }
+
+    /// The next piece of work, or `nil` when the thread should end.
+    private func next() -> (@Sendable () -> Void)? {
+        state.withLock { $0.idle += 1 }
+        let work = state.wait(until: .after(.seconds(10))) { state -> (@Sendable () -> Void)? in
+            guard !state.work.isEmpty else { return nil }
+            return state.work.removeFirst()
+        }
+        // Between the end of the wait and this line new work may have arrived and counted on this
+        // thread: it may go only when the queue is empty.
+        return state.withLock { state -> (@Sendable () -> Void)? in
+            state.idle -= 1
+            if let work { return work }
+            if !state.work.isEmpty { return state.work.removeFirst() }
+            state.threads -= 1
+            return nil
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// A value behind a `pthread_mutex_t`, with a condition to wait on.
+///
+/// The one lock of the project. `Synchronization.Mutex` cannot wait for a condition, and on Linux it
+/// makes ThreadSanitizer report races in correct code, which would cost us the sanitizer.
+///
+/// > Important: Never hold it across a C call into which user code could run, nor across a suspension.
+@safe public final class Lock<Value>: @unchecked Sendable {
+    // Unchecked because the value is reached only through `withLock` and `wait`, under the mutex.
+    private var value: Value
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+
+    /// Wraps `value`, unlocked.
+    public init(_ value: sending Value) {
+        self.value = value
+        unsafe mutex = .allocate(capacity: 1)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(mutex, nil)
+        unsafe condition = .allocate(capacity: 1)
+        unsafe condition.initialize(to: pthread_cond_t())
+        var attributes = pthread_condattr_t()
+        unsafe pthread_condattr_init(&attributes)
+        // A deadline must not move when somebody sets the clock.
+        unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        unsafe pthread_cond_init(condition, &attributes)
+        unsafe pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        unsafe pthread_cond_destroy(condition)
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe condition.deallocate()
+        unsafe mutex.deallocate()
+    }
+
+    /// Runs `body` with exclusive access to the value.
+    public func withLock<Result, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return try body(&value)
+    }
+
+    /// Waits until `body` returns a value, or until `deadline`; `nil` in the latter case.
+    ///
+    /// `body` runs once at the start and again after each `broadcast()`.
+    public func wait<Result, Failure: Error>(
+        until deadline: Deadline, _ body: (inout sending Value) throws(Failure) -> sending Result?
+    ) throws(Failure) -> sending Result? {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = try body(&value) { return result }
+            guard var moment = deadline.monotonicTime else {
+                unsafe pthread_cond_wait(condition, mutex)
+                continue
+            }
+            if unsafe pthread_cond_timedwait(condition, mutex, &moment) == ETIMEDOUT {
+                return try body(&value)
+            }
+        }
+    }
+
+    /// Wakes every thread in `wait(until:_:)`, which then looks at the value again.
+    public func broadcast() {
+        unsafe pthread_cond_broadcast(condition)
+    }
+}

@@ -1,0 +1,117 @@
+import CLinux
+public import Foundation
+
+/// Bytes that are wiped when the last copy is released.
+///
+/// Copies share one allocation, so that a secret exists once in memory however often the value is
+/// passed on. `description`, mirrors and interpolation print the count, never the content; there is
+/// deliberately no `Codable` and no `ExpressibleByStringLiteral`.
+public struct SecretBytes: Sendable {
+    private let storage: Storage
+
+    /// Copies `bytes`. The caller's own copy is the caller's to wipe.
+    public init(_ bytes: some Sequence<UInt8>) {
+        let array = ContiguousArray(bytes)
+        unsafe self.init(count: array.count) { buffer in
+            for index in array.indices { unsafe buffer[index] = array[index] }
+        }
+    }
+
+    /// The UTF-8 bytes of `string`. Swift cannot wipe the string itself: use this at the edge only.
+    public init(utf8 string: String) {
+        self.init(string.utf8)
+    }
+
+    /// Allocates `count` zero bytes and lets `body` fill them in place.
+    public init<Failure: Error>(
+        count: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        let storage = Storage(count: count)
+        try unsafe body(storage.buffer)
+        self.storage = storage
+    }
+
+    /// How many bytes there are.
+    public var count: Int { unsafe storage.buffer.count }
+
+    /// Whether there are no bytes.
+    public var isEmpty: Bool { count == 0 }
+
+    /// Calls `body` with the bytes, which are valid only during the call.
+    public func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try unsafe body(UnsafeRawBufferPointer(storage.buffer))
+    }
+
+    /// The first `count` bytes, as a secret of its own.
+    ///
+    /// - Precondition: `count` is not larger than `self.count`.
+    public func prefix(_ count: Int) -> SecretBytes {
+        precondition(count <= self.count, "a prefix cannot be longer than the bytes it is taken from")
+        return unsafe withUnsafeBytes { source in
+            unsafe SecretBytes(count: count) { target in
+                for index in 0..<count { unsafe target[index] = unsafe source[index] }
+            }
+        }
+    }
+
+    /// A copy outside the wiped storage. The caller answers for it from here on.
+    public func copyBytes() -> [UInt8] {
+        unsafe withUnsafeBytes { unsafe Array($0) }
+    }
+
+    /// A copy outside the wiped storage, as `Data`.
+    public func copyData() -> Data {
+        unsafe withUnsafeBytes { unsafe Data($0) }
+    }
+
+    /// The bytes as text, or `nil` where they are not UTF-8. The string cannot be wiped.
+    public func copyString() -> String? {
+        unsafe withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
+    }
+}
+
+extension SecretBytes: Equatable {
+    /// Compares in a time that depends on the lengths only.
+    public static func == (left: SecretBytes, right: SecretBytes) -> Bool {
+        unsafe left.withUnsafeBytes { left in
+            unsafe right.withUnsafeBytes { right in
+                guard left.count == right.count else { return false }
+                var difference: UInt8 = 0
+                for index in 0..<left.count { unsafe difference |= left[index] ^ right[index] }
+                return difference == 0
+            }
+        }
+    }
+}
+
+extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The number of bytes; never the bytes.
+    public var description: String { "SecretBytes(\(count) bytes)" }
+
+    /// The same as `description`.
+    public var debugDescription: String { description }
+
+    /// A mirror without children: reflection must not print what `description` hides.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension SecretBytes {
+    /// The one allocation behind all copies of a secret.
+    @safe private final class Storage: @unchecked Sendable {
+        // Written only by the initialiser that allocates it, before anyone else can see it: hence
+        // the unchecked conformance is sound.
+        let buffer: UnsafeMutableBufferPointer<UInt8>
+
+        init(count: Int) {
+            unsafe buffer = .allocate(capacity: count)
+            unsafe buffer.initialize(repeating: 0)
+        }
+
+        deinit {
+            if let base = unsafe buffer.baseAddress { unsafe keyfob_wipe(base, buffer.count) }
+            unsafe buffer.deallocate()
+        }
+    }
+}
