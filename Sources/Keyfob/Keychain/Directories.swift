@@ -1,0 +1,47 @@
+public import Foundation
+
+/// Where Keyfob keeps its files, by the XDG base directory specification.
+///
+/// Nothing is created by making a value. Tests and programs that must not touch the user's own files
+/// give a root: everything then lives below it.
+public struct Directories: Sendable, Hashable {
+    /// `$XDG_CONFIG_HOME/keyfob`: which keychains there are, and which is the default.
+    public let configuration: URL
+
+    /// `$XDG_DATA_HOME/keyfob`: vaults and the software tokens.
+    public let data: URL
+
+    /// `$XDG_STATE_HOME/keyfob`: salted hashes of PINs that failed.
+    public let state: URL
+
+    /// `$XDG_RUNTIME_DIR/keyfob`, or a directory in `/dev/shm`: memory that ends with the machine's
+    /// uptime, for unlocked state where the kernel's keyring cannot be used.
+    public let runtime: URL
+
+    /// All four below `root`.
+    public init(root: URL) {
+        configuration = root.appendingPathComponent("config", isDirectory: true)
+        data = root.appendingPathComponent("data", isDirectory: true)
+        state = root.appendingPathComponent("state", isDirectory: true)
+        runtime = root.appendingPathComponent("runtime", isDirectory: true)
+    }
+
+    /// The four directories that `environment` names.
+    ///
+    /// A relative path in an XDG variable is ignored, as the specification demands.
+    public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
+        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+        func directory(_ variable: String, _ fallback: String) -> URL {
+            let base = environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? fallback
+            return URL(fileURLWithPath: base, isDirectory: true).appendingPathComponent("keyfob", isDirectory: true)
+        }
+        configuration = directory("XDG_CONFIG_HOME", home + "/.config")
+        data = directory("XDG_DATA_HOME", home + "/.local/share")
+        state = directory("XDG_STATE_HOME", home + "/.local/state")
+        if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
+            self.runtime = URL(fileURLWithPath: runtime, isDirectory: true).appendingPathComponent("keyfob", isDirectory: true)
+        } else {
+            runtime = URL(fileURLWithPath: "/dev/shm/keyfob-\(getuid())", isDirectory: true)
+        }
+    }
+}
