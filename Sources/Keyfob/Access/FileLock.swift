@@ -1,0 +1,32 @@
+import CLinux
+package import Foundation
+package import KeyfobPrimitives
+
+/// A lock that processes share through a file.
+///
+/// It is flock(2) on an open file of its own: the kernel drops it when the holder dies, and two holders
+/// in one process exclude each other like two processes.
+package struct FileLock: ~Copyable {
+    private let file: OpenFile
+
+    /// Waits for the lock until `deadline`; makes the lock file, mode 0600, if it is missing.
+    ///
+    /// - Throws: `timedOut` at the deadline; `fileUnavailable` when the file cannot be opened.
+    package init(_ url: URL, deadline: Deadline = .after(.seconds(10))) throws(KeychainError) {
+        guard let file = OpenFile(path: url.path, flags: O_RDWR | O_CREAT | O_NOFOLLOW) else {
+            throw .file("lock", url.path, errno)
+        }
+        var pause: UInt32 = 500
+        while flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw .file("lock", url.path, errno) }
+            guard !deadline.hasPassed else {
+                throw KeychainError(
+                    .timedOut, "Another process holds \(url.path).",
+                    hint: "Try again when it has ended.", details: ["path": url.path])
+            }
+            usleep(pause)
+            pause = min(pause * 2, 20_000)
+        }
+        self.file = file
+    }
+}

@@ -1,0 +1,84 @@
+import CLinux
+import Foundation
+package import KeyfobPrimitives
+
+/// An open file descriptor that is closed when it goes out of scope.
+package struct OpenFile: ~Copyable {
+    /// The number the kernel knows it by.
+    package let descriptor: Int32
+
+    /// Where it was opened, for messages.
+    package let path: String
+
+    /// Opens `path`, always with `O_CLOEXEC`, or returns `nil` with `errno` set.
+    package init?(path: String, flags: Int32, mode: UInt32 = 0o600) {
+        let descriptor = unsafe keyfob_open(path, flags | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { return nil }
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    /// Takes over `descriptor`, which must be open.
+    package init(adopting descriptor: Int32, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit { close(descriptor) }
+
+    /// What fstat(2) says.
+    func status() throws(KeychainError) -> stat {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .file("read", path, errno) }
+        return status
+    }
+
+    /// Reads up to `limit` bytes, to the end of the file at most. Blocks as read(2) does.
+    package func read(limit: Int) throws(KeychainError) -> SecretBytes {
+        var count = 0
+        let bytes = try unsafe SecretBytes(count: limit) { (buffer) throws(KeychainError) in
+            while count < buffer.count, let base = buffer.baseAddress {
+                let received = unsafe Foundation.read(descriptor, base + count, buffer.count - count)
+                if received == 0 { return }
+                if received > 0 {
+                    count += received
+                } else if errno != EINTR {
+                    throw .file("read", path, errno)
+                }
+            }
+        }
+        return count == limit ? bytes : bytes.prefix(count)
+    }
+
+    /// Writes all of `bytes`.
+    package func write(_ bytes: SecretBytes) throws(KeychainError) {
+        try unsafe bytes.withUnsafeBytes { (buffer) throws(KeychainError) in
+            var written = 0
+            while written < buffer.count, let base = buffer.baseAddress {
+                let count = unsafe Foundation.write(descriptor, base + written, buffer.count - written)
+                if count >= 0 {
+                    written += count
+                } else if errno != EINTR {
+                    throw .file("write", path, errno)
+                }
+            }
+        }
+    }
+
+    /// Waits until the kernel says that the content is on the disk.
+    package func synchronize() throws(KeychainError) {
+        // A descriptor that cannot be synchronised (EINVAL: a pipe, some network file systems) has
+        // nothing that a power cut could take and a sync could keep.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file("write", path, errno) }
+    }
+}
+
+extension KeychainError {
+    /// A system call on a file failed with `number`.
+    package static func file(_ verb: String, _ path: String, _ number: Int32) -> KeychainError {
+        let reason = unsafe String(cString: strerror(number))
+        return KeychainError(
+            number == EACCES || number == EPERM || number == ELOOP ? .refused : .fileUnavailable,
+            "Cannot \(verb) \(path): \(reason).", details: ["path": path])
+    }
+}

@@ -1,0 +1,122 @@
+import CLinux
+package import Foundation
+package import KeyfobPrimitives
+
+/// Files and directories that nobody but their owner reads.
+///
+/// A write is a temporary file in the same directory, a sync and a rename, so that a reader sees the
+/// old content or the new and a kill at any instant leaves one of them.
+package enum PrivateFile {
+    /// Replaces the file at `url` with `bytes`, mode 0600. Blocks for the sync.
+    ///
+    /// - Throws: `fileUnavailable` or `refused` when a system call fails; the old file is then whole.
+    package static func write(_ bytes: SecretBytes, to url: URL) throws(KeychainError) {
+        let target = url.path
+        let temporary = target + ".\(getpid()).\(UInt64.random(in: 0...UInt64.max)).new"
+        guard let file = OpenFile(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) else {
+            throw .file("write", target, errno)
+        }
+        do throws(KeychainError) {
+            // The umask can only have taken bits away; it may have taken the owner's.
+            guard fchmod(file.descriptor, 0o600) == 0 else { throw .file("write", target, errno) }
+            try file.write(bytes)
+            try file.synchronize()
+            guard unsafe rename(temporary, target) == 0 else { throw .file("write", target, errno) }
+        } catch {
+            unsafe unlink(temporary)
+            throw error
+        }
+        try synchronizeDirectory(url.deletingLastPathComponent())
+    }
+
+    /// The content of the file at `url`, or `nil` where there is none.
+    ///
+    /// - Throws: `unsafeFile` unless it is a regular file of ours (or root's) that others cannot read;
+    ///   `fileDamaged` when it is longer than `limit`.
+    package static func read(_ url: URL, limit: Int) throws(KeychainError) -> SecretBytes? {
+        guard let file = OpenFile(path: url.path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+            if errno == ENOENT { return nil }
+            if errno == ELOOP { throw refusal(url.path, "is a symbolic link") }
+            throw .file("read", url.path, errno)
+        }
+        try requirePrivate(try file.status(), path: url.path)
+        let bytes = try file.read(limit: limit + 1)
+        guard bytes.count <= limit else {
+            throw KeychainError(.fileDamaged, "\(url.path) is longer than such a file can be.", details: ["path": url.path])
+        }
+        return bytes
+    }
+
+    /// Overwrites and removes the file at `url`; true if there was one.
+    @discardableResult
+    package static func remove(_ url: URL) throws(KeychainError) -> Bool {
+        if let file = OpenFile(path: url.path, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK) {
+            let status = try file.status()
+            // Overwriting reaches the bytes where they are: true in memory (tmpfs), best effort elsewhere.
+            if status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1, status.st_size > 0 {
+                try file.write(SecretBytes(repeatElement(0, count: Int(min(status.st_size, 1 << 20)))))
+            }
+        }
+        if unsafe unlink(url.path) == 0 { return true }
+        guard errno == ENOENT else { throw .file("remove", url.path, errno) }
+        return false
+    }
+
+    /// Makes the directory at `url` and those above it that are missing, mode 0700.
+    ///
+    /// - Throws: `unsafeFile` when it exists and is a symbolic link, somebody else's, or writable by
+    ///   others; one of ours that others can only read is narrowed instead.
+    package static func createDirectory(_ url: URL) throws(KeychainError) {
+        try makeParents(of: url)
+        if unsafe mkdir(url.path, 0o700) != 0, errno != EEXIST { throw .file("create", url.path, errno) }
+        guard let directory = OpenFile(path: url.path, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
+            if errno == ELOOP || errno == ENOTDIR { throw refusal(url.path, "is not a directory") }
+            throw .file("open", url.path, errno)
+        }
+        let status = try directory.status()
+        guard status.st_uid == geteuid() else { throw refusal(url.path, "belongs to another user") }
+        guard status.st_mode & 0o022 == 0 else { throw refusal(url.path, "can be written by other users", status.st_mode) }
+        if status.st_mode & 0o777 != 0o700, fchmod(directory.descriptor, 0o700) != 0 {
+            throw .file("protect", url.path, errno)
+        }
+    }
+
+    /// Makes what was created or renamed in the directory survive a power cut.
+    package static func synchronizeDirectory(_ url: URL) throws(KeychainError) {
+        guard let directory = OpenFile(path: url.path, flags: O_RDONLY | O_DIRECTORY) else {
+            throw .file("open", url.path, errno)
+        }
+        try directory.synchronize()
+    }
+
+    /// Refuses a file that is not regular, belongs to neither us nor root, or is readable by others.
+    static func requirePrivate(_ status: stat, path: String) throws(KeychainError) {
+        guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(path, "is not a regular file") }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else { throw refusal(path, "belongs to another user") }
+        guard status.st_mode & 0o077 == 0 else {
+            let others = status.st_mode & 0o044 != 0 ? "can be read by other users" : "can be written by other users"
+            throw refusal(path, others, status.st_mode)
+        }
+    }
+
+    private static func refusal(_ path: String, _ what: String, _ mode: mode_t? = nil) -> KeychainError {
+        guard let mode else {
+            return KeychainError(
+                .unsafeFile, "\(path) \(what).", hint: "Use a file of your own, mode 0600.", details: ["path": path])
+        }
+        let octal = String(mode & 0o777, radix: 8)
+        let isDirectory = mode & S_IFMT == S_IFDIR
+        return KeychainError(
+            .unsafeFile, "\(path) \(what) (mode 0\(octal)).",
+            hint: isDirectory ? "chmod 700 \(path)" : "chmod 600 \(path), or accept it: --insecure-file",
+            details: ["path": path, "mode": "0" + octal])
+    }
+
+    private static func makeParents(of url: URL) throws(KeychainError) {
+        let parent = url.deletingLastPathComponent()
+        var status = stat()
+        guard parent.path != "/", unsafe stat(parent.path, &status) != 0 else { return }
+        try makeParents(of: parent)
+        if unsafe mkdir(parent.path, 0o700) != 0, errno != EEXIST { throw .file("create", parent.path, errno) }
+    }
+}
