@@ -1,0 +1,155 @@
+/// The four-character name of an attribute: Apple's raw value of the `kSecAttr…` constant.
+///
+/// Which classes have an attribute, of what kind it is and whether it is part of the primary key
+/// stands in one place, `ClassSchema`.
+public struct AttributeName: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The four characters.
+    public let rawValue: String
+
+    /// A name by its four characters; names that no class has are refused where they are used.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The four characters.
+    public var description: String { rawValue }
+
+    /// Byte order of the raw values, the order in which attributes are encoded.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Attributes of every class.
+extension AttributeName {
+    /// `kSecAttrAccessGroup`.
+    public static let accessGroup = Self(rawValue: "agrp")
+    /// `kSecAttrAccessible`.
+    public static let accessible = Self(rawValue: "pdmn")
+    /// `kSecAttrAccessControl`, as its serialised form.
+    public static let accessControl = Self(rawValue: "accc")
+    /// `kSecAttrSynchronizable`.
+    public static let synchronizable = Self(rawValue: "sync")
+    /// `kSecAttrCreationDate`.
+    public static let creationDate = Self(rawValue: "cdat")
+    /// `kSecAttrModificationDate`.
+    public static let modificationDate = Self(rawValue: "mdat")
+    /// `kSecAttrLabel`.
+    public static let label = Self(rawValue: "labl")
+    /// `kSecAttrTokenID`.
+    public static let tokenID = Self(rawValue: "tkid")
+    /// `kSecAttrSyncViewHint`.
+    public static let syncViewHint = Self(rawValue: "vwht")
+    /// `kSecAttrSharingGroup`.
+    public static let sharingGroup = Self(rawValue: "ggrp")
+    /// `kSecAttrMultiUser`.
+    public static let multiUser = Self(rawValue: "musr")
+    /// `kSecAttrTombstone`.
+    public static let tombstone = Self(rawValue: "tomb")
+    /// `kSecAttrAlias`.
+    public static let alias = Self(rawValue: "alis")
+}
+
+/// Attributes of passwords.
+extension AttributeName {
+    /// `kSecAttrAccount`.
+    public static let account = Self(rawValue: "acct")
+    /// `kSecAttrService`.
+    public static let service = Self(rawValue: "svce")
+    /// `kSecAttrGeneric`.
+    public static let generic = Self(rawValue: "gena")
+    /// `kSecAttrDescription`: the kind of item, in words.
+    public static let kind = Self(rawValue: "desc")
+    /// `kSecAttrComment`.
+    public static let comment = Self(rawValue: "icmt")
+    /// `kSecAttrCreator`; of a key, `kSecAttrKeyCreator`.
+    public static let creator = Self(rawValue: "crtr")
+    /// `kSecAttrType`; of a key, `kSecAttrKeyType`.
+    public static let type = Self(rawValue: "type")
+    /// `kSecAttrScriptCode`.
+    public static let scriptCode = Self(rawValue: "scrp")
+    /// `kSecAttrIsInvisible`.
+    public static let isInvisible = Self(rawValue: "invi")
+    /// `kSecAttrIsNegative`.
+    public static let isNegative = Self(rawValue: "nega")
+    /// `kSecAttrHasCustomIcon`.
+    public static let hasCustomIcon = Self(rawValue: "cusi")
+    /// `kSecAttrProtected`.
+    public static let protected = Self(rawValue: "prot")
+    /// `kSecAttrSecurityDomain`.
+    public static let securityDomain = Self(rawValue: "sdmn")
+    /// `kSecAttrServer`.
+    public static let server = Self(rawValue: "srvr")
+    /// `kSecAttrProtocol`.
+    public static let `protocol` = Self(rawValue: "ptcl")
+    /// `kSecAttrAuthenticationType`.
+    public static let authenticationType = Self(rawValue: "atyp")
+    /// `kSecAttrPort`.
+    public static let port = Self(rawValue: "port")
+    /// `kSecAttrPath`.
+    public static let path = Self(rawValue: "path")
+}
+
+/// Attributes of certificates.
+extension AttributeName {
+    /// `kSecAttrCertificateType`.
+    public static let certificateType = Self(rawValue: "ctyp")
+    /// `kSecAttrCertificateEncoding`.
+    public static let certificateEncoding = Self(rawValue: "cenc")
+    /// `kSecAttrSubject`, normalised.
+    public static let subject = Self(rawValue: "subj")
+    /// `kSecAttrIssuer`, normalised.
+    public static let issuer = Self(rawValue: "issr")
+    /// `kSecAttrSerialNumber`.
+    public static let serialNumber = Self(rawValue: "slnr")
+    /// `kSecAttrSubjectKeyID`.
+    public static let subjectKeyID = Self(rawValue: "skid")
+    /// `kSecAttrPublicKeyHash`: SHA-1 of the public key's bits.
+    public static let publicKeyHash = Self(rawValue: "pkhh")
+}
+
+/// Attributes of keys.
+extension AttributeName {
+    /// `kSecAttrKeyClass`: 0 public, 1 private, 2 symmetric.
+    public static let keyClass = Self(rawValue: "kcls")
+    /// `kSecAttrApplicationLabel`: SHA-1 of the public key's bits.
+    public static let applicationLabel = Self(rawValue: "klbl")
+    /// `kSecAttrApplicationTag`.
+    public static let applicationTag = Self(rawValue: "atag")
+    /// `kSecAttrKeySizeInBits`.
+    public static let keySizeInBits = Self(rawValue: "bsiz")
+    /// `kSecAttrEffectiveKeySize`.
+    public static let effectiveKeySize = Self(rawValue: "esiz")
+    /// `kSecAttrStartDate`.
+    public static let startDate = Self(rawValue: "sdat")
+    /// `kSecAttrEndDate`.
+    public static let endDate = Self(rawValue: "edat")
+    /// `kSecAttrIsPermanent`.
+    public static let isPermanent = Self(rawValue: "perm")
+    /// `kSecAttrIsPrivate`.
+    public static let isPrivate = Self(rawValue: "priv")
+    /// `kSecAttrIsModifiable`.
+    public static let isModifiable = Self(rawValue: "modi")
+    /// `kSecAttrIsSensitive`.
+    public static let isSensitive = Self(rawValue: "sens")
+    /// `kSecAttrWasAlwaysSensitive`.
+    public static let wasAlwaysSensitive = Self(rawValue: "asen")
+    /// `kSecAttrIsExtractable`.
+    public static let isExtractable = Self(rawValue: "extr")
+    /// `kSecAttrWasNeverExtractable`.
+    public static let wasNeverExtractable = Self(rawValue: "next")
+    /// `kSecAttrCanEncrypt`.
+    public static let canEncrypt = Self(rawValue: "encr")
+    /// `kSecAttrCanDecrypt`.
+    public static let canDecrypt = Self(rawValue: "decr")
+    /// `kSecAttrCanDerive`.
+    public static let canDerive = Self(rawValue: "drve")
+    /// `kSecAttrCanSign`.
+    public static let canSign = Self(rawValue: "sign")
+    /// `kSecAttrCanVerify`.
+    public static let canVerify = Self(rawValue: "vrfy")
+    /// `kSecAttrCanSignRecover`.
+    public static let canSignRecover = Self(rawValue: "snrc")
+    /// `kSecAttrCanVerifyRecover`.
+    public static let canVerifyRecover = Self(rawValue: "vyrc")
+    /// `kSecAttrCanWrap`.
+    public static let canWrap = Self(rawValue: "wrap")
+    /// `kSecAttrCanUnwrap`.
+    public static let canUnwrap = Self(rawValue: "unwp")
+}

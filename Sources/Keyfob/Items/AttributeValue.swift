@@ -1,0 +1,99 @@
+public import Foundation
+
+/// The value of an attribute, in one of the four forms that Keychain Services stores.
+///
+/// Text is compared by its bytes, never by Unicode equivalence: two names that look alike are two
+/// names, as in Apple's keychain.
+public enum AttributeValue: Sendable {
+    /// Text, which may hold any character, NUL included.
+    case string(String)
+    /// Bytes.
+    case data(Data)
+    /// A number; truth values are 0 and 1.
+    case number(Int64)
+    /// A moment.
+    case date(Date)
+
+    /// Whether two values are the same key: text and bytes with the same bytes match each other.
+    public func matches(_ other: AttributeValue) -> Bool {
+        canonicalBytes == other.canonicalBytes
+    }
+
+    /// The bytes that stand for the value in digests and comparisons: a letter for the kind, then the value.
+    ///
+    /// Text and bytes share a letter, because they match and collide with each other (apple-secitem 1.10).
+    var canonicalBytes: [UInt8] {
+        switch self {
+        case .string(let text): [UInt8(ascii: "b")] + Array(text.utf8)
+        case .data(let data): [UInt8(ascii: "b")] + data
+        case .number(let number): [UInt8(ascii: "n")] + number.bigEndianBytes
+        case .date(let date): [UInt8(ascii: "d")] + date.timeIntervalSinceReferenceDate.bitPattern.bigEndianBytes
+        }
+    }
+
+    /// The value as text: a string, or bytes that are UTF-8.
+    public var text: String? {
+        switch self {
+        case .string(let text): text
+        case .data(let data): String(validating: data, as: UTF8.self)
+        case .number, .date: nil
+        }
+    }
+
+    /// The value as bytes: bytes, or the UTF-8 of a string.
+    public var bytes: Data? {
+        switch self {
+        case .string(let text): Data(text.utf8)
+        case .data(let data): data
+        case .number, .date: nil
+        }
+    }
+
+    /// The value as a number.
+    public var number: Int64? {
+        if case .number(let number) = self { number } else { nil }
+    }
+
+    /// The value as a moment.
+    public var date: Date? {
+        if case .date(let date) = self { date } else { nil }
+    }
+}
+
+extension AttributeValue: Hashable {
+    /// Whether kind and bytes are the same.
+    public static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.data(let left), .data(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.date(let left), .date(let right)): left == right
+        default: false
+        }
+    }
+
+    /// Hashes the canonical bytes.
+    public func hash(into hasher: inout Hasher) { hasher.combine(canonicalBytes) }
+}
+
+extension AttributeValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+    /// Text.
+    public init(stringLiteral value: String) { self = .string(value) }
+    /// A number.
+    public init(integerLiteral value: Int64) { self = .number(value) }
+    /// 0 or 1.
+    public init(booleanLiteral value: Bool) { self = .number(value ? 1 : 0) }
+}
+
+extension FixedWidthInteger {
+    /// The bytes of the value, most significant first.
+    var bigEndianBytes: [UInt8] {
+        (0..<Self.bitWidth / 8).reversed().map { UInt8(truncatingIfNeeded: self >> Self($0 * 8)) }
+    }
+
+    /// The value of `bytes`, most significant first; `nil` if there are not exactly as many as the type has.
+    init?(bigEndianBytes bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.bitWidth / 8 else { return nil }
+        self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
+    }
+}

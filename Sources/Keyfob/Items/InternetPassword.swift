@@ -1,0 +1,108 @@
+/// A secret for an account on a server; `kSecClassInternetPassword`.
+///
+/// Account, server, protocol, port, path, security domain and authentication type are the primary key.
+public struct InternetPassword: KeychainItem {
+    /// `inet`.
+    public static var itemClass: ItemClass { .internetPassword }
+    /// The item underneath.
+    public var item: Item
+
+    /// The typed face of an item of this class.
+    public init(item: Item) { self.item = item }
+
+    /// A password that is not stored yet. Without a label the server is its label.
+    public init(
+        server: String, account: String = "", protocol: InternetProtocol? = nil, port: Int? = nil, path: String = "",
+        label: String? = nil
+    ) {
+        item = Item(.internetPassword)
+        self.server = server
+        self.account = account
+        self.protocol = `protocol`
+        self.port = port
+        self.path = path
+        self.label = label ?? server
+    }
+
+    /// The host name or address; `kSecAttrServer`.
+    public var server: String {
+        get { attributes[.server]?.text ?? "" }
+        set { attributes[.server] = .string(newValue) }
+    }
+
+    /// The account; `kSecAttrAccount`.
+    public var account: String {
+        get { attributes[.account]?.text ?? "" }
+        set { attributes[.account] = .string(newValue) }
+    }
+
+    /// The protocol; `kSecAttrProtocol`.
+    public var `protocol`: InternetProtocol? {
+        get { attributes[.protocol]?.text.map { InternetProtocol(rawValue: $0) } }
+        set { attributes[.protocol] = newValue.map { .string($0.rawValue) } }
+    }
+
+    /// The port; `kSecAttrPort`.
+    public var port: Int? {
+        get { attributes[.port]?.number.flatMap { Int(exactly: $0) } }
+        set { attributes[.port] = newValue.map { .number(Int64($0)) } }
+    }
+
+    /// The path; `kSecAttrPath`.
+    public var path: String {
+        get { attributes[.path]?.text ?? "" }
+        set { attributes[.path] = .string(newValue) }
+    }
+
+    /// The security domain; `kSecAttrSecurityDomain`.
+    public var securityDomain: String? {
+        get { attributes[.securityDomain]?.text }
+        set { attributes[.securityDomain] = newValue.map { .string($0) } }
+    }
+}
+
+/// The protocol of an internet password: Apple's four-character value of `kSecAttrProtocol…`.
+public struct InternetProtocol: RawRepresentable, Hashable, Sendable {
+    /// The four characters; some end in a blank.
+    public let rawValue: String
+
+    /// A protocol by its four characters.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// HTTP.
+    public static let http = Self(rawValue: "http")
+    /// HTTP over TLS.
+    public static let https = Self(rawValue: "htps")
+    /// FTP.
+    public static let ftp = Self(rawValue: "ftp ")
+    /// FTP over TLS.
+    public static let ftps = Self(rawValue: "ftps")
+    /// Secure Shell.
+    public static let ssh = Self(rawValue: "ssh ")
+    /// IMAP.
+    public static let imap = Self(rawValue: "imap")
+    /// IMAP over TLS.
+    public static let imaps = Self(rawValue: "imps")
+    /// SMTP.
+    public static let smtp = Self(rawValue: "smtp")
+    /// POP3.
+    public static let pop3 = Self(rawValue: "pop3")
+    /// POP3 over TLS.
+    public static let pop3s = Self(rawValue: "pops")
+    /// LDAP.
+    public static let ldap = Self(rawValue: "ldap")
+    /// LDAP over TLS.
+    public static let ldaps = Self(rawValue: "ldps")
+    /// SMB.
+    public static let smb = Self(rawValue: "smb ")
+
+    /// The protocol of a URL scheme, where Apple has a value for it.
+    public init?(scheme: String) {
+        let known: [String: InternetProtocol] = [
+            "http": .http, "https": .https, "ftp": .ftp, "ftps": .ftps, "ssh": .ssh, "imap": .imap, "imaps": .imaps,
+            "smtp": .smtp, "pop3": .pop3, "pop3s": .pop3s, "ldap": .ldap, "ldaps": .ldaps, "smb": .smb,
+        ]
+        guard let found = known[scheme.lowercased()] else { return nil }
+        self = found
+    }
+}

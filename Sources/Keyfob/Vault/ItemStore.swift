@@ -1,0 +1,87 @@
+import Foundation
+
+/// Where the vault's rows are kept.
+///
+/// The store knows nothing of keys, classes or attributes: it holds ciphertext and digests, finds rows
+/// by digests, and gives transactions that are durable when they return. SQLite is the first
+/// implementation; one for a database server fits the same calls.
+///
+/// Implementation guidance: `read` sees one consistent state; `write` is one transaction, serialised
+/// with all other writers of all processes, rolled back when the body throws, and on disk when it
+/// returns. A unique violation of `primaryKey` throws `duplicateItem`. All calls block.
+protocol ItemStore: Sendable {
+    /// Identifies the vault; 16 random bytes, made with it. Part of all additional data.
+    var identity: Data { get }
+
+    /// Runs `body` on one consistent state.
+    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
+
+    /// Runs `body` in one transaction.
+    func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result
+
+    /// Checks the file itself; the findings, empty when it is sound.
+    func integrityFindings() throws -> [String]
+}
+
+/// Reads of one consistent state.
+protocol StoreReader {
+    /// Rows that carry all of `terms`, in the order they were added.
+    ///
+    /// `body` returns `false` to stop. `newestFirst` turns the order round by modification.
+    func forEachRow(
+        classDigest: Data, terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
+    ) throws
+
+    /// The row of an identity.
+    func row(identity: Data, withSecret: Bool) throws -> SealedRow?
+
+    /// The row with a primary key.
+    func row(primaryKey: Data) throws -> SealedRow?
+
+    /// How many rows there are.
+    func rowCount() throws -> Int
+
+    /// All wrapping keys, oldest first.
+    func wrappingKeys() throws -> [WrappingKeyRow]
+
+    /// Changes that were begun and not finished, oldest first.
+    func intents() throws -> [IntentRow]
+
+    /// The index of the token's objects, with the stamp it was true for; `nil` where there is none.
+    func objectIndexStamp() throws -> Data?
+
+    /// Every object of the index.
+    func forEachIndexedObject(_ body: (IndexedObject) throws -> Void) throws
+}
+
+/// Changes within one transaction.
+protocol StoreWriter: StoreReader {
+    /// Inserts a row with its recipients and terms and returns its id.
+    func insert(_ row: SealedRow) throws -> Int64
+
+    /// Replaces a row, its recipients and its terms. `row.version` must be one more than the stored one.
+    func update(_ row: SealedRow) throws
+
+    /// Removes a row.
+    func delete(rowID: Int64) throws
+
+    /// Adds a wrapping key and returns its id.
+    func insert(_ key: WrappingKeyRow) throws -> Int64
+
+    /// Records a change that is about to be made to the token and returns its id.
+    func insert(_ intent: IntentRow) throws -> Int64
+
+    /// Replaces the plan of a recorded change.
+    func update(_ intent: IntentRow) throws
+
+    /// Removes the record of a change that is finished or undone.
+    func deleteIntent(_ id: Int64) throws
+
+    /// Replaces the index. `nil` as stamp forgets it.
+    func replaceObjectIndex(_ objects: [(key: Data, object: IndexedObject)], stamp: Data?) throws
+
+    /// Changes single entries of the index and its stamp.
+    func updateObjectIndex(
+        inserting: [(key: Data, object: IndexedObject)], removing: [Data], stamp: Data?
+    ) throws
+}

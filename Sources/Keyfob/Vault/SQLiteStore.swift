@@ -1,0 +1,167 @@
+import Foundation
+import GRDB
+
+/// The vault in one SQLite file, through GRDB.
+///
+/// Write-ahead logging, so that readers of other processes never wait for a writer; every transaction
+/// is synced before it returns, because a script that was told "Stored" may pull the plug next.
+final class SQLiteStore: ItemStore {
+    let identity: Data
+    private let database: any DatabaseWriter
+    private let path: String
+
+    /// How a process is going to use the store.
+    enum Use: Sendable {
+        /// Many calls from several threads: readers have connections of their own.
+        case server
+        /// A few calls and out: one connection, which opens in half the time.
+        case oneShot
+    }
+
+    /// Opens a vault and brings its schema up to date.
+    ///
+    /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened,
+    ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it.
+    init(path: String, use: Use, busyTimeout: TimeInterval = 10) throws {
+        self.path = path
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw KeychainError(
+                .vaultUnavailable, "the vault \(path) is missing.",
+                hint: "Restore it from a backup, or remove the keychain and create it again.")
+        }
+        do {
+            database = try Self.connect(path: path, use: use, busyTimeout: busyTimeout)
+            identity = try Self.identify(database, path: path)
+        } catch { throw Self.translate(error, path: path) }
+    }
+
+    /// Makes a new, empty vault of mode 0600.
+    ///
+    /// - Throws: `KeychainError` with code `duplicateKeychain` where the file exists, `vaultUnavailable`
+    ///   where it cannot be made.
+    static func create(path: String, identity: Data) throws {
+        let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let reason = String(cString: strerror(errno))
+            throw KeychainError(
+                errno == EEXIST ? .duplicateKeychain : .vaultUnavailable, "the vault \(path) cannot be made: \(reason).")
+        }
+        close(descriptor)
+        do {
+            let database = try connect(path: path, use: .oneShot, busyTimeout: 10)
+            try Schema.migrator.migrate(database)
+            try database.write { db in
+                try db.execute(sql: "INSERT INTO vault (name, value) VALUES ('identity', ?)", arguments: [identity])
+            }
+            try database.close()
+        } catch {
+            unlink(path)
+            throw translate(error, path: path)
+        }
+    }
+
+    private static func connect(path: String, use: Use, busyTimeout: TimeInterval) throws -> any DatabaseWriter {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(busyTimeout)
+        configuration.label = "keyfob.vault"
+        configuration.prepareDatabase { db in
+            // GRDB's default for WAL is NORMAL, which may lose the last commits when the power goes.
+            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000")
+            // A page freed by a deletion is overwritten: ciphertext that was deleted does not linger.
+            try db.execute(sql: "PRAGMA secure_delete = FAST")
+        }
+        switch use {
+        case .server:
+            return try DatabasePool(path: path, configuration: configuration)
+        case .oneShot:
+            configuration.journalMode = .wal
+            return try DatabaseQueue(path: path, configuration: configuration)
+        }
+    }
+
+    private static func identify(_ database: any DatabaseWriter, path: String) throws -> Data {
+        let state = try database.read { db in
+            (
+                application: try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0,
+                version: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+            )
+        }
+        guard state.application == Schema.applicationID else {
+            throw KeychainError(.vaultDamaged, "\(path) is not a Keyfob vault.", hint: "Restore it from a backup.")
+        }
+        guard state.version <= Schema.version else {
+            throw KeychainError(
+                .vaultTooNew, "the vault \(path) has format \(state.version); this program knows up to \(Schema.version).",
+                hint: "Update keyfob. Nothing was changed.")
+        }
+        if state.version < Schema.version { try Schema.migrator.migrate(database) }
+        let identity = try database.read { db in
+            try Data.fetchOne(db, sql: "SELECT value FROM vault WHERE name = 'identity'")
+        }
+        guard let identity, identity.count == 16 else {
+            throw KeychainError(.vaultDamaged, "the vault \(path) has lost its identity.", hint: "Restore it from a backup.")
+        }
+        return identity
+    }
+
+    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+        do {
+            return try database.read { db in try body(SQLiteTransaction(db: db)) }
+        } catch { throw Self.translate(error, path: path) }
+    }
+
+    func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+        do {
+            return try database.writeWithoutTransaction { db in
+                // Rolled back whole by GRDB when the body throws.
+                var result: Result?
+                try db.inTransaction(.immediate) {
+                    result = try body(SQLiteTransaction(db: db))
+                    return .commit
+                }
+                guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
+                return result
+            }
+        } catch { throw Self.translate(error, path: path) }
+    }
+
+    func integrityFindings() throws -> [String] {
+        do {
+            return try database.read { db in
+                try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
+                    + (try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map { _ in "a row refers to one that is missing" })
+            }
+        } catch { throw Self.translate(error, path: path) }
+    }
+
+    /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).
+    static func translate(_ error: any Error, path: String) -> any Error {
+        guard let error = error as? DatabaseError else { return error }
+        let name = URL(fileURLWithPath: path).lastPathComponent
+        switch error.resultCode {
+        case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE:
+            return KeychainError(.duplicateItem, "the item already exists in the keychain.", cause: error.withoutSQL)
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            return KeychainError(
+                .vaultBusy, "the vault \(name) is in use by another process.", hint: "Wait longer: --timeout 60s",
+                cause: error.withoutSQL)
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:
+            return KeychainError(
+                .vaultDamaged, "the vault \(name) is damaged: \(error.resultCode).",
+                hint: "Restore it from a backup. Nothing was changed.", cause: error.withoutSQL)
+        case .SQLITE_READONLY:
+            return KeychainError(.refused, "the vault \(name) is read-only; nothing was changed.", cause: error.withoutSQL)
+        default:
+            return KeychainError(
+                .vaultUnavailable, "the vault \(path) cannot be used: \(error.message ?? "\(error.resultCode)").",
+                hint: "Check the file's permissions and the free space of its disk.", cause: error.withoutSQL)
+        }
+    }
+}
+
+extension DatabaseError {
+    /// The same error without statement and arguments, which are digests and ciphertext but nobody's business.
+    fileprivate var withoutSQL: DatabaseError {
+        DatabaseError(resultCode: extendedResultCode, message: message)
+    }
+}

@@ -1,0 +1,257 @@
+import Foundation
+import GRDB
+
+/// The calls of ``StoreReader`` and ``StoreWriter`` on one connection.
+///
+/// Statements are cached by GRDB and columns are read by position: a list of 100,000 rows spends its
+/// time here.
+struct SQLiteTransaction: StoreWriter {
+    let db: Database
+
+    private static let columns = """
+        item.id, item.identity, item.class, item.primary_key, item.version, item.created, item.modified, \
+        item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
+        item.secret_iv, item.secret_ciphertext, item.secret_tag
+        """
+
+    /// Everything but the secret, of which only the presence is asked.
+    private static let columnsWithoutSecret = """
+        item.id, item.identity, item.class, item.primary_key, item.version, item.created, item.modified, \
+        item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
+        CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x'', x''
+        """
+
+    private func sealedRow(_ row: Row, withSecret: Bool) throws -> SealedRow {
+        let hasSecret = row.hasBytes(10)
+        var sealed = SealedRow(
+            id: row[0], identity: row[1], classDigest: row[2], primaryKey: row[3], version: row[4],
+            created: row[5], modified: row[6],
+            attributes: SealedBytes(initializationVector: row.bytes(7), ciphertext: row.bytes(8), tag: row.bytes(9)),
+            secret: hasSecret
+                ? SealedBytes(initializationVector: row.bytes(10), ciphertext: row.bytes(11), tag: row.bytes(12)) : nil)
+        if withSecret, hasSecret { sealed.recipients = try recipients(of: sealed.id) }
+        return sealed
+    }
+
+    private func recipients(of item: Int64) throws -> [Recipient] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT wrapping_key, encrypted_key FROM recipient WHERE item = ? ORDER BY wrapping_key")
+        return try Row.fetchAll(statement, arguments: [item]).map {
+            Recipient(wrappingKey: $0[0], encryptedKey: $0.bytes(1))
+        }
+    }
+
+    // MARK: Reading
+
+    func forEachRow(
+        classDigest: Data, terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
+    ) throws {
+        let columns = withSecrets ? Self.columns : Self.columnsWithoutSecret
+        var arguments: [any DatabaseValueConvertible] = []
+        let sql: String
+        if let first = terms.first {
+            // The first term is the most telling one (the caller sorts them so); the others are probes.
+            let probes = terms.dropFirst().indices.map {
+                "AND EXISTS (SELECT 1 FROM term AS t\($0) WHERE t\($0).digest = ? AND t\($0).item = item.id)"
+            }
+            sql = """
+                SELECT \(columns) FROM term CROSS JOIN item ON item.id = term.item
+                WHERE term.digest = ? \(probes.joined(separator: " ")) AND item.class = ? ORDER BY term.item
+                """
+            arguments.append(first)
+            arguments.append(contentsOf: terms.dropFirst())
+        } else {
+            sql = "SELECT \(columns) FROM item WHERE item.class = ? ORDER BY item.id"
+        }
+        arguments.append(classDigest)
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: StatementArguments(arguments))
+        while let row = try rows.next() {
+            guard try body(sealedRow(row, withSecret: withSecrets)) else { return }
+        }
+    }
+
+    func row(identity: Data, withSecret: Bool) throws -> SealedRow? {
+        let columns = withSecret ? Self.columns : Self.columnsWithoutSecret
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM item WHERE identity = ?")
+        return try Row.fetchOne(statement, arguments: [identity]).map { try sealedRow($0, withSecret: withSecret) }
+    }
+
+    func row(primaryKey: Data) throws -> SealedRow? {
+        let statement = try db.cachedStatement(sql: "SELECT \(Self.columnsWithoutSecret) FROM item WHERE primary_key = ?")
+        return try Row.fetchOne(statement, arguments: [primaryKey]).map { try sealedRow($0, withSecret: false) }
+    }
+
+    func rowCount() throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item") ?? 0
+    }
+
+    func wrappingKeys() throws -> [WrappingKeyRow] {
+        let sql = """
+            SELECT id, key_id, suite, object_id, encrypted_metadata_key, created, is_active FROM wrapping_key ORDER BY id
+            """
+        return try Row.fetchAll(db.cachedStatement(sql: sql)).map {
+            WrappingKeyRow(
+                id: $0[0], keyID: $0[1], suite: $0[2], objectID: $0[3], encryptedMetadataKey: $0.bytes(4), created: $0[5],
+                isActive: $0[6])
+        }
+    }
+
+    func intents() throws -> [IntentRow] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT id, identity, plan_iv, plan_ciphertext, plan_tag FROM intent ORDER BY id")
+        return try Row.fetchAll(statement).map {
+            IntentRow(
+                id: $0[0],
+                plan: SealedBytes(initializationVector: $0.bytes(2), ciphertext: $0.bytes(3), tag: $0.bytes(4)),
+                identity: $0[1])
+        }
+    }
+
+    func objectIndexStamp() throws -> Data? {
+        try Data.fetchOne(db.cachedStatement(sql: "SELECT stamp FROM token_index WHERE id = 1"))
+    }
+
+    func forEachIndexedObject(_ body: (IndexedObject) throws -> Void) throws {
+        let statement = try db.cachedStatement(
+            sql: "SELECT clear, sealed_iv, sealed_ciphertext, sealed_tag FROM token_object ORDER BY rowid")
+        let rows = try Row.fetchCursor(statement)
+        while let row = try rows.next() {
+            let content: IndexedObject.Content = row.hasBytes(0)
+                ? .clear(row.bytes(0))
+                : .sealed(SealedBytes(initializationVector: row.bytes(1), ciphertext: row.bytes(2), tag: row.bytes(3)))
+            try body(IndexedObject(content: content))
+        }
+    }
+
+    // MARK: Writing
+
+    func insert(_ row: SealedRow) throws -> Int64 {
+        let sql = """
+            INSERT INTO item (identity, class, primary_key, version, created, modified, attributes_iv,
+                attributes_ciphertext, attributes_tag, secret_iv, secret_ciphertext, secret_tag)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [
+            row.identity, row.classDigest, row.primaryKey, row.version, row.created, row.modified,
+            Data(row.attributes.initializationVector), Data(row.attributes.ciphertext), Data(row.attributes.tag),
+            row.secret.map { Data($0.initializationVector) }, row.secret.map { Data($0.ciphertext) },
+            row.secret.map { Data($0.tag) },
+        ])
+        let id = db.lastInsertedRowID
+        try insertSatellites(of: row, id: id)
+        return id
+    }
+
+    func update(_ row: SealedRow) throws {
+        let sql = """
+            UPDATE item SET primary_key = ?, version = ?, modified = ?, attributes_iv = ?, attributes_ciphertext = ?,
+                attributes_tag = ?, secret_iv = ?, secret_ciphertext = ?, secret_tag = ?
+            WHERE id = ? AND version = ?
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [
+            row.primaryKey, row.version, row.modified, Data(row.attributes.initializationVector),
+            Data(row.attributes.ciphertext), Data(row.attributes.tag),
+            row.secret.map { Data($0.initializationVector) }, row.secret.map { Data($0.ciphertext) },
+            row.secret.map { Data($0.tag) }, row.id, row.version - 1,
+        ])
+        guard db.changesCount == 1 else {
+            throw KeychainError(.itemNotFound, "the item was changed or removed by somebody else meanwhile.")
+        }
+        try db.cachedStatement(sql: "DELETE FROM term WHERE item = ?").execute(arguments: [row.id])
+        try db.cachedStatement(sql: "DELETE FROM recipient WHERE item = ?").execute(arguments: [row.id])
+        try insertSatellites(of: row, id: row.id)
+    }
+
+    private func insertSatellites(of row: SealedRow, id: Int64) throws {
+        if !row.recipients.isEmpty {
+            let statement = try db.cachedStatement(
+                sql: "INSERT INTO recipient (item, wrapping_key, encrypted_key) VALUES (?, ?, ?)")
+            for recipient in row.recipients {
+                try statement.execute(arguments: [id, recipient.wrappingKey, Data(recipient.encryptedKey)])
+            }
+        }
+        if !row.terms.isEmpty {
+            let statement = try db.cachedStatement(sql: "INSERT INTO term (digest, item) VALUES (?, ?)")
+            for term in row.terms { try statement.execute(arguments: [term, id]) }
+        }
+    }
+
+    func delete(rowID: Int64) throws {
+        try db.cachedStatement(sql: "DELETE FROM item WHERE id = ?").execute(arguments: [rowID])
+    }
+
+    func insert(_ key: WrappingKeyRow) throws -> Int64 {
+        let sql = """
+            INSERT INTO wrapping_key (key_id, suite, object_id, encrypted_metadata_key, created, is_active)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [
+            key.keyID, key.suite, key.objectID, Data(key.encryptedMetadataKey), key.created, key.isActive,
+        ])
+        return db.lastInsertedRowID
+    }
+
+    func insert(_ intent: IntentRow) throws -> Int64 {
+        try db.cachedStatement(
+            sql: "INSERT INTO intent (identity, plan_iv, plan_ciphertext, plan_tag) VALUES (?, ?, ?, ?)"
+        ).execute(arguments: [
+            intent.identity, Data(intent.plan.initializationVector), Data(intent.plan.ciphertext), Data(intent.plan.tag),
+        ])
+        return db.lastInsertedRowID
+    }
+
+    func update(_ intent: IntentRow) throws {
+        try db.cachedStatement(
+            sql: "UPDATE intent SET plan_iv = ?, plan_ciphertext = ?, plan_tag = ? WHERE id = ?"
+        ).execute(arguments: [
+            Data(intent.plan.initializationVector), Data(intent.plan.ciphertext), Data(intent.plan.tag), intent.id,
+        ])
+    }
+
+    func deleteIntent(_ id: Int64) throws {
+        try db.cachedStatement(sql: "DELETE FROM intent WHERE id = ?").execute(arguments: [id])
+    }
+
+    func replaceObjectIndex(_ objects: [(key: Data, object: IndexedObject)], stamp: Data?) throws {
+        try db.execute(sql: "DELETE FROM token_object")
+        try updateObjectIndex(inserting: objects, removing: [], stamp: stamp)
+    }
+
+    func updateObjectIndex(
+        inserting: [(key: Data, object: IndexedObject)], removing: [Data], stamp: Data?
+    ) throws {
+        let removal = try db.cachedStatement(sql: "DELETE FROM token_object WHERE key = ?")
+        for key in removing { try removal.execute(arguments: [key]) }
+        let insertion = try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO token_object (key, clear, sealed_iv, sealed_ciphertext, sealed_tag)
+                VALUES (?, ?, ?, ?, ?)
+                """)
+        for (key, object) in inserting {
+            switch object.content {
+            case .clear(let bytes):
+                try insertion.execute(arguments: [key, Data(bytes), nil, nil, nil])
+            case .sealed(let sealed):
+                try insertion.execute(arguments: [
+                    key, nil, Data(sealed.initializationVector), Data(sealed.ciphertext), Data(sealed.tag),
+                ])
+            }
+        }
+        if let stamp {
+            try db.execute(sql: "INSERT OR REPLACE INTO token_index (id, stamp) VALUES (1, ?)", arguments: [stamp])
+        } else {
+            try db.execute(sql: "DELETE FROM token_index")
+        }
+    }
+}
+
+extension Row {
+    /// The blob in a column; empty for NULL.
+    fileprivate func bytes(_ index: Int) -> [UInt8] {
+        (try? withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } ?? [] })
+            // `withUnsafeData` throws only what its body throws, and this one does not.
+            ?? []
+    }
+
+    fileprivate func hasBytes(_ index: Int) -> Bool { !hasNull(atIndex: index) }
+}

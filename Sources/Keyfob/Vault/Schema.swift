@@ -1,0 +1,90 @@
+import GRDB
+
+/// The tables of the vault and their history. `VaultFormat` in the documentation describes them for
+/// somebody who writes a reader of their own; keep the two together.
+enum Schema {
+    /// `PRAGMA application_id` of a vault: "KFOB".
+    static let applicationID = 0x4B46_4F42
+
+    /// `PRAGMA user_version`: the format that this program writes. One more for every migration below.
+    static let version = 1
+
+    /// Computed, not stored: the migrator is needed only when a vault is made or is older than the program.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            try db.execute(sql: version1)
+            try db.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = 1")
+        }
+        return migrator
+    }
+
+    private static let version1 = """
+        CREATE TABLE vault (
+            name TEXT PRIMARY KEY NOT NULL,
+            value BLOB NOT NULL
+        ) WITHOUT ROWID;
+
+        CREATE TABLE wrapping_key (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            key_id TEXT NOT NULL UNIQUE,
+            suite TEXT NOT NULL,
+            object_id BLOB NOT NULL,
+            encrypted_metadata_key BLOB NOT NULL,
+            created INTEGER NOT NULL,
+            is_active INTEGER NOT NULL
+        );
+
+        CREATE TABLE item (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            identity BLOB NOT NULL UNIQUE,
+            class BLOB NOT NULL,
+            primary_key BLOB NOT NULL UNIQUE,
+            version INTEGER NOT NULL,
+            created INTEGER NOT NULL,
+            modified INTEGER NOT NULL,
+            attributes_iv BLOB NOT NULL,
+            attributes_ciphertext BLOB NOT NULL,
+            attributes_tag BLOB NOT NULL,
+            secret_iv BLOB,
+            secret_ciphertext BLOB,
+            secret_tag BLOB
+        );
+        CREATE INDEX item_class ON item (class);
+
+        CREATE TABLE recipient (
+            item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
+            wrapping_key INTEGER NOT NULL REFERENCES wrapping_key (id),
+            encrypted_key BLOB NOT NULL,
+            PRIMARY KEY (item, wrapping_key)
+        ) WITHOUT ROWID;
+
+        CREATE TABLE term (
+            digest BLOB NOT NULL,
+            item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
+            PRIMARY KEY (digest, item)
+        ) WITHOUT ROWID;
+        CREATE INDEX term_item ON term (item);
+
+        CREATE TABLE intent (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            identity BLOB NOT NULL,
+            plan_iv BLOB NOT NULL,
+            plan_ciphertext BLOB NOT NULL,
+            plan_tag BLOB NOT NULL
+        );
+
+        CREATE TABLE token_object (
+            key BLOB PRIMARY KEY NOT NULL,
+            clear BLOB,
+            sealed_iv BLOB,
+            sealed_ciphertext BLOB,
+            sealed_tag BLOB
+        );
+
+        CREATE TABLE token_index (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            stamp BLOB NOT NULL
+        );
+        """
+}

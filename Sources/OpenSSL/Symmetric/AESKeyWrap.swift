@@ -1,0 +1,70 @@
+import COpenSSL
+public import KeyfobPrimitives
+
+/// AES key wrap (RFC 3394), the `A256KW` of JOSE.
+public struct AESKeyWrap: Sendable {
+    private init() {}
+
+    private static let ciphers = [16: fetchCipher("AES-128-WRAP"), 24: fetchCipher("AES-192-WRAP"), 32: fetchCipher("AES-256-WRAP")]
+
+    /// Wraps `secret`, whose length is a multiple of 8 and at least 16; the result is 8 bytes longer.
+    ///
+    /// - Throws: `CryptoError` (`invalidKeyLength`, `invalidInput`); `OpenSSLError` when libcrypto fails.
+    public static func wrap(_ secret: SecretBytes, key: SecretBytes) throws -> [UInt8] {
+        guard secret.count >= 16, secret.count % 8 == 0, secret.count < 1 << 20 else {
+            throw CryptoError(.invalidInput, "key wrap takes a multiple of 8 bytes, at least 16")
+        }
+        var output = [UInt8](repeating: 0, count: secret.count + 8)
+        let done = try unsafe secret.withUnsafeBytes { source in
+            try unsafe output.withUnsafeMutableBufferPointer { target in
+                try unsafe run(source, key: key, into: target, encrypts: true)
+            }
+        }
+        guard done else { throw OpenSSLError(draining: "EVP_CipherUpdate") }
+        return output
+    }
+
+    /// Unwraps what `wrap(_:key:)` made.
+    ///
+    /// - Throws: `CryptoError`: `authenticationFailed` for a wrong key or changed bytes, `invalidKeyLength`,
+    ///   `invalidInput`; `OpenSSLError` when libcrypto fails.
+    public static func unwrap(_ wrapped: [UInt8], key: SecretBytes) throws -> SecretBytes {
+        guard wrapped.count >= 24, wrapped.count % 8 == 0, wrapped.count < 1 << 20 else {
+            throw CryptoError(.invalidInput, "a wrapped key is a multiple of 8 bytes, at least 24")
+        }
+        // libcrypto works in place on as many bytes as go in.
+        let whole = try unsafe SecretBytes(count: wrapped.count) { output in
+            let done = try unsafe wrapped.withUnsafeBytes { source in
+                try unsafe run(source, key: key, into: output, encrypts: false)
+            }
+            guard done else {
+                ERR_clear_error()
+                throw CryptoError(.authenticationFailed, "the wrapped key does not belong to this key")
+            }
+        }
+        return whole.prefix(wrapped.count - 8)
+    }
+
+    private static func run(
+        _ source: UnsafeRawBufferPointer, key: SecretBytes, into target: UnsafeMutableBufferPointer<UInt8>, encrypts: Bool
+    ) throws -> Bool {
+        guard let known = ciphers[key.count] else {
+            throw CryptoError(.invalidKeyLength, "AES takes keys of 16, 24 or 32 bytes")
+        }
+        guard let cipher = known else { throw OpenSSLError(draining: "EVP_CIPHER_fetch") }
+        let pointer = try unsafe check("EVP_CIPHER_CTX_new", EVP_CIPHER_CTX_new())
+        defer { unsafe EVP_CIPHER_CTX_free(pointer) }
+        // Without the flag EVP refuses the wrap modes, because they grow their output.
+        unsafe EVP_CIPHER_CTX_set_flags(pointer, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)
+        try unsafe cipher.withPointer { cipher in
+            try unsafe key.withUnsafeBytes { key in
+                try check("EVP_CipherInit_ex2", unsafe EVP_CipherInit_ex2(
+                    pointer, cipher, key.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, encrypts ? 1 : 0, nil))
+            }
+        }
+        var written: Int32 = 0
+        return unsafe EVP_CipherUpdate(
+            pointer, target.baseAddress, &written, source.baseAddress?.assumingMemoryBound(to: UInt8.self),
+            Int32(source.count)) > 0
+    }
+}

@@ -1,0 +1,85 @@
+import COpenSSL
+public import Foundation
+public import KeyfobPrimitives
+
+/// A hash function (FIPS 180-4), used as a function: `Digest.sha256(bytes)`.
+///
+/// Safe to use from any thread. Each algorithm is fetched once per process.
+public struct Digest: Hashable, Sendable, CustomStringConvertible {
+    /// OpenSSL's name, such as "SHA2-256".
+    let name: String
+    /// The length of the result in bytes.
+    public let count: Int
+
+    private static let table: [String: FetchedDigest] = {
+        var table: [String: FetchedDigest] = [:]
+        for digest in [sha1, sha224, sha256, sha384, sha512] { table[digest.name] = FetchedDigest(name: digest.name) }
+        return table
+    }()
+
+    /// SHA-1. For identifiers and old files; not for signatures.
+    public static let sha1 = Digest(name: "SHA1", count: 20)
+    /// SHA-224.
+    public static let sha224 = Digest(name: "SHA2-224", count: 28)
+    /// SHA-256.
+    public static let sha256 = Digest(name: "SHA2-256", count: 32)
+    /// SHA-384.
+    public static let sha384 = Digest(name: "SHA2-384", count: 48)
+    /// SHA-512.
+    public static let sha512 = Digest(name: "SHA2-512", count: 64)
+
+    /// The hash of `bytes` (EVP_Digest(3)).
+    public func callAsFunction(_ bytes: some ContiguousBytes) -> Data {
+        unsafe bytes.withUnsafeBytes { unsafe hash($0) }
+    }
+
+    /// The hash of a secret. The result is an ordinary value.
+    public func callAsFunction(_ secret: SecretBytes) -> Data {
+        unsafe secret.withUnsafeBytes { unsafe hash($0) }
+    }
+
+    /// OpenSSL's name.
+    public var description: String { name }
+
+    /// Lends the EVP_MD.
+    func withAlgorithm<Result, Failure: Error>(_ body: (OpaquePointer) throws(Failure) -> Result) throws(Failure) -> Result {
+        guard let fetched = Self.table[name] else { preconditionFailure("every Digest stands in the table") }
+        return try unsafe fetched.pointer.withPointer(body)
+    }
+
+    private func hash(_ bytes: UnsafeRawBufferPointer) -> Data {
+        var result = Data(count: count)
+        let done = unsafe withAlgorithm { algorithm in
+            unsafe result.withUnsafeMutableBytes { target in
+                unsafe EVP_Digest(
+                    bytes.baseAddress, bytes.count, target.baseAddress?.assumingMemoryBound(to: UInt8.self), nil,
+                    algorithm, nil)
+            }
+        }
+        precondition(done == 1, "libcrypto cannot hash: the installation is broken")
+        return result
+    }
+}
+
+/// One EVP_MD of the default library context.
+private struct FetchedDigest: Sendable {
+    let pointer: OwnedPointer
+
+    init(name: String) {
+        guard let algorithm = unsafe EVP_MD_fetch(nil, name, nil) else {
+            preconditionFailure("libcrypto has no \(name): the installation is broken")
+        }
+        pointer = unsafe OwnedPointer(adopting: algorithm) { unsafe EVP_MD_free($0) }
+    }
+}
+
+/// Compares in a time that depends on the lengths only (CRYPTO_memcmp(3)).
+public func constantTimeEqual(_ left: some ContiguousBytes, _ right: some ContiguousBytes) -> Bool {
+    unsafe left.withUnsafeBytes { left in
+        unsafe right.withUnsafeBytes { right in
+            guard left.count == right.count else { return false }
+            guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+            return unsafe CRYPTO_memcmp(first, second, left.count) == 0
+        }
+    }
+}

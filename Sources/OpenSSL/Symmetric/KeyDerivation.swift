@@ -1,0 +1,64 @@
+import COpenSSL
+public import KeyfobPrimitives
+
+/// HKDF, extract and expand (RFC 5869).
+public struct HKDF: Sendable {
+    private init() {}
+
+    private static let algorithm: OwnedPointer? = {
+        guard let kdf = unsafe EVP_KDF_fetch(nil, "HKDF", nil) else { return nil }
+        return unsafe OwnedPointer(adopting: kdf) { unsafe EVP_KDF_free($0) }
+    }()
+
+    /// Derives `count` bytes from the high-entropy `key`.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) for an empty key, or a count outside 1 to 255 times the digest's
+    ///   length; `OpenSSLError` when libcrypto fails.
+    public static func derive(
+        key: SecretBytes, salt: [UInt8], info: [UInt8], count: Int, digest: Digest = .sha256
+    ) throws -> SecretBytes {
+        guard !key.isEmpty, count > 0, count <= 255 * digest.count else {
+            throw CryptoError(.invalidInput, "HKDF takes a key and makes 1 to \(255 * digest.count) bytes")
+        }
+        guard let algorithm else { throw OpenSSLError(draining: "EVP_KDF_fetch") }
+        return try unsafe SecretBytes(count: count) { (output) throws(OpenSSLError) in
+            try unsafe algorithm.withPointer { (kdf) throws(OpenSSLError) in
+                try unsafe key.withUnsafeBytes { (key) throws(OpenSSLError) in
+                    try check("EVP_KDF_derive", unsafe keyfob_hkdf(
+                        kdf, digest.name, key.baseAddress, key.count, salt, salt.count, info, info.count,
+                        output.baseAddress, count))
+                }
+            }
+        }
+    }
+}
+
+/// scrypt, the memory-hard derivation for passphrases (RFC 7914).
+public struct Scrypt: Sendable {
+    private init() {}
+
+    /// The most memory one derivation may take, in bytes: 1 GiB. Parameters may come from a file somebody changed.
+    public static let memoryLimit = 1 << 30
+
+    /// Derives `count` bytes from a passphrase.
+    ///
+    /// Blocks for as long as the parameters ask: use a thread that may block. Takes 128 times `n` times `r` bytes.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) when `n` is not a power of two above 1, when another parameter is
+    ///   below 1, or when the memory exceeds `memoryLimit`; `OpenSSLError` when memory runs out.
+    public static func derive(
+        passphrase: SecretBytes, salt: [UInt8], n: Int, r: Int, p: Int, count: Int
+    ) throws -> SecretBytes {
+        let limit = memoryLimit / 128
+        guard n > 1, n & (n - 1) == 0, r >= 1, p >= 1, count >= 1, n <= limit, r <= limit / n, p <= limit / r / 4 else {
+            throw CryptoError(.invalidInput, "scrypt parameters out of range")
+        }
+        return try unsafe SecretBytes(count: count) { (output) throws(OpenSSLError) in
+            try unsafe passphrase.withUnsafeBytes { (secret) throws(OpenSSLError) in
+                try check("EVP_PBE_scrypt", unsafe EVP_PBE_scrypt(
+                    secret.baseAddress?.assumingMemoryBound(to: CChar.self), secret.count, salt, salt.count,
+                    UInt64(n), UInt64(r), UInt64(p), UInt64(2 * memoryLimit), output.baseAddress, count))
+            }
+        }
+    }
+}

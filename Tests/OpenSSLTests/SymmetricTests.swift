@@ -1,0 +1,240 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import Testing
+
+@Suite("Symmetric cryptography")
+struct SymmetricTests {
+    /// NIST CAVP / McGrew and Viega test cases for AES-256-GCM.
+    struct GCMVector: Sendable {
+        let key, nonce, additional, plaintext, ciphertext, tag: String
+    }
+
+    static let gcm = [
+        GCMVector(
+            key: String(repeating: "00", count: 32), nonce: String(repeating: "00", count: 12), additional: "",
+            plaintext: "", ciphertext: "", tag: "530f8afbc74536b9a963b4f1c4cb738b"),
+        GCMVector(
+            key: String(repeating: "00", count: 32), nonce: String(repeating: "00", count: 12), additional: "",
+            plaintext: String(repeating: "00", count: 16), ciphertext: "cea7403d4d606b6e074ec5d3baf39d18",
+            tag: "d0d1c8a799996bf0265b98b5d48ab919"),
+        GCMVector(
+            key: "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308",
+            nonce: "cafebabefacedbaddecaf888", additional: "feedfacedeadbeeffeedfacedeadbeefabaddad2",
+            plaintext: "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
+                + "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39",
+            ciphertext: "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
+                + "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662",
+            tag: "76fc6ece0f4e1768cddf8853bb2d551b"),
+        GCMVector(
+            key: "feffe9928665731c6d6a8f9467308308", nonce: "cafebabefacedbaddecaf888",
+            additional: "feedfacedeadbeeffeedfacedeadbeefabaddad2",
+            plaintext: "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
+                + "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39",
+            ciphertext: "42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e"
+                + "21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091",
+            tag: "5bc94fbc3221a5db94fae95ae7121a47"),
+    ]
+
+    @Test("AES-GCM gives the published results and opens its own output", arguments: gcm)
+    func gcmVectors(_ vector: GCMVector) throws {
+        let cipher = try AESGCM(key: SecretBytes(bytes(vector.key)))
+        // Twice, so that the second round runs on a context that was used before.
+        for _ in 0..<2 {
+            let sealed = try cipher.seal(
+                bytes(vector.plaintext), nonce: bytes(vector.nonce), additionalData: bytes(vector.additional))
+            #expect(sealed.ciphertext == bytes(vector.ciphertext))
+            #expect(sealed.tag == bytes(vector.tag))
+            let opened = try cipher.open(
+                ciphertext: sealed.ciphertext, tag: sealed.tag, nonce: bytes(vector.nonce),
+                additionalData: bytes(vector.additional))
+            #expect(opened.copyBytes() == bytes(vector.plaintext))
+            let plain = try cipher.openBytes(
+                ciphertext: sealed.ciphertext, tag: sealed.tag, nonce: bytes(vector.nonce),
+                additionalData: bytes(vector.additional))
+            #expect(plain == bytes(vector.plaintext))
+        }
+    }
+
+    @Test("AES-GCM refuses a change in any part, and works again after it")
+    func gcmRefusesChanges() throws {
+        let key = try RandomBytes.secret(count: 32)
+        let cipher = try AESGCM(key: key)
+        let nonce = try RandomBytes.bytes(count: 12)
+        let secret = SecretBytes(utf8: "correct horse battery staple")
+        let sealed = try cipher.seal(secret, nonce: nonce, additionalData: [1, 2, 3])
+        func open(
+            ciphertext: [UInt8]? = nil, tag: [UInt8]? = nil, nonce other: [UInt8]? = nil, additionalData: [UInt8] = [1, 2, 3],
+            key otherKey: SecretBytes? = nil
+        ) throws -> SecretBytes {
+            try AESGCM.open(
+                ciphertext: ciphertext ?? sealed.ciphertext, tag: tag ?? sealed.tag, nonce: other ?? nonce,
+                additionalData: additionalData, key: otherKey ?? key)
+        }
+        func flipped(_ bytes: [UInt8], at index: Int) -> [UInt8] {
+            var bytes = bytes
+            bytes[index] ^= 1
+            return bytes
+        }
+        #expect(try open() == secret)
+        let refusals: [() throws -> SecretBytes] = [
+            { try open(ciphertext: flipped(sealed.ciphertext, at: 0)) },
+            { try open(ciphertext: sealed.ciphertext.dropLast()) },
+            { try open(tag: flipped(sealed.tag, at: 15)) },
+            { try open(tag: sealed.tag.dropLast()) },
+            { try open(nonce: flipped(nonce, at: 11)) },
+            { try open(additionalData: []) },
+            { try open(key: RandomBytes.secret(count: 32)) },
+        ]
+        for refusal in refusals {
+            #expect(code { _ = try refusal() } == .authenticationFailed)
+        }
+        for _ in 0..<3 {
+            #expect(code {
+                _ = try cipher.open(
+                    ciphertext: sealed.ciphertext, tag: flipped(sealed.tag, at: 1), nonce: nonce, additionalData: [1, 2, 3])
+            } == .authenticationFailed)
+            #expect(try cipher.open(
+                ciphertext: sealed.ciphertext, tag: sealed.tag, nonce: nonce, additionalData: [1, 2, 3]) == secret)
+        }
+    }
+
+    @Test("AES-GCM refuses keys and nonces of a wrong length")
+    func gcmLengths() throws {
+        #expect(code { _ = try AESGCM(key: SecretBytes([1, 2, 3])) } == .invalidKeyLength)
+        let cipher = try AESGCM(key: RandomBytes.secret(count: 16))
+        #expect(code { _ = try cipher.seal([1], nonce: [1], additionalData: []) } == .invalidNonceLength)
+    }
+
+    @Test("One AES-GCM value serves many tasks at once")
+    func gcmConcurrent() async throws {
+        let cipher = try AESGCM(key: RandomBytes.secret(count: 32))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<16 {
+                group.addTask {
+                    for round in 0..<200 {
+                        let nonce = try RandomBytes.bytes(count: 12)
+                        let text = [UInt8]("task \(task), round \(round)".utf8)
+                        let sealed = try cipher.seal(text, nonce: nonce, additionalData: [UInt8(task)])
+                        let opened = try cipher.openBytes(
+                            ciphertext: sealed.ciphertext, tag: sealed.tag, nonce: nonce, additionalData: [UInt8(task)])
+                        #expect(opened == text)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("HKDF gives the results of RFC 5869", arguments: [
+        ("0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "000102030405060708090a0b0c", "f0f1f2f3f4f5f6f7f8f9",
+         "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"),
+        ("0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "", "",
+         "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"),
+    ])
+    func hkdf(_ key: String, _ salt: String, _ info: String, _ expected: String) throws {
+        let derived = try HKDF.derive(
+            key: SecretBytes(bytes(key)), salt: bytes(salt), info: bytes(info), count: expected.count / 2)
+        #expect(derived.copyBytes() == bytes(expected))
+    }
+
+    @Test("HKDF refuses what RFC 5869 does not define", arguments: [0, -1, 255 * 32 + 1])
+    func hkdfLimits(_ count: Int) {
+        #expect(code { _ = try HKDF.derive(key: SecretBytes([1]), salt: [], info: [], count: count) } == .invalidInput)
+    }
+
+    @Test("scrypt gives the results of RFC 7914", arguments: [
+        ("", "", 16, 1, 1,
+         "77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442fcd0069ded0948f8326a753a0fc81f17e8d3e0fb2e0d3628cf35e20c38d18906"),
+        ("password", "NaCl", 1024, 8, 16,
+         "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"),
+    ])
+    func scrypt(_ passphrase: String, _ salt: String, _ n: Int, _ r: Int, _ p: Int, _ expected: String) throws {
+        let derived = try Scrypt.derive(
+            passphrase: SecretBytes(utf8: passphrase), salt: [UInt8](salt.utf8), n: n, r: r, p: p, count: 64)
+        #expect(derived.copyBytes() == bytes(expected))
+    }
+
+    @Test("scrypt refuses parameters that are no power of two or take too much memory", arguments: [
+        (0, 8, 1), (1, 8, 1), (3, 8, 1), (-16, 8, 1), (1 << 24, 8, 1), (1 << 40, 8, 1), (16, 0, 1), (16, 1, 0),
+        (16, Int.max, 1), (16, 1, Int.max),
+    ])
+    func scryptLimits(_ n: Int, _ r: Int, _ p: Int) {
+        #expect(code {
+            _ = try Scrypt.derive(passphrase: SecretBytes([1]), salt: [1], n: n, r: r, p: p, count: 32)
+        } == .invalidInput)
+    }
+
+    @Test("AES key wrap gives the results of RFC 3394 and unwraps them", arguments: [
+        ("000102030405060708090A0B0C0D0E0F", "00112233445566778899AABBCCDDEEFF",
+         "1FA68B0A8112B447AEF34BD8FB5A7B829D3E862371D2CFE5"),
+        ("000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F",
+         "00112233445566778899AABBCCDDEEFF000102030405060708090A0B0C0D0E0F",
+         "28C9F404C4B810F4CBCCB35CFB87F8263F5786E2D80ED326CBC7F0E71A99F43BFB988B9B7A02DD21"),
+    ])
+    func keyWrap(_ key: String, _ secret: String, _ expected: String) throws {
+        let wrapped = try AESKeyWrap.wrap(SecretBytes(bytes(secret)), key: SecretBytes(bytes(key)))
+        #expect(wrapped == bytes(expected))
+        #expect(try AESKeyWrap.unwrap(wrapped, key: SecretBytes(bytes(key))).copyBytes() == bytes(secret))
+        var changed = wrapped
+        changed[9] ^= 0x80
+        #expect(code { _ = try AESKeyWrap.unwrap(changed, key: SecretBytes(bytes(key))) } == .authenticationFailed)
+        #expect(code { _ = try AESKeyWrap.unwrap(wrapped, key: RandomBytes.secret(count: 32)) } == .authenticationFailed)
+        #expect(code { _ = try AESKeyWrap.unwrap(wrapped.dropLast(), key: SecretBytes(bytes(key))) } == .invalidInput)
+        #expect(code { _ = try AESKeyWrap.wrap(SecretBytes([1, 2, 3]), key: SecretBytes(bytes(key))) } == .invalidInput)
+    }
+
+    @Test("HMAC-SHA-256 gives the results of RFC 4231", arguments: [
+        (String(repeating: "0b", count: 20), "4869205468657265", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
+        ("4a656665", "7768617420646f2079612077616e7420666f72206e6f7468696e673f",
+         "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
+        ("", "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
+    ])
+    func hmac(_ key: String, _ message: String, _ expected: String) throws {
+        let hmac = try HMACSHA256(key: SecretBytes(bytes(key)))
+        for _ in 0..<3 {
+            #expect(try hmac.authenticationCode(for: bytes(message)) == bytes(expected))
+            #expect(try hmac.authenticationCode(for: Data(bytes(message))) == bytes(expected))
+        }
+        #expect(try hmac.isValid(bytes(expected), for: bytes(message)))
+        #expect(try !hmac.isValid(bytes(expected), for: bytes(message) + [0]))
+    }
+
+    @Test("Digests give the results of FIPS 180", arguments: [
+        (Digest.sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
+        (Digest.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (Digest.sha384, "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7"),
+        (Digest.sha512,
+         "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"),
+    ])
+    func digests(_ digest: Digest, _ expected: String) {
+        #expect(digest([UInt8]("abc".utf8)) == Data(bytes(expected)))
+        #expect(digest(SecretBytes(utf8: "abc")) == Data(bytes(expected)))
+        #expect(digest.count == expected.count / 2)
+    }
+
+    @Test("Random bytes have the asked length and differ")
+    func random() throws {
+        #expect(try RandomBytes.bytes(count: 0).isEmpty)
+        #expect(try RandomBytes.bytes(count: 33).count == 33)
+        #expect(try RandomBytes.secret(count: 32) != RandomBytes.secret(count: 32))
+    }
+
+    @Test("Constant-time comparison tells equal from different")
+    func comparison() {
+        #expect(constantTimeEqual([UInt8](), [UInt8]()))
+        #expect(constantTimeEqual([1, 2] as [UInt8], Data([1, 2])))
+        #expect(!constantTimeEqual([1, 2] as [UInt8], [1, 3] as [UInt8]))
+        #expect(!constantTimeEqual([1, 2] as [UInt8], [1] as [UInt8]))
+    }
+}
+
+/// The code of the `CryptoError` that `body` throws; `nil` when it throws nothing or something else.
+private func code(_ body: () throws -> Void) -> CryptoError.Code? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return (error as? CryptoError)?.code
+    }
+}
