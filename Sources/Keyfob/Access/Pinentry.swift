@@ -28,7 +28,7 @@ import KeyfobPrimitives
         var ends: (Int32, Int32) = (0, 0)
         // A socket, not two pipes: writing to a pinentry that has died is then an error of send(2)
         // and not a SIGPIPE for the whole process.
-        let result = keyfob_socket_pair(&ends.0, &ends.1)
+        let result = unsafe keyfob_socket_pair(&ends.0, &ends.1)
         guard result == 0 else { throw .file("open", "a socket", errno) }
         socket = OpenFile(adopting: ends.0, path: "pinentry")
         let theirs = OpenFile(adopting: ends.1, path: "pinentry")
@@ -55,7 +55,8 @@ import KeyfobPrimitives
     private static var terminalName: String? {
         var buffer = [UInt8](repeating: 0, count: 256)
         let result = unsafe buffer.withUnsafeMutableBytes { bytes in
-            unsafe ttyname_r(2, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count - 1)
+            guard let base = bytes.baseAddress else { return EINVAL }
+            return unsafe ttyname_r(2, base.assumingMemoryBound(to: CChar.self), bytes.count - 1)
         }
         return result == 0 ? String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self) : nil
     }

@@ -77,7 +77,7 @@ private struct Pipe: ~Copyable {
 
     init() throws(KeychainError) {
         var ends: (Int32, Int32) = (0, 0)
-        let result = keyfob_pipe(&ends.0, &ends.1)
+        let result = unsafe keyfob_pipe(&ends.0, &ends.1)
         guard result == 0 else { throw .file("open", "a pipe", errno) }
         reading = OpenFile(adopting: ends.0, path: "a pipe")
         writing = OpenFile(adopting: ends.1, path: "a pipe")
