@@ -7,6 +7,7 @@
 #include <linux/keyctl.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +52,24 @@ static inline long keyfob_keyctl_invalidate(long key) {
 static inline int keyfob_lock_description(int descriptor, short type) {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
     return fcntl(descriptor, 37, &lock);
+}
+
+/// A pipe whose two ends are closed on exec.
+static inline int keyfob_pipe(int *reading, int *writing) {
+    int ends[2] = {-1, -1};
+    long result = syscall(SYS_pipe2, ends, O_CLOEXEC);
+    *reading = ends[0];
+    *writing = ends[1];
+    return (int)result;
+}
+
+/// A pair of connected stream sockets that are closed on exec.
+static inline int keyfob_socket_pair(int *ours, int *theirs) {
+    int ends[2] = {-1, -1};
+    int result = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+    *ours = ends[0];
+    *theirs = ends[1];
+    return result;
 }
 
 static inline int keyfob_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }

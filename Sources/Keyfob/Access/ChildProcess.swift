@@ -1,0 +1,104 @@
+import Foundation
+import KeyfobPrimitives
+
+/// A program that was started to give a secret; killed and reaped when it goes out of scope.
+@safe struct ChildProcess: ~Copyable {
+    private let identifier: pid_t
+    private let ownsGroup: Bool
+    private var isReaped = false
+
+    /// Starts `arguments[0]`, looked up in `PATH`, with the given standard input and output.
+    ///
+    /// Its standard error is ours. Variables that begin with `KEYFOB_` are taken out of its
+    /// environment: they hold PINs or say where PINs are, and a program that calls keyfob in turn
+    /// would be sent round in a circle. With `inOwnGroup` it can be killed with all it started, but is
+    /// no longer in the terminal's foreground.
+    ///
+    /// - Throws: `fileUnavailable` when it cannot be started.
+    init(_ arguments: [String], input: Int32, output: Int32, inOwnGroup: Bool) throws(KeychainError) {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+        if inOwnGroup { flags |= POSIX_SPAWN_SETPGROUP }
+        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        unsafe sigaddset(&signals, SIGPIPE)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+
+        let environment = ProcessInfo.processInfo.environment
+            .filter { !$0.key.hasPrefix("KEYFOB_") }
+            .map { "\($0.key)=\($0.value)" }
+        var identifier: pid_t = 0
+        let result = unsafe Self.withCStrings(arguments) { arguments in
+            unsafe Self.withCStrings(environment) { environment in
+                guard let program = unsafe arguments[0] else { return ENOENT }
+                return unsafe posix_spawnp(&identifier, program, &actions, &attributes, arguments, environment)
+            }
+        }
+        guard result == 0 else { throw .file("start", arguments.first ?? "a command", result) }
+        self.identifier = identifier
+        ownsGroup = inOwnGroup
+    }
+
+    deinit {
+        if !isReaped { Self.terminate(identifier, group: ownsGroup) }
+    }
+
+    /// Its exit status if it has ended: 0...255, or 128 plus the signal; `nil` while it runs.
+    mutating func exitStatus() -> Int32? {
+        var status: Int32 = 0
+        var result = unsafe waitpid(identifier, &status, WNOHANG)
+        while result < 0, errno == EINTR { result = unsafe waitpid(identifier, &status, WNOHANG) }
+        if result == 0 { return nil }
+        isReaped = true
+        // A host process that ignores SIGCHLD has its children reaped by the kernel; the status is lost
+        // then, and only the output can tell whether the command worked.
+        if result < 0 { return 0 }
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    }
+
+    /// Waits for the end until `deadline`; `nil` if it still runs then.
+    mutating func exitStatus(by deadline: Deadline) -> Int32? {
+        while true {
+            if let status = exitStatus() { return status }
+            if deadline.hasPassed { return nil }
+            usleep(2000)
+        }
+    }
+
+    private static func terminate(_ identifier: pid_t, group: Bool) {
+        kill(group ? -identifier : identifier, SIGKILL)
+        var status: Int32 = 0
+        while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        let array = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: strings.count + 1)
+        for (index, string) in strings.enumerated() { unsafe (array + index).initialize(to: strdup(string)) }
+        unsafe (array + strings.count).initialize(to: nil)
+        defer {
+            for index in strings.indices { unsafe free(array[index]) }
+            unsafe array.deallocate()
+        }
+        return unsafe body(array)
+    }
+}
+
+/// Waits until `descriptor` can be read, at most `limit` and at most until `deadline`; false if it cannot.
+func waitForInput(_ descriptor: Int32, _ deadline: Deadline, limit: Duration = .seconds(3600)) -> Bool {
+    let remaining = min(deadline.remaining ?? limit, limit).components
+    let milliseconds = remaining.seconds * 1000 + (remaining.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&entry, 1, Int32(clamping: milliseconds)) > 0
+}

@@ -1,0 +1,21 @@
+import Foundation
+import KeyfobPrimitives
+
+/// Secrets in the environment of this process.
+enum EnvironmentVariable {
+    /// getenv(3) walks an array that unsetenv(3) moves; ours at least do not meet each other.
+    private static let lock = Lock(())
+
+    /// The value of `name`, which is then gone: from our environment, from that of every later child,
+    /// and from `/proc/PID/environ`, because the bytes themselves are overwritten.
+    static func take(_ name: String) -> SecretBytes? {
+        lock.withLock { _ in
+            guard let value = unsafe getenv(name) else { return nil }
+            let count = unsafe strlen(value)
+            let secret = unsafe SecretBytes(UnsafeBufferPointer(start: value, count: count).lazy.map(UInt8.init(bitPattern:)))
+            unsafe memset(value, 0, count)
+            unsafe unsetenv(name)
+            return secret
+        }
+    }
+}

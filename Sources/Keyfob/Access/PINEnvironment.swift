@@ -1,0 +1,73 @@
+import Foundation
+public import KeyfobPrimitives
+
+/// Asks a person for a secret; the command implements it for the terminal.
+public protocol Prompter: Sendable {
+    /// Shows `prompt` and reads one line without echo; twice, until both are equal, with `confirm`.
+    ///
+    /// - Throws: `cancelled` when the person gives up.
+    func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes
+}
+
+/// What PIN sources may use: a person to ask, and limits on what is trusted.
+///
+/// One value serves a whole process, and its copies share a memory: what a source can give only once
+/// (an environment variable, a descriptor) is kept there for a later login.
+public struct PINEnvironment: Sendable {
+    /// Who asks; `nil` where there is no terminal.
+    public var prompter: (any Prompter)?
+
+    /// Whether asking is forbidden. Interactive sources then fail at once.
+    public var noInput: Bool
+
+    /// Whether files that others can read are accepted.
+    public var allowInsecureFiles: Bool
+
+    /// Where systemd put this service's credentials.
+    public var credentialsDirectory: String?
+
+    /// The pinentry program: a name to look up in `PATH`, or a path.
+    public var pinentryProgram: String
+
+    /// How long a `cmd:` may run before it is killed.
+    public var commandDeadline: Duration
+
+    /// How long a person has to answer pinentry.
+    public var pinentryDeadline: Duration
+
+    private let memory = Lock<[PINSource: SecretBytes]>([:])
+
+    /// `$CREDENTIALS_DIRECTORY`.
+    public static var credentialsDirectory: String? { ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"] }
+
+    /// Makes an environment. Reads nothing.
+    public init(
+        prompter: (any Prompter)? = nil, noInput: Bool = false, allowInsecureFiles: Bool = false,
+        credentialsDirectory: String? = PINEnvironment.credentialsDirectory,
+        pinentryProgram: String = "pinentry", commandDeadline: Duration = .seconds(30),
+        pinentryDeadline: Duration = .seconds(120)
+    ) {
+        self.prompter = prompter
+        self.noInput = noInput
+        self.allowInsecureFiles = allowInsecureFiles
+        self.credentialsDirectory = credentialsDirectory
+        self.pinentryProgram = pinentryProgram
+        self.commandDeadline = commandDeadline
+        self.pinentryDeadline = pinentryDeadline
+    }
+
+    /// The value that `source` gave when it could still be read.
+    func recalled(_ source: PINSource) -> SecretBytes? {
+        memory.withLock { $0[source] }
+    }
+
+    /// Keeps what `source` gives only once.
+    func keep(_ secret: SecretBytes, from source: PINSource) {
+        memory.withLock { $0[source] = secret }
+    }
+
+    /// Wipes what was kept. For `lock`: a later login then needs a fresh source.
+    public func forget() {
+        memory.withLock { $0 = [:] }
+    }
+}

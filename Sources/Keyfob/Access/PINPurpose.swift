@@ -1,0 +1,80 @@
+/// What a PIN or passphrase is asked for: the words of the prompt and of the errors.
+public struct PINPurpose: Sendable, Hashable {
+    /// What a terminal shows before the cursor, without the colon.
+    public let prompt: String
+
+    /// Whether it is a new secret, which is asked for twice.
+    public let confirms: Bool
+
+    /// The error when it cannot be asked for.
+    let absence: String
+    let remedy: String
+
+    private init(prompt: String, confirms: Bool = false, absence: String, remedy: String) {
+        self.prompt = prompt
+        self.confirms = confirms
+        self.absence = absence
+        self.remedy = remedy
+    }
+
+    /// The PIN that unlocks a keychain.
+    public static func unlock(keychain: String) -> PINPurpose {
+        PINPurpose(
+            prompt: "PIN for keychain \"\(keychain)\"",
+            absence: "Keychain \"\(keychain)\" is locked and there is no terminal to ask for its PIN.",
+            remedy: "Give a source: --pin-source file:… | credential:… | env:…, "
+                + "or unlock first: keyfob unlock \(keychain)")
+    }
+
+    /// The passphrase that a keychain's PIN is sealed under.
+    public static func passphrase(keychain: String) -> PINPurpose {
+        PINPurpose(
+            prompt: "Passphrase for keychain \"\(keychain)\"",
+            absence: "Keychain \"\(keychain)\" is locked and there is no terminal to ask for its passphrase.",
+            remedy: "Give a source: --pin-source file:… | credential:… | env:…, "
+                + "or unlock first: keyfob unlock \(keychain)")
+    }
+
+    /// A new passphrase for a keychain, asked for twice.
+    public static func newPassphrase(keychain: String) -> PINPurpose {
+        PINPurpose(
+            prompt: "New passphrase for keychain \"\(keychain)\"", confirms: true,
+            absence: "Keychain \"\(keychain)\" needs a new passphrase and there is no terminal to ask for it.",
+            remedy: "Give a source: --pin-source file:… | credential:… | env:…")
+    }
+
+    /// The user PIN of a token that is named directly.
+    public static func token(_ label: String) -> PINPurpose {
+        PINPurpose(
+            prompt: "PIN for token \"\(label)\"",
+            absence: "Token \"\(label)\" is locked and there is no terminal to ask for its PIN.",
+            remedy: "Give a source: --pin-source file:… | credential:… | env:…")
+    }
+
+    /// A new user PIN for a token, asked for twice.
+    public static func newPIN(token: String) -> PINPurpose {
+        PINPurpose(
+            prompt: "New PIN for token \"\(token)\"", confirms: true,
+            absence: "Token \"\(token)\" needs a new PIN and there is no terminal to ask for it.",
+            remedy: "Give a source: --new-pin-source file:… | credential:… | env:…")
+    }
+
+    /// The security officer's PIN (PUK) of a token.
+    public static func securityOfficer(token: String) -> PINPurpose {
+        PINPurpose(
+            prompt: "SO PIN (PUK) for token \"\(token)\"",
+            absence: "The SO PIN of token \"\(token)\" is needed and there is no terminal to ask for it.",
+            remedy: "Give a source: --so-pin-source file:… | credential:… | env:…")
+    }
+
+    /// The passphrase of a file that is read, or, with `isNew`, written.
+    public static func file(_ name: String, isNew: Bool = false) -> PINPurpose {
+        PINPurpose(
+            prompt: isNew ? "New passphrase for \(name)" : "Passphrase for \(name)", confirms: isNew,
+            absence: "\(name) needs a passphrase and there is no terminal to ask for it.",
+            remedy: "Give a source: --pass-source file:… | credential:… | env:…")
+    }
+
+    /// The error for this purpose when nobody can be asked.
+    var required: KeychainError { KeychainError(.pinRequired, absence, hint: remedy) }
+}

@@ -1,0 +1,137 @@
+import Foundation
+public import KeyfobPrimitives
+
+extension PINSource {
+    /// The longest PIN or passphrase that is read, in bytes. A longer one is refused, never cut.
+    public static let maximumLength = 4096
+
+    /// Reads the secret. Blocks for as long as the source takes, at most until its deadline.
+    ///
+    /// One trailing newline (LF or CRLF) is not part of the secret; from files and commands the first
+    /// line is taken.
+    ///
+    /// - Throws: `pinRequired` when a person would have to be asked and cannot be, or when the source
+    ///   has nothing; `unsafeFile`, `fileUnavailable`, `timedOut`, `cancelled`, `invalidArgument` as
+    ///   the names say; `refused` for the sources that this version does not have.
+    public func read(_ purpose: PINPurpose, from environment: PINEnvironment) throws(KeychainError) -> SecretBytes {
+        let secret: SecretBytes
+        switch kind {
+        case .prompt:
+            guard !environment.noInput, let prompter = environment.prompter else { throw purpose.required }
+            secret = try prompter.readSecret(prompt: purpose.prompt, confirm: purpose.confirms)
+        case .pinentry:
+            guard !environment.noInput else { throw purpose.required }
+            secret = try Pinentry.ask(purpose, in: environment)
+        case .environment(let name):
+            secret = try readVariable(name, environment)
+        case .file(let path):
+            secret = try Self.readFile(Self.expanded(path), isTrusted: environment.allowInsecureFiles)
+        case .descriptor(let number):
+            secret = try readDescriptor(number, environment)
+        case .command(let command):
+            secret = try ShellCommand.firstLine(of: command, deadline: .after(environment.commandDeadline))
+        case .credential(let name):
+            guard let directory = environment.credentialsDirectory, !directory.isEmpty else {
+                throw KeychainError(
+                    .pinRequired, "There is no systemd credential \"\(name)\": CREDENTIALS_DIRECTORY is not set.",
+                    hint: "Add to the unit: LoadCredentialEncrypted=\(name)")
+            }
+            // systemd hands credentials out read-only, on a mount of the service's own, to a service
+            // that may run as another user than the file's: its modes say nothing about readers.
+            secret = try Self.readFile(directory + "/" + name, isTrusted: true)
+        case .agent, .item:
+            let form = kind == .agent ? "agent" : "item:"
+            throw KeychainError(
+                .refused, "The PIN source \(form) is not available in this version.",
+                hint: "Give one of: prompt, pinentry, env:NAME, file:PATH, fd:N, stdin, cmd:COMMAND, credential:NAME")
+        }
+        guard secret.count <= Self.maximumLength else { throw tooLong }
+        guard !secret.isEmpty else {
+            throw KeychainError(.pinRequired, "\(name) has no PIN in it: it is empty.", details: ["source": name])
+        }
+        return secret
+    }
+
+    /// What messages call the source. A command is not repeated: people write secrets into them.
+    var name: String {
+        if case .command = kind { return "The command of the PIN source" }
+        return description
+    }
+
+    private var tooLong: KeychainError {
+        KeychainError(
+            .invalidArgument, "\(name) gives more than \(Self.maximumLength) bytes; no PIN is that long.",
+            details: ["source": name])
+    }
+
+    private func readVariable(_ name: String, _ environment: PINEnvironment) throws(KeychainError) -> SecretBytes {
+        if let value = EnvironmentVariable.take(name) {
+            environment.keep(value, from: self)
+            return value.withoutNewline
+        }
+        if let value = environment.recalled(self) { return value.withoutNewline }
+        throw KeychainError(
+            .pinRequired, "The environment variable \(name) is not set.", hint: "Set it, or give another PIN source.",
+            details: ["source": description])
+    }
+
+    private func readDescriptor(_ number: Int32, _ environment: PINEnvironment) throws(KeychainError) -> SecretBytes {
+        if let value = environment.recalled(self) { return value }
+        let value: SecretBytes
+        if number == 0 {
+            // A copy of the descriptor, because closing 0 would give its number to the next file.
+            let copy = dup(0)
+            guard copy >= 0 else { throw .file("read", description, errno) }
+            value = try Self.readAll(OpenFile(adopting: copy, path: description))
+        } else {
+            guard fcntl(number, F_GETFD) >= 0 else { throw .file("read", description, errno) }
+            value = try Self.readAll(OpenFile(adopting: number, path: description))
+        }
+        guard value.count <= Self.maximumLength + 2 else { throw tooLong }
+        let secret = value.withoutNewline
+        environment.keep(secret, from: self)
+        return secret
+    }
+
+    private static func readAll(_ file: consuming OpenFile) throws(KeychainError) -> SecretBytes {
+        try file.read(limit: maximumLength + 3)
+    }
+
+    private static func readFile(_ path: String, isTrusted: Bool) throws(KeychainError) -> SecretBytes {
+        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | (isTrusted ? 0 : O_NONBLOCK)) else {
+            throw .file("read", path, errno)
+        }
+        // Through the open descriptor, so that what was looked at is what is read. A symbolic link is
+        // followed: Kubernetes and systemd hand secrets out through them, and the target is checked.
+        if !isTrusted { try PrivateFile.requirePrivate(try file.status(), path: path) }
+        let bytes = try file.read(limit: maximumLength + 3)
+        guard let line = bytes.firstLine(isComplete: bytes.count < maximumLength + 3) else {
+            throw PINSource.file(path).tooLong
+        }
+        return line
+    }
+
+    private static func expanded(_ path: String) -> String {
+        guard path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] else { return path }
+        return home + path.dropFirst(1)
+    }
+}
+
+extension SecretBytes {
+    /// Without one trailing LF or CRLF.
+    var withoutNewline: SecretBytes {
+        let end = unsafe withUnsafeBytes { bytes in
+            guard let last = unsafe bytes.last, last == 0x0A else { return bytes.count }
+            guard let before = unsafe bytes.dropLast().last, before == 0x0D else { return bytes.count - 1 }
+            return bytes.count - 2
+        }
+        return end == count ? self : prefix(end)
+    }
+
+    /// The bytes before the first LF or CRLF; `nil` where there is none and more could follow.
+    func firstLine(isComplete: Bool) -> SecretBytes? {
+        let newline = unsafe withUnsafeBytes { unsafe $0.firstIndex(of: 0x0A) }
+        guard let newline else { return isComplete ? self : nil }
+        return prefix(newline + 1).withoutNewline
+    }
+}

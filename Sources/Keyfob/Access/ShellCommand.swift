@@ -1,0 +1,88 @@
+import CLinux
+import Foundation
+import KeyfobPrimitives
+
+/// The `cmd:` source.
+enum ShellCommand {
+    /// The first line that `/bin/sh -c command` prints. Blocks until the command has ended.
+    ///
+    /// - Throws: `timedOut` when it has not ended at `deadline`; it is then killed, with all it started.
+    ///   `failed` when it ends with a status other than 0.
+    static func firstLine(of command: String, deadline: Deadline) throws(KeychainError) -> SecretBytes {
+        guard let null = OpenFile(path: "/dev/null", flags: O_RDWR) else { throw .file("open", "/dev/null", errno) }
+        let pipe = try Pipe()
+        var child = try ChildProcess(
+            ["/bin/sh", "-c", command], input: null.descriptor, output: pipe.writing.descriptor, inOwnGroup: true)
+        return try collect(from: &child, pipe.closingWriter(), deadline)
+    }
+
+    private static func collect(
+        from child: inout ChildProcess, _ output: consuming OpenFile, _ deadline: Deadline
+    ) throws(KeychainError) -> SecretBytes {
+        // Room for the longest line and one byte more, by which a longer one is told.
+        let limit = PINSource.maximumLength + 3
+        var count = 0
+        var failure: KeychainError?
+        var status: Int32?
+        let bytes = unsafe SecretBytes(count: limit) { buffer in
+            guard let base = buffer.baseAddress else { return }
+            while true {
+                // The end of the command counts, not only the end of its output: what it left running
+                // in the background may hold the pipe open for ever.
+                let readable = waitForInput(output.descriptor, deadline, limit: .milliseconds(status == nil ? 20 : 0))
+                if !readable {
+                    if status != nil { return }
+                    if deadline.hasPassed { return }
+                    status = child.exitStatus()
+                    continue
+                }
+                if count < limit {
+                    let received = unsafe read(output.descriptor, base + count, limit - count)
+                    if received == 0 { return }
+                    if received > 0 { count += received } else if errno != EINTR {
+                        failure = .file("read", "the output of a command", errno)
+                        return
+                    }
+                } else {
+                    // Read on, so that the command is not killed by a full pipe.
+                    let rest = unsafe SecretBytes(count: 4096) { unsafe _ = read(output.descriptor, $0.baseAddress, $0.count) }
+                    if rest.isEmpty || deadline.hasPassed { return }
+                }
+            }
+        }
+        if let failure { throw failure }
+        guard let status = status ?? child.exitStatus(by: deadline) else {
+            throw KeychainError(
+                .timedOut, "The command of the PIN source did not end in time and was killed.",
+                hint: "A PIN source must answer within 30 seconds and may not ask on the terminal.")
+        }
+        guard status == 0 else {
+            throw KeychainError(
+                .failed, "The command of the PIN source failed with status \(status).",
+                hint: "Run it by hand to see why.", details: ["status": String(status)])
+        }
+        guard let line = bytes.prefix(count).firstLine(isComplete: count < limit) else {
+            throw KeychainError(
+                .invalidArgument,
+                "The command of the PIN source printed a line of more than \(PINSource.maximumLength) bytes.")
+        }
+        return line
+    }
+}
+
+/// A pipe(2) whose ends close by themselves.
+private struct Pipe: ~Copyable {
+    let reading: OpenFile
+    let writing: OpenFile
+
+    init() throws(KeychainError) {
+        var ends: (Int32, Int32) = (0, 0)
+        let result = unsafe keyfob_pipe(&ends.0, &ends.1)
+        guard result == 0 else { throw .file("open", "a pipe", errno) }
+        reading = OpenFile(adopting: ends.0, path: "a pipe")
+        writing = OpenFile(adopting: ends.1, path: "a pipe")
+    }
+
+    /// Closes our copy of the writing end, so that the child's end is the only one.
+    consuming func closingWriter() -> OpenFile { reading }
+}
