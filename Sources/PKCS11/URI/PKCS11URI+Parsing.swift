@@ -175,7 +175,7 @@ private struct WrittenAttributes {
 
     /// A field padded with blanks. All zero means that the URI does not have it.
     private static func padded<Field>(_ field: Field, _ name: String) throws(PKCS11URIError) -> String? {
-        var bytes = withUnsafeBytes(of: field) { unsafe Array($0) }
+        var bytes = unsafe withUnsafeBytes(of: field) { unsafe Array($0) }
         if bytes.allSatisfy({ $0 == 0 }) { return nil }
         while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
         return try text(bytes, name)
