@@ -1,4 +1,5 @@
 import CP11Kit
+import KeyfobPrimitives
 
 extension Module {
     /// The slots of the module, listed anew: with readers and tokens that came since the last time.
@@ -11,8 +12,8 @@ extension Module {
     /// - Throws: what the module answered, such as `ReturnValue.deviceError` from a lost daemon.
     public func slots(tokenPresent: Bool = true) throws(PKCS11Error) -> [Slot] {
         let getSlotList = try unsafe functions.entry(functions.table.pointee.C_GetSlotList, .getSlotList)
-        let numbers = try list(.getSlotList) {
-            unsafe getSlotList(tokenPresent ? CK_BBOOL(CK_TRUE) : CK_BBOOL(CK_FALSE), $0, $1)
+        let numbers = unsafe try list(.getSlotList) {
+            unsafe getSlotList(tokenPresent ? CK_BBOOL(CK_TRUE) : CK_BBOOL(CK_FALSE), $0, &$1)
         }
         return numbers.map { Slot(module: self, id: $0) }
     }
@@ -33,7 +34,7 @@ extension Module {
             // The list may grow between the two calls; each round leaves more room.
             for round in 1...4 where returnValue == CKR_BUFFER_TOO_SMALL {
                 var count = CK_ULONG(0)
-                returnValue = unsafe body(nil, &count)
+                returnValue = body(nil, &count)
                 guard returnValue == CKR_OK else { return returnValue }
                 // A number no module can mean is cut down rather than allocated.
                 let capacity = Int(min(count, 1 << 16)) + 8 * round

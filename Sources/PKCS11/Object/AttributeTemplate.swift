@@ -53,10 +53,10 @@ extension AttributeTemplate {
     func withCTemplate<Result>(
         _ body: (UnsafeMutablePointer<CK_ATTRIBUTE>?, CK_ULONG) throws(PKCS11Error) -> Result
     ) throws(PKCS11Error) -> Result {
-        if attributes.isEmpty { return try unsafe body(nil, 0) }
+        if attributes.isEmpty { return try body(nil, 0) }
         // Values begin where a CK_ULONG may: modules read numbers in place.
         let alignment = MemoryLayout<CK_ULONG>.alignment
-        let headers = attributes.count * MemoryLayout<CK_ATTRIBUTE>.stride
+        let headers = unsafe attributes.count * MemoryLayout<CK_ATTRIBUTE>.stride
         let size = attributes.reduce(headers) { ($0 + $1.count + alignment - 1) / alignment * alignment }
         // Secret and public values share one block that is wiped when it is released.
         let block = unsafe SecretBytes(count: size) { unsafe fill(UnsafeMutableRawBufferPointer($0)) }
@@ -68,21 +68,21 @@ extension AttributeTemplate {
     }
 
     private func fill(_ block: UnsafeMutableRawBufferPointer) {
-        guard let base = unsafe block.baseAddress else { return }
+        guard let base = block.baseAddress else { return }
         let alignment = MemoryLayout<CK_ULONG>.alignment
-        var offset = attributes.count * MemoryLayout<CK_ATTRIBUTE>.stride
+        var offset = unsafe attributes.count * MemoryLayout<CK_ATTRIBUTE>.stride
         for (index, attribute) in attributes.enumerated() {
             let target = unsafe base + offset
             switch attribute.storage {
             case .bytes(let bytes):
                 unsafe bytes.withUnsafeBytes { source in
-                    if let start = unsafe source.baseAddress {
+                    if let start = source.baseAddress {
                         unsafe target.copyMemory(from: start, byteCount: source.count)
                     }
                 }
             case .secret(let secret):
                 unsafe secret.withUnsafeBytes { source in
-                    if let start = unsafe source.baseAddress {
+                    if let start = source.baseAddress {
                         unsafe target.copyMemory(from: start, byteCount: source.count)
                     }
                 }

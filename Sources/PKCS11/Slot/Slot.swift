@@ -61,7 +61,7 @@ public struct Slot: Sendable, Hashable {
     public func mechanisms() throws(PKCS11Error) -> [MechanismType] {
         let getMechanismList = try unsafe functions.entry(
             functions.table.pointee.C_GetMechanismList, .getMechanismList)
-        let numbers = try module.list(.getMechanismList) { unsafe getMechanismList(id, $0, $1) }
+        let numbers = unsafe try module.list(.getMechanismList) { unsafe getMechanismList(id, $0, &$1) }
         return numbers.map { MechanismType(rawValue: $0) }
     }
 
