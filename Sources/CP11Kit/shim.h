@@ -69,4 +69,8 @@
 // A macro with a cast is not imported into Swift.
 static const unsigned long keyfob_CKC_OPENPGP = CKC_OPENPGP;
 
+/// Why the last call of p11-kit on this thread failed. p11-kit.h shows it to users of its unstable API only,
+/// though it has been exported under this name since 0.9.
+const char *p11_kit_message(void);
+
 #endif

@@ -5,7 +5,7 @@ import PKCS11
 
 extension ConstantRow {
     /// Every `CKO_*` of the header and the shim.
-    static let objectClasss: [ConstantRow] = [
+    static let objectClasses: [ConstantRow] = [
         ConstantRow("CKO_DATA", "CKO_DATA", ObjectClass.data, CKO_DATA),
         ConstantRow("CKO_CERTIFICATE", "CKO_CERTIFICATE", ObjectClass.certificate, CKO_CERTIFICATE),
         ConstantRow("CKO_PUBLIC_KEY", "CKO_PUBLIC_KEY", ObjectClass.publicKey, CKO_PUBLIC_KEY),
