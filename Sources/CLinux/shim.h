@@ -45,15 +45,6 @@ static inline long keyfob_keyctl_invalidate(long key) {
     return syscall(SYS_keyctl, KEYCTL_INVALIDATE, key);
 }
 
-/// Takes (F_RDLCK, F_WRLCK) or drops (F_UNLCK) a lock of the open file description, without waiting.
-///
-/// Unlike a lock of the process it conflicts with the fcntl locks that a library in this very process
-/// takes. 37 is F_OFD_SETLK, which glibc hides behind _GNU_SOURCE.
-static inline int keyfob_lock_description(int descriptor, short type) {
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
-    return fcntl(descriptor, 37, &lock);
-}
-
 /// A pipe whose two ends are closed on exec.
 static inline int keyfob_pipe(int *reading, int *writing) {
     int ends[2] = {-1, -1};

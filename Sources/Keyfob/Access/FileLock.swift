@@ -9,10 +9,29 @@ package import KeyfobPrimitives
 package struct FileLock: ~Copyable {
     private let file: OpenFile
 
+    /// Runs `body` with the lock held. - Throws: As `init`, and what `body` throws.
+    package static func holding<Result>(
+        _ url: URL, deadline: Deadline = .after(.seconds(10)), _ body: () throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        let lock = try FileLock(url, deadline: deadline)
+        // Released by name on both ways out: that the lock lasts to here may not hang on where the
+        // compiler ends the lifetime of a value that nobody reads.
+        do throws(KeychainError) {
+            let result = try body()
+            lock.release()
+            return result
+        } catch {
+            lock.release()
+            throw error
+        }
+    }
+
+    private consuming func release() {}
+
     /// Waits for the lock until `deadline`; makes the lock file, mode 0600, if it is missing.
     ///
     /// - Throws: `timedOut` at the deadline; `fileUnavailable` when the file cannot be opened.
-    package init(_ url: URL, deadline: Deadline = .after(.seconds(10))) throws(KeychainError) {
+    private init(_ url: URL, deadline: Deadline) throws(KeychainError) {
         guard let file = OpenFile(path: url.path, flags: O_RDWR | O_CREAT | O_NOFOLLOW) else {
             throw .file("lock", url.path, errno)
         }

@@ -6,14 +6,15 @@ import KeyfobPrimitives
 @safe struct Pinentry: ~Copyable {
     private let socket: OpenFile
     private let deadline: Deadline
-    private var child: ChildProcess
+    // Never read: it is what kills and reaps the program at the end.
+    private let child: ChildProcess
 
     /// Asks a person through the pinentry program. Blocks until the answer or the deadline.
     ///
     /// - Throws: `cancelled` when the person cancels; `timedOut` at the deadline; `pinRequired` when
     ///   there is no pinentry, or it has no display to ask on.
     static func ask(_ purpose: PINPurpose, in environment: PINEnvironment) throws(KeychainError) -> SecretBytes {
-        var pinentry = try Pinentry(environment)
+        let pinentry = try start(environment)
         try pinentry.greet()
         try pinentry.describe(purpose)
         while true {
@@ -24,18 +25,18 @@ import KeyfobPrimitives
         }
     }
 
-    private init(_ environment: PINEnvironment) throws(KeychainError) {
+    private static func start(_ environment: PINEnvironment) throws(KeychainError) -> Pinentry {
         var ends: (Int32, Int32) = (0, 0)
         // A socket, not two pipes: writing to a pinentry that has died is then an error of send(2)
         // and not a SIGPIPE for the whole process.
         let result = unsafe keyfob_socket_pair(&ends.0, &ends.1)
         guard result == 0 else { throw .file("open", "a socket", errno) }
-        socket = OpenFile(adopting: ends.0, path: "pinentry")
+        let ours = OpenFile(adopting: ends.0, path: "pinentry")
         let theirs = OpenFile(adopting: ends.1, path: "pinentry")
-        deadline = .after(environment.pinentryDeadline)
         do throws(KeychainError) {
-            child = try ChildProcess(
+            let child = try ChildProcess(
                 [environment.pinentryProgram], input: theirs.descriptor, output: theirs.descriptor, inOwnGroup: false)
+            return Pinentry(socket: ours, deadline: .after(environment.pinentryDeadline), child: child)
         } catch {
             throw KeychainError(
                 .pinRequired, "The pinentry program \"\(environment.pinentryProgram)\" cannot be started.",
@@ -43,7 +44,7 @@ import KeyfobPrimitives
         }
     }
 
-    private mutating func greet() throws(KeychainError) {
+    private func greet() throws(KeychainError) {
         _ = try answer(to: nil)
         let variables = ProcessInfo.processInfo.environment
         if let terminal = variables["GPG_TTY"] ?? Self.terminalName {
@@ -62,7 +63,7 @@ import KeyfobPrimitives
     }
 
     /// Sends an option; a pinentry that does not know it may say so.
-    private mutating func option(_ text: String) throws(KeychainError) {
+    private func option(_ text: String) throws(KeychainError) {
         try write("OPTION " + Self.escaped(text))
         while true {
             let line = try readLine()
@@ -70,22 +71,22 @@ import KeyfobPrimitives
         }
     }
 
-    private mutating func describe(_ purpose: PINPurpose) throws(KeychainError) {
+    private func describe(_ purpose: PINPurpose) throws(KeychainError) {
         try send("SETTITLE keyfob")
         try send("SETDESC " + Self.escaped(purpose.prompt))
     }
 
-    private mutating func pin(prompt: String) throws(KeychainError) -> SecretBytes {
+    private func pin(prompt: String) throws(KeychainError) -> SecretBytes {
         try send("SETPROMPT " + Self.escaped(prompt))
         return try answer(to: "GETPIN")
     }
 
-    private mutating func send(_ command: String) throws(KeychainError) {
+    private func send(_ command: String) throws(KeychainError) {
         _ = try answer(to: command)
     }
 
     /// Sends `command` and collects the data lines up to `OK`.
-    private mutating func answer(to command: String?) throws(KeychainError) -> SecretBytes {
+    private func answer(to command: String?) throws(KeychainError) -> SecretBytes {
         if let command { try write(command) }
         var data = SecretBytes([])
         while true {

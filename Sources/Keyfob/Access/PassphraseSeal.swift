@@ -1,0 +1,103 @@
+import Foundation
+public import KeyfobPrimitives
+import OpenSSL
+
+/// A PIN sealed under a passphrase: scrypt (RFC 7914), then AES-256-GCM.
+///
+/// The keychain and the purpose are additional data, so that a seal that is moved to another keychain,
+/// or from the recovery slot to the passphrase slot, does not open. As `Codable` it is a record with
+/// base64 members; it holds nothing that must be kept secret beyond what the passphrase is worth.
+public struct PassphraseSeal: Sendable, Hashable, Codable {
+    /// What a seal is for; open, so that later versions can add purposes.
+    public struct Purpose: RawRepresentable, Hashable, Sendable {
+        /// The name that is bound into the seal.
+        public let rawValue: String
+
+        /// A purpose by its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Under the passphrase that a person types.
+        public static let passphrase = Self(rawValue: "passphrase")
+        /// Under a `RecoveryCode`.
+        public static let recovery = Self(rawValue: "recovery")
+    }
+
+    private let kdf: String
+    private let n: Int
+    private let r: Int
+    private let p: Int
+    private let salt: Data
+    private let nonce: Data
+    private let ciphertext: Data
+    private let tag: Data
+
+    /// The most bytes that a seal holds.
+    public static let maximumLength = 4096
+
+    /// The most memory that opening a seal may take, whatever its file says: 256 MiB.
+    static let memoryLimit = 256 << 20
+
+    /// Seals `secret`. Blocks for about 0.1 s and takes 32 MiB, which is what makes guessing costly.
+    ///
+    /// - Throws: `invalidArgument` for an empty passphrase or a secret of more than `maximumLength` bytes.
+    public init(
+        _ secret: SecretBytes, under passphrase: SecretBytes, keychain: String, purpose: Purpose
+    ) throws(KeychainError) {
+        guard !passphrase.isEmpty else { throw KeychainError(.invalidArgument, "A passphrase may not be empty.") }
+        guard secret.count <= Self.maximumLength else {
+            throw KeychainError(.invalidArgument, "A PIN of more than \(Self.maximumLength) bytes cannot be sealed.")
+        }
+        kdf = "scrypt"
+        (n, r, p) = (1 << 15, 8, 1)
+        let salt = try KeychainError.wrapping("Cannot make random bytes.") { try RandomBytes.bytes(count: 16) }
+        let nonce = try KeychainError.wrapping("Cannot make random bytes.") {
+            try RandomBytes.bytes(count: AESGCM.nonceCount)
+        }
+        let data = Self.additionalData(keychain, purpose, n: n, r: r, p: p)
+        let parameters = (n, r, p)
+        let sealed = try KeychainError.wrapping("Cannot seal the PIN.") {
+            let key = try Scrypt.derive(
+                passphrase: passphrase, salt: salt, n: parameters.0, r: parameters.1, p: parameters.2, count: 32)
+            return try AESGCM.seal(secret, key: key, nonce: nonce, additionalData: data)
+        }
+        self.salt = Data(salt)
+        self.nonce = Data(nonce)
+        ciphertext = Data(sealed.ciphertext)
+        tag = Data(sealed.tag)
+    }
+
+    /// Opens the seal. Blocks as sealing does.
+    ///
+    /// - Throws: `passphraseIncorrect` when the passphrase is wrong or the seal was made for another
+    ///   keychain or purpose, which authenticated encryption cannot tell apart; `fileDamaged` when the
+    ///   parameters are not ones that this version ever writes or would dare to follow.
+    public func open(
+        with passphrase: SecretBytes, keychain: String, purpose: Purpose
+    ) throws(KeychainError) -> SecretBytes {
+        guard kdf == "scrypt", n >= 1 << 10, n <= 1 << 20, n & (n - 1) == 0, (1...32).contains(r), (1...16).contains(p),
+            128 * n * r <= Self.memoryLimit, (16...64).contains(salt.count), nonce.count == AESGCM.nonceCount,
+            tag.count == AESGCM.tagCount, ciphertext.count <= Self.maximumLength
+        else {
+            throw KeychainError(
+                .fileDamaged, "The sealed PIN of the keychain is damaged: its parameters are out of range.",
+                hint: "Restore the keychain's configuration from a backup. The passphrase was not checked.")
+        }
+        let data = Self.additionalData(keychain, purpose, n: n, r: r, p: p)
+        do {
+            let key = try Scrypt.derive(passphrase: passphrase, salt: Array(salt), n: n, r: r, p: p, count: 32)
+            return try AESGCM.open(
+                ciphertext: Array(ciphertext), tag: Array(tag), nonce: Array(nonce), additionalData: data, key: key)
+        } catch let error as CryptoError where error.code == .authenticationFailed {
+            throw KeychainError(
+                .passphraseIncorrect,
+                purpose == .recovery ? "This recovery code is not the keychain's." : "Wrong passphrase for the keychain.",
+                hint: "Nothing is locked by trying again.")
+        } catch {
+            throw KeychainError(.failed, "The sealed PIN cannot be opened.", cause: error)
+        }
+    }
+
+    private static func additionalData(_ keychain: String, _ purpose: Purpose, n: Int, r: Int, p: Int) -> [UInt8] {
+        Array("keyfob-seal-1\0\(keychain)\0\(purpose.rawValue)\0scrypt\0\(n)\0\(r)\0\(p)".utf8)
+    }
+}

@@ -1,0 +1,127 @@
+public import Foundation
+public import KeyfobPrimitives
+
+/// What lies between two commands while a keychain is unlocked.
+///
+/// The payload is opaque here: the keychain encodes its PIN and metadata key. It sits in the kernel's
+/// keyring; where the kernel forbids that (many containers) in a file of mode 0600 in the runtime
+/// directory, which is memory too. Which of the two is decided by trying, at each store. Any process of
+/// the user can read it: that is what unlocked means.
+public struct UnlockedState: Sendable {
+    /// Where the payload is.
+    public enum Location: Sendable, Hashable {
+        /// In the kernel's user keyring.
+        case kernelKeyring
+        /// In a file of mode 0600.
+        case runtimeFile(URL)
+    }
+
+    /// The most bytes that a payload has.
+    public static let maximumLength = 16 << 10
+
+    private let directory: URL
+    private let usesKernelKeyring: Bool
+
+    /// The state of the user. Nothing is read or made yet.
+    public init(directories: Directories) {
+        self.init(directories: directories, usesKernelKeyring: true)
+    }
+
+    /// With `usesKernelKeyring` false only the file is used.
+    package init(directories: Directories, usesKernelKeyring: Bool) {
+        directory = directories.runtime
+        self.usesKernelKeyring = usesKernelKeyring
+    }
+
+    /// Keeps `payload` for `keychain` (its UUID) for `timeout` seconds; 0 until `remove` or the next boot.
+    ///
+    /// Replaces what was there. Returns where it is now, for `status`.
+    ///
+    /// - Throws: `invalidArgument` for a keychain that is no UUID, a negative timeout or a payload of more
+    ///   than `maximumLength` bytes; `unsafeFile` when the runtime directory is not ours alone.
+    @discardableResult
+    public func store(
+        _ payload: SecretBytes, for keychain: String, timeout: Int
+    ) throws(KeychainError) -> Location {
+        let file = try url(keychain)
+        guard timeout >= 0, timeout <= 10 * 365 * 86400, payload.count <= Self.maximumLength else {
+            throw KeychainError(.invalidArgument, "This cannot be kept: the timeout or the length is out of range.")
+        }
+        let record = UnlockedRecord(payload: payload, timeout: timeout)
+        if usesKernelKeyring, KernelKeyring.store(record.encoded, as: Self.description(keychain), seconds: UInt32(timeout)) {
+            // An older one in the file would come back when the key has expired.
+            if try Self.exists(directory) { try PrivateFile.remove(file) }
+            return .kernelKeyring
+        }
+        try PrivateFile.createDirectory(directory)
+        try PrivateFile.write(record.encoded, to: file)
+        if usesKernelKeyring { _ = KernelKeyring.remove(Self.description(keychain)) }
+        return .runtimeFile(file)
+    }
+
+    /// The payload, or `nil` when nothing is kept or it has expired.
+    ///
+    /// - Throws: `unsafeFile` when the file or its directory can be read by others or is somebody else's.
+    public func load(_ keychain: String) throws(KeychainError) -> SecretBytes? {
+        try find(keychain)?.record.payload
+    }
+
+    /// Where the payload is, or `nil` when nothing is kept. - Throws: As `load`.
+    public func location(of keychain: String) throws(KeychainError) -> Location? {
+        try find(keychain)?.location
+    }
+
+    /// When the payload expires, or `nil` when nothing is kept or it does not. - Throws: As `load`.
+    ///
+    /// The clock it counts on does not stop in suspend and does not move when somebody sets the time.
+    public func expiry(of keychain: String) throws(KeychainError) -> Date? {
+        try find(keychain)?.record.expiry
+    }
+
+    /// Wipes the payload wherever it is; true if there was one.
+    ///
+    /// - Throws: As `load`, and `fileUnavailable` when the file cannot be removed.
+    @discardableResult
+    public func remove(_ keychain: String) throws(KeychainError) -> Bool {
+        let file = try url(keychain)
+        let wasInKernel = usesKernelKeyring && KernelKeyring.remove(Self.description(keychain))
+        guard try Self.exists(directory) else { return wasInKernel }
+        return try PrivateFile.remove(file) || wasInKernel
+    }
+
+    private func find(_ keychain: String) throws(KeychainError) -> (record: UnlockedRecord, location: Location)? {
+        let file = try url(keychain)
+        if usesKernelKeyring, case .found(let bytes) = KernelKeyring.load(Self.description(keychain)),
+            let record = UnlockedRecord(decoding: bytes)
+        {
+            if !record.hasExpired { return (record, .kernelKeyring) }
+            _ = KernelKeyring.remove(Self.description(keychain))
+        }
+        guard try Self.exists(directory) else { return nil }
+        guard let bytes = try PrivateFile.read(file, limit: Self.maximumLength + 64) else { return nil }
+        guard let record = UnlockedRecord(decoding: bytes), !record.hasExpired else {
+            // Either it is from before the last boot, or it has expired: nobody may read it again.
+            try PrivateFile.remove(file)
+            return nil
+        }
+        return (record, .runtimeFile(file))
+    }
+
+    /// Whether the runtime directory is there; looked at as it is when it is made.
+    private static func exists(_ directory: URL) throws(KeychainError) -> Bool {
+        var status = stat()
+        guard unsafe lstat(directory.path, &status) == 0 else { return false }
+        try PrivateFile.createDirectory(directory)
+        return true
+    }
+
+    private static func description(_ keychain: String) -> String { "keyfob:" + keychain.lowercased() }
+
+    private func url(_ keychain: String) throws(KeychainError) -> URL {
+        // Also what keeps the name of the file inside the directory.
+        guard let uuid = UUID(uuidString: keychain) else {
+            throw KeychainError(.invalidArgument, "A keychain is named by a UUID here.")
+        }
+        return directory.appendingPathComponent("unlocked-" + uuid.uuidString.lowercased())
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+public import KeyfobPrimitives
+import OpenSSL
+
+/// The stored PINs that a token has refused, so that no process sends one of them again.
+///
+/// A script that runs every minute with a stale PIN would otherwise block the token within the hour.
+/// Kept are salted scrypt values, not PINs; the file is the user's own, mode 0600. Every call looks at
+/// the file anew, so that processes learn from each other at once. Only stored PINs belong here: what a
+/// person types is the person's own risk.
+public struct WrongPINMemory: Sendable {
+    private struct File: Codable {
+        var version = 1
+        var salt: Data
+        var entries: [Entry] = []
+    }
+
+    private struct Entry: Codable {
+        let token: Data
+        let pin: Data
+    }
+
+    /// The most PINs that are remembered, and the most for one token. The oldest go first.
+    static let capacity = 64
+    static let capacityPerToken = 8
+
+    private let file: URL
+
+    /// The memory in `directories.state`. Nothing is read or made yet.
+    public init(directories: Directories) {
+        file = directories.state.appendingPathComponent("wrong-pins.json")
+    }
+
+    /// Whether `pin` has failed at the token before. Blocks for some 10 ms if the token has an entry.
+    ///
+    /// - Throws: `unsafeFile` and `fileUnavailable` as `PrivateFile` does; a file that is damaged counts
+    ///   as empty.
+    public func contains(_ pin: SecretBytes, serial: String, label: String) throws(KeychainError) -> Bool {
+        guard let content = try load() else { return false }
+        let token = Self.tokenDigest(serial, label, content.salt)
+        let entries = content.entries.filter { $0.token == token }
+        guard !entries.isEmpty else { return false }
+        let digest = try Self.pinDigest(pin, token, content.salt)
+        return entries.contains { constantTimeEqual($0.pin, digest) }
+    }
+
+    /// Remembers that the token refused `pin`.
+    ///
+    /// - Throws: As `contains`, and `timedOut` when another process holds the lock for ten seconds.
+    public func remember(_ pin: SecretBytes, serial: String, label: String) throws(KeychainError) {
+        try update { (content: inout File) throws(KeychainError) in
+            let token = Self.tokenDigest(serial, label, content.salt)
+            let digest = try Self.pinDigest(pin, token, content.salt)
+            guard !content.entries.contains(where: { $0.token == token && $0.pin == digest }) else { return false }
+            let others = content.entries.filter { $0.token == token }.count - Self.capacityPerToken + 1
+            if others > 0 {
+                for _ in 0..<others {
+                    guard let oldest = content.entries.firstIndex(where: { $0.token == token }) else { break }
+                    content.entries.remove(at: oldest)
+                }
+            }
+            content.entries.append(Entry(token: token, pin: digest))
+            content.entries.removeFirst(max(0, content.entries.count - Self.capacity))
+            return true
+        }
+    }
+
+    /// Forgets all about the token. For after a good login and after a PIN change: a PIN that failed
+    /// may be the right one again.
+    ///
+    /// Costs no lock and no write when nothing is remembered. - Throws: As `remember`.
+    public func forget(serial: String, label: String) throws(KeychainError) {
+        guard let content = try load(), !content.entries.isEmpty else { return }
+        let token = Self.tokenDigest(serial, label, content.salt)
+        guard content.entries.contains(where: { $0.token == token }) else { return }
+        try update { (content: inout File) throws(KeychainError) in
+            let token = Self.tokenDigest(serial, label, content.salt)
+            let count = content.entries.count
+            content.entries.removeAll { $0.token == token }
+            return content.entries.count != count
+        }
+    }
+
+    private func load() throws(KeychainError) -> File? {
+        guard let bytes = try PrivateFile.read(file, limit: 64 << 10) else { return nil }
+        do {
+            let content = try JSONDecoder().decode(File.self, from: bytes.copyData())
+            return content.version == 1 && content.salt.count == 16 ? content : nil
+        } catch {
+            // A damaged file is worth no more than none: the next write replaces it, and the token's
+            // own counter still protects the token.
+            return nil
+        }
+    }
+
+    private func update(_ change: (inout File) throws(KeychainError) -> Bool) throws(KeychainError) {
+        try PrivateFile.createDirectory(file.deletingLastPathComponent())
+        try FileLock.holding(file.appendingPathExtension("lock")) { () throws(KeychainError) in
+            try updateLocked(change)
+        }
+    }
+
+    private func updateLocked(_ change: (inout File) throws(KeychainError) -> Bool) throws(KeychainError) {
+        var content: File
+        if let loaded = try load() {
+            content = loaded
+        } else {
+            let salt = try KeychainError.wrapping("Cannot make random bytes.") { try RandomBytes.bytes(count: 16) }
+            content = File(salt: Data(salt))
+        }
+        guard try change(&content) else { return }
+        let encoded = content
+        let data = try KeychainError.wrapping("Cannot write \(file.path).") { try JSONEncoder().encode(encoded) }
+        try PrivateFile.write(SecretBytes(data), to: file)
+    }
+
+    /// Which token, without naming it in a file that is easily copied.
+    private static func tokenDigest(_ serial: String, _ label: String, _ salt: Data) -> Data {
+        Digest.sha256(Data(salt + Data(serial.utf8) + [0] + Data(label.utf8))).prefix(16)
+    }
+
+    /// 8 MiB and about 10 ms a guess: PINs are short, and a wrong one is often almost the right one.
+    private static func pinDigest(_ pin: SecretBytes, _ token: Data, _ salt: Data) throws(KeychainError) -> Data {
+        try KeychainError.wrapping("Cannot compare a PIN.") {
+            let digest = try Scrypt.derive(
+                passphrase: pin, salt: Array(salt + token), n: 1 << 13, r: 8, p: 1, count: 16)
+            return digest.copyData()
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import CLinux
+import Foundation
+import KeyfobPrimitives
+
+extension SoftHSMDirectory {
+    /// What `heal()` did.
+    public struct Healing: Sendable, Hashable {
+        /// The tokens whose `token.object` was put back. A module that was initialised before does not
+        /// see them until it is initialised again.
+        public let restored: [SoftHSMToken]
+
+        /// Directories whose `token.object` is unusable and of which there is no copy: tokens that a
+        /// kill stopped while they were being made, or that never were logged into here.
+        public let unusable: [String]
+    }
+
+    /// The tokens that are in the directory and well-formed. Blocks for reading one small file each.
+    ///
+    /// Empty where nothing has been made yet. - Throws: `fileUnavailable`.
+    public func tokens() throws(KeychainError) -> [SoftHSMToken] {
+        try identifiers().compactMap { identifier throws(KeychainError) in
+            try read(tokenFile(identifier)).map { token($0.content, identifier) }
+        }
+    }
+
+    /// The one token with this serial number and label; `nil` where there is none.
+    ///
+    /// - Throws: `tokenAmbiguous` when there are two, which only copying directories by hand can make.
+    public func token(serial: String, label: String) throws(KeychainError) -> SoftHSMToken? {
+        let found = try tokens().filter { $0.serial == serial && $0.label == label }
+        guard found.count < 2 else {
+            throw KeychainError(
+                .tokenAmbiguous, "There are \(found.count) tokens \"\(label)\" with the serial number \(serial).",
+                hint: "Move one of the directories away: " + found.map(\.directory.path).joined(separator: ", "))
+        }
+        return found.first
+    }
+
+    /// Puts back what a kill in the middle of a login has emptied. Call it before loading the module.
+    ///
+    /// SoftHSM rewrites `token.object` at each login: it truncates, gives its lock back and then writes,
+    /// without a sync. A kill between the two leaves the file empty, and the token with all its keys is
+    /// out of reach. Since a login may be between the two right now, an unusable file is believed only
+    /// after it has stayed so, unchanged, for 100 ms. A login that is slower still does no harm: the copy
+    /// is put in place by a rename, and the login then writes to a file that nobody sees any more.
+    ///
+    /// Costs one small read for each token when all is well; any number of processes may call it at once.
+    ///
+    /// - Throws: `timedOut` when another process holds the lock for ten seconds; `fileUnavailable`.
+    @discardableResult
+    public func heal() throws(KeychainError) -> Healing {
+        guard try !unusableIdentifiers().isEmpty else { return Healing(restored: [], unusable: []) }
+        return try FileLock.holding(lockFile) { () throws(KeychainError) in try healLocked() }
+    }
+
+    /// `heal()` for a caller that holds the lock.
+    func healLocked() throws(KeychainError) -> Healing {
+        var restored: [SoftHSMToken] = []
+        var unusable: [String] = []
+        for identifier in try unusableIdentifiers() {
+            guard try staysUnusable(tokenFile(identifier)) else { continue }
+            guard let copy = try read(copyFile(identifier)) else {
+                unusable.append(identifier)
+                continue
+            }
+            try PrivateFile.write(copy.bytes, to: tokenFile(identifier))
+            restored.append(token(copy.content, identifier))
+        }
+        return Healing(restored: restored, unusable: unusable)
+    }
+
+    /// Brings the copies of all tokens up to date. Call it after a good login and after a PIN change.
+    ///
+    /// Writes only where a PIN, a label or a serial number differs: the counters that every login
+    /// changes are not worth a sync. A file that a login is rewriting right now is left for the next time.
+    ///
+    /// - Throws: As `heal()`.
+    public func refreshCopies() throws(KeychainError) {
+        for identifier in try identifiers() {
+            guard let current = try read(tokenFile(identifier)) else { continue }
+            if let copy = try read(copyFile(identifier)), copy.content.substance == current.content.substance { continue }
+            try FileLock.holding(lockFile) { () throws(KeychainError) in try refreshCopyLocked(identifier) }
+        }
+    }
+
+    /// Copies one token's file, for a caller that holds the lock.
+    func refreshCopyLocked(_ identifier: String) throws(KeychainError) {
+        guard let current = try read(tokenFile(identifier)) else { return }
+        try PrivateFile.createDirectory(copiesDirectory)
+        try PrivateFile.createDirectory(copyFile(identifier).deletingLastPathComponent())
+        try PrivateFile.write(current.bytes, to: copyFile(identifier))
+    }
+
+    /// The names of SoftHSM's token directories.
+    func identifiers() throws(KeychainError) -> [String] {
+        guard let directory = unsafe opendir(tokensDirectory.path) else {
+            if errno == ENOENT { return [] }
+            throw .file("read", tokensDirectory.path, errno)
+        }
+        defer { unsafe closedir(directory) }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
+            }
+            // SoftHSM names them by UUIDs; what is named otherwise is not a token of its.
+            if UUID(uuidString: name) != nil { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    func tokenFile(_ identifier: String) -> URL {
+        tokensDirectory.appendingPathComponent(identifier, isDirectory: true).appendingPathComponent("token.object")
+    }
+
+    func copyFile(_ identifier: String) -> URL {
+        copiesDirectory.appendingPathComponent(identifier, isDirectory: true).appendingPathComponent("token.object")
+    }
+
+    private func token(_ file: TokenFile, _ identifier: String) -> SoftHSMToken {
+        SoftHSMToken(
+            label: file.label, serial: file.serial, hasUserPIN: file.hasUserPIN,
+            directory: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
+    }
+
+    private func unusableIdentifiers() throws(KeychainError) -> [String] {
+        try identifiers().filter { identifier throws(KeychainError) in try read(tokenFile(identifier)) == nil }
+    }
+
+    /// A well-formed token file; `nil` when it is missing or unusable.
+    private func read(_ url: URL) throws(KeychainError) -> (content: TokenFile, bytes: SecretBytes)? {
+        guard let bytes = try PrivateFile.read(url, limit: TokenFile.maximumLength) else { return nil }
+        guard let content = TokenFile(bytes.copyBytes()) else { return nil }
+        return (content, bytes)
+    }
+
+    /// Whether the file is unusable now and stays as it is for 100 ms.
+    private func staysUnusable(_ url: URL) throws(KeychainError) -> Bool {
+        var quiet = 0
+        var last = Self.fingerprint(url)
+        // Every change starts the wait anew, up to two seconds: a tight loop of logins (tokens.md 6) is
+        // seen as one, and its file is usable most of the time.
+        for _ in 0..<200 {
+            if try read(url) != nil { return false }
+            let now = Self.fingerprint(url)
+            quiet = now == last ? quiet + 1 : 0
+            last = now
+            if quiet > 10 { return true }
+            usleep(10_000)
+        }
+        return false
+    }
+
+    private static func fingerprint(_ url: URL) -> [Int64] {
+        var status = stat()
+        guard unsafe lstat(url.path, &status) == 0 else { return [] }
+        return [
+            Int64(bitPattern: UInt64(status.st_ino)), Int64(status.st_size),
+            Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec),
+        ]
+    }
+}

@@ -1,0 +1,145 @@
+import CLinux
+public import Foundation
+import KeyfobPrimitives
+public import PKCS11
+
+/// The default token store: a SoftHSM directory of our own, with one token for each keychain.
+///
+/// Below `Directories.data`: `softhsm2.conf`, `tokens/` (SoftHSM's) and `token-copies/` (ours, see
+/// `heal()`). Nothing global is touched.
+///
+/// > Important: SoftHSM reads `SOFTHSM2_CONF` once in a process. A process has therefore one SoftHSM
+/// > directory: `activate()` names ours, and refuses when another one may be in use already. A
+/// > `SOFTHSM2_CONF` of the user's own stays in force in every process that does not call `activate()`,
+/// > that is, for keychains whose token is not in our directory.
+public struct SoftHSMDirectory: Sendable, Hashable {
+    /// The directory above `softhsm2.conf` and `tokens/`.
+    public let root: URL
+
+    /// SoftHSM's configuration.
+    public var configuration: URL { root.appendingPathComponent("softhsm2.conf") }
+
+    var tokensDirectory: URL { root.appendingPathComponent("tokens", isDirectory: true) }
+    var copiesDirectory: URL { root.appendingPathComponent("token-copies", isDirectory: true) }
+    var lockFile: URL { root.appendingPathComponent("softhsm.lock") }
+
+    /// The store in `directories.data`. Nothing is made or read yet.
+    public init(directories: Directories) {
+        self.init(root: directories.data)
+    }
+
+    /// The store below `root`.
+    public init(root: URL) {
+        self.root = root.standardizedFileURL
+    }
+
+    /// Makes the directories and the configuration, where they are missing. Idempotent.
+    ///
+    /// - Throws: `unsafeFile` when a directory is not ours alone; `invalidArgument` for a path that
+    ///   SoftHSM's configuration cannot express.
+    public func prepare() throws(KeychainError) {
+        let path = tokensDirectory.path
+        // The format has no quoting: `#` begins a comment.
+        guard !path.contains("#"), !path.contains("\n") else {
+            throw KeychainError(
+                .invalidArgument, "SoftHSM cannot keep tokens in \(path): its configuration has no way to write # or a newline.",
+                hint: "Choose another XDG_DATA_HOME.")
+        }
+        try PrivateFile.createDirectory(root)
+        try PrivateFile.createDirectory(tokensDirectory)
+        try PrivateFile.createDirectory(copiesDirectory)
+        let line = "directories.tokendir = \(path)"
+        let existing = try PrivateFile.read(configuration, limit: 64 << 10)?.copyString() ?? ""
+        // Rewritten only when it points elsewhere (the home directory was moved): other lines are the
+        // user's to change.
+        guard !existing.split(separator: "\n").contains(Substring(line)) else { return }
+        let text = """
+            # Written by Keyfob for the tokens of its keychains.
+            \(line)
+            objectstore.backend = file
+            log.level = ERROR
+            slots.removable = false
+
+            """
+        try PrivateFile.write(SecretBytes(utf8: text), to: configuration)
+    }
+
+    private static let activated = Lock<String?>(nil)
+
+    /// Makes this the SoftHSM directory of the process. Call it before the module is loaded; again is
+    /// harmless.
+    ///
+    /// Sets an environment variable: a program with threads calls it before it starts them.
+    ///
+    /// - Throws: `refused` when this process uses another SoftHSM directory, or may do so because
+    ///   libsofthsm2 is loaded already under another `SOFTHSM2_CONF`.
+    public func activate() throws(KeychainError) {
+        try prepare()
+        let path = configuration.path
+        try Self.activated.withLock { (active) throws(KeychainError) in
+            if active == path { return }
+            let current = unsafe getenv("SOFTHSM2_CONF").map { unsafe String(cString: $0) }
+            if current != path {
+                if let active { throw refusal(inUse: active) }
+                if Self.isLibraryLoaded { throw refusal(inUse: current ?? "SoftHSM's default configuration") }
+                unsafe setenv("SOFTHSM2_CONF", path, 1)
+            }
+            active = path
+        }
+    }
+
+    private func refusal(inUse other: String) -> KeychainError {
+        KeychainError(
+            .refused, "This process uses the SoftHSM directory of \(other) and cannot use \(root.path) as well.",
+            hint: "SoftHSM reads its configuration once per process: use a second process, such as keyfob itself.",
+            details: ["active": other, "requested": configuration.path])
+    }
+
+    private static var isLibraryLoaded: Bool {
+        do {
+            return try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).contains("/libsofthsm2.so")
+        } catch {
+            return false
+        }
+    }
+
+    /// Loads SoftHSM: the module that p11-kit has registered as `softhsm2`, else where distributions put it.
+    ///
+    /// Call `activate()` first. Blocks for loading and initialising it.
+    ///
+    /// - Throws: `moduleNotLoaded`.
+    public func module() throws(KeychainError) -> Module {
+        var cause: PKCS11Error?
+        do throws(PKCS11Error) {
+            if let module = try Module.registered(named: "softhsm2") { return module }
+        } catch {
+            cause = error
+        }
+        for path in Self.modulePaths where access(path) {
+            do throws(PKCS11Error) {
+                return try Module.load(path: path)
+            } catch {
+                cause = error
+            }
+        }
+        throw KeychainError(
+            .moduleNotLoaded, "PKCS#11 module \"softhsm2\" cannot be loaded"
+                + (cause == nil ? ": it is not installed." : "."),
+            hint: "Install softhsm2: apt install softhsm2", details: ["module": "softhsm2"], cause: cause)
+    }
+
+    private func access(_ path: String) -> Bool { unsafe Foundation.access(path, R_OK) == 0 }
+
+    private static let modulePaths: [String] = {
+        let debian = ["x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "riscv64-linux-gnu"]
+            .map { "/usr/lib/\($0)/softhsm/libsofthsm2.so" }
+        let home = ProcessInfo.processInfo.environment["HOME"].map { ["\($0)/.nix-profile/lib/softhsm/libsofthsm2.so"] } ?? []
+        return ["/usr/lib/softhsm/libsofthsm2.so"] + debian
+            + [
+                "/usr/lib64/pkcs11/libsofthsm2.so", "/usr/lib64/softhsm/libsofthsm2.so",
+                "/usr/lib/pkcs11/libsofthsm2.so", "/usr/local/lib/softhsm/libsofthsm2.so",
+                "/run/current-system/sw/lib/softhsm/libsofthsm2.so",
+                "/nix/var/nix/profiles/default/lib/softhsm/libsofthsm2.so",
+            ] + home
+    }()
+}
