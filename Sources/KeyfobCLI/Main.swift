@@ -51,7 +51,7 @@ import Glibc
             }
         case .validationFailure:
             // ArgumentParser's full message ends in its usage lines; they are the remedy here.
-            let message = KeyfobCommand.message(for: error)
+            let message = KeyfobCommand.message(for: error).decapitalized
             let lines = KeyfobCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
             let usage = lines.drop { !$0.hasPrefix("Usage:") }.map { $0.trimmingBlanks }
             failure = Failure(usage: message, hint: usage.isEmpty ? nil : usage.joined(separator: "\n"))
@@ -60,6 +60,14 @@ import Glibc
         }
         StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
         return failure.status
+    }
+}
+
+extension String {
+    /// With a small first letter, as it follows `keyfob: `; words in capitals stay.
+    fileprivate var decapitalized: String {
+        guard let first, dropFirst().first?.isLowercase == true else { return self }
+        return first.lowercased() + dropFirst()
     }
 }
 

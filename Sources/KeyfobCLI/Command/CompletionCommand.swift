@@ -25,6 +25,9 @@ struct CompletionCommand: ParsableCommand {
     @Argument(help: "bash, zsh or fish.")
     var shell: Shell
 
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
     func run() throws {
         try StandardOutput.write(KeyfobCommand.completionScript(for: shell.completion) + "\n")
     }

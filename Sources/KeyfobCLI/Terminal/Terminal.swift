@@ -13,9 +13,12 @@ struct Terminal: Sendable {
     /// Whether questions are allowed: false with `--no-input` or `KEYFOB_NO_INPUT`.
     let mayAsk: Bool
 
+    /// The terminal's path; another one than the controlling terminal only in tests.
+    var device = "/dev/tty"
+
     /// Whether a question would reach anybody.
     var canAsk: Bool {
-        guard mayAsk, let descriptor = Self.open() else { return false }
+        guard mayAsk, let descriptor = open() else { return false }
         close(descriptor)
         return true
     }
@@ -64,7 +67,7 @@ struct Terminal: Sendable {
     }
 
     private func readAnswer(_ prompt: String, question: String, flag: String) throws -> String {
-        guard mayAsk, let descriptor = Self.open() else {
+        guard mayAsk, let descriptor = open() else {
             let reason = mayAsk ? "there is no terminal to ask" : "asking is switched off"
             throw KeychainError(
                 .refused, "a question needs an answer, and \(reason): \(Visible.text(question))",
@@ -77,7 +80,7 @@ struct Terminal: Sendable {
     }
 
     private func withTerminal<Result>(asking prompt: String, hint: String, _ body: (Int32) throws -> Result) throws -> Result {
-        guard mayAsk, let descriptor = Self.open() else {
+        guard mayAsk, let descriptor = open() else {
             let what = Visible.text(prompt).trimmingBlanks
             let reason = mayAsk ? "there is no terminal to ask on" : "asking is switched off"
             throw KeychainError(.pinRequired, "input is needed (\(what)) and \(reason).", hint: hint)
@@ -86,8 +89,8 @@ struct Terminal: Sendable {
         return try body(descriptor)
     }
 
-    private static func open() -> Int32? {
-        let descriptor = unsafe keyfob_open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY, 0)
+    private func open() -> Int32? {
+        let descriptor = unsafe keyfob_open(device, O_RDWR | O_CLOEXEC | O_NOCTTY, 0)
         return descriptor >= 0 ? descriptor : nil
     }
 
