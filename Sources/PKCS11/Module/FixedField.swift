@@ -1,0 +1,18 @@
+/// Text and counts as the info structures of Cryptoki hold them.
+enum FixedField {
+    /// The text of a field that is padded with blanks and has no terminator (PKCS#11 2.40, 3.1).
+    ///
+    /// Some modules pad with zero bytes; those go too. Bytes that are not UTF-8 are replaced.
+    static func text<Field>(_ field: Field) -> String {
+        unsafe withUnsafeBytes(of: field) { bytes in
+            var count = bytes.count
+            while count > 0, unsafe bytes[count - 1] == 0x20 || bytes[count - 1] == 0 { count -= 1 }
+            return unsafe String(decoding: bytes.prefix(count), as: UTF8.self)
+        }
+    }
+
+    /// A count, or `nil` for `CK_UNAVAILABLE_INFORMATION` and for what no `Int` can hold.
+    static func count(_ value: UInt) -> Int? {
+        Int(exactly: value)
+    }
+}

@@ -1,0 +1,155 @@
+import CP11Kit
+import Foundation
+import KeyfobPrimitives
+import Synchronization
+
+/// One loaded and initialised Cryptoki library.
+///
+/// There is one per library file and process, however often it is loaded: everyone gets the same object, and the
+/// library is finalised when the last reference is released. Slots and sessions hold such a reference.
+///
+/// All calls block the calling thread until the library answers, and may be made from any thread: the library is
+/// initialised with `CKF_OS_LOCKING_OK`. Calls that concern the list of slots, and the opening and closing of
+/// sessions, are made one at a time, since some libraries (tpm2-pkcs11, SoftHSM) are not thread-safe there.
+@safe public final class Module: Sendable {
+    /// The resolved path of the library; for a registered module without a file, its name.
+    public let path: String
+
+    /// The name under which p11-kit's configuration knows the module; `nil` for one loaded by path.
+    public let name: String?
+
+    let functions: FunctionList
+    let gate = CallGate()
+    /// Held around calls that concern slots, and around the opening and closing of sessions.
+    let slotLock = Lock(())
+
+    private let initializationArguments: String?
+    private let release: (@Sendable () -> Void)?
+    private let lifecycle = Lock(Lifecycle())
+    private let process = Atomic<Int32>(getpid())
+
+    private struct Lifecycle {
+        /// Whether finalising falls to us: not when somebody else had initialised the library before.
+        var isOurs = false
+        var lastReinitialization: Deadline?
+    }
+
+    /// Initialises a library that is loaded already.
+    ///
+    /// - Parameter release: called when the object goes, after the library was finalised.
+    /// - Throws: what `C_Initialize` answered; `release` is not called then.
+    init(
+        functions: FunctionList, path: String, name: String?, initializationArguments: String?,
+        release: (@Sendable () -> Void)?
+    ) throws(PKCS11Error) {
+        self.functions = functions
+        self.path = path
+        self.name = name
+        self.initializationArguments = initializationArguments
+        self.release = release
+        let isOurs = try Self.initialize(functions, arguments: initializationArguments)
+        lifecycle.withLock { $0.isOurs = isOurs }
+    }
+
+    deinit {
+        // In a forked child the library's state is a copy of the parent's, and for a module with a daemon or a
+        // card behind it, finalising would reach the parent's connection.
+        guard !isForked else { return }
+        if lifecycle.withLock({ $0.isOurs }), let finalize = unsafe functions.table.pointee.C_Finalize {
+            _ = finalize(nil)
+        }
+        release?()
+    }
+
+    /// How often the module has been initialised again. Handles of sessions and objects die with their generation.
+    public var generation: Int { gate.generation }
+
+    /// Whether this process is a fork of the one that initialised the module. `reinitialize()` makes it usable.
+    public var isForked: Bool { process.load(ordering: .relaxed) != getpid() }
+
+    /// What the module says about itself.
+    ///
+    /// Corresponds to `C_GetInfo`.
+    ///
+    /// - Throws: what the module answered, such as `ReturnValue.deviceError` from a lost daemon.
+    public func info() throws(PKCS11Error) -> ModuleInfo {
+        let getInfo = try unsafe functions.entry(functions.table.pointee.C_GetInfo, .getInfo)
+        // Zeroed, for some modules leave fields as they find them.
+        var info = CK_INFO()
+        try call(.getInfo) { unsafe getInfo(&info) }
+        return ModuleInfo(info)
+    }
+
+    /// Finalises the library and initialises it again, which is what heals a lost daemon (p11-kit's remote, tpm2).
+    ///
+    /// Waits up to two seconds for calls in progress; calls that arrive meanwhile wait in turn, those on sessions
+    /// fail with `ReturnValue.sessionHandleInvalid`. All sessions, logins and object handles are gone afterwards.
+    /// Within a second of the last time it does nothing and returns: what failed on several threads is healed once
+    /// for all. In a forked child it initialises without finalising. When something else in the process has the
+    /// same library open through p11-kit, the library itself stays initialised.
+    ///
+    /// Corresponds to `C_Finalize` and `C_Initialize`.
+    ///
+    /// - Parameter generation: when given, nothing happens if the module is no longer in that generation.
+    /// - Throws: `ReturnValue.functionFailed` when calls in progress did not end in time, or what `C_Initialize`
+    ///   answered.
+    public func reinitialize(ifStillIn generation: Int? = nil) throws(PKCS11Error) {
+        try lifecycle.withLock { lifecycle throws(PKCS11Error) in
+            if let generation, generation != gate.generation { return }
+            let isForked = self.isForked
+            if !isForked, let last = lifecycle.lastReinitialization, !last.hasPassed { return }
+            lifecycle.lastReinitialization = .after(.seconds(1))
+
+            gate.shut()
+            // Calls that were in progress in the parent will never end in the child.
+            let deadline = Deadline.after(.seconds(2))
+            while !isForked, !gate.isQuiet {
+                if deadline.hasPassed {
+                    gate.open(newGeneration: false)
+                    throw PKCS11Error(
+                        function: .finalize, returnValue: .functionFailed, detail: "calls are still in progress")
+                }
+                usleep(500)
+            }
+            defer { gate.open(newGeneration: true) }
+            if !isForked, lifecycle.isOurs, let finalize = unsafe functions.table.pointee.C_Finalize {
+                // A failure (not initialised, a lost daemon) leaves nothing to do but what follows anyway.
+                _ = finalize(nil)
+            }
+            lifecycle.isOurs = false
+            lifecycle.isOurs = try Self.initialize(functions, arguments: initializationArguments)
+            process.store(getpid(), ordering: .relaxed)
+        }
+    }
+
+    /// Makes one C call that belongs to no session, at a moment when the library is not being finalised.
+    func call(_ function: PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
+        while !gate.enter() {
+            // Whoever shut the gate holds this lock until it is open again.
+            lifecycle.withLock { _ in }
+        }
+        defer { gate.leave() }
+        try PKCS11Error.check(function, body())
+    }
+
+    /// Whether the initialisation, and so the finalisation, is ours.
+    private static func initialize(_ functions: FunctionList, arguments: String?) throws(PKCS11Error) -> Bool {
+        let initialize = try unsafe functions.entry(functions.table.pointee.C_Initialize, .initialize)
+        let returnValue: CK_RV
+        if let arguments {
+            returnValue = unsafe arguments.withCString { text in
+                // NSS reads one field more than the standard structure has: it must find a zero there.
+                var padded = unsafe (CK_C_INITIALIZE_ARGS(), UInt(0), UInt(0))
+                unsafe padded.0.flags = CKF_OS_LOCKING_OK
+                unsafe padded.0.pReserved = unsafe UnsafeMutableRawPointer(mutating: text)
+                return unsafe initialize(&padded)
+            }
+        } else {
+            // p11-kit puts its own arguments in the place of none: OS locking, and what its configuration says.
+            returnValue = initialize(nil)
+        }
+        if returnValue == CKR_CRYPTOKI_ALREADY_INITIALIZED { return false }
+        try PKCS11Error.check(.initialize, returnValue)
+        return true
+    }
+}

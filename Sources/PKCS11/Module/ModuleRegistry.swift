@@ -1,0 +1,156 @@
+import CP11Kit
+import Foundation
+import KeyfobPrimitives
+
+/// The modules that this process has initialised, one for each resolved path.
+enum ModuleRegistry {
+    private struct Entry {
+        weak var module: Module?
+    }
+
+    private static let modules = Lock<[String: Entry]>([:])
+
+    /// The module under `key`, made by `make` if there is none.
+    ///
+    /// The lock is held meanwhile: a library that two threads ask for at once is initialised once.
+    static func module(
+        _ key: String, make: () throws(PKCS11Error) -> Module
+    ) throws(PKCS11Error) -> Module {
+        try modules.withLock { modules throws(PKCS11Error) in
+            if let module = modules[key]?.module { return module }
+            let module = try make()
+            modules = modules.filter { $0.value.module != nil }
+            modules[key] = Entry(module: module)
+            return module
+        }
+    }
+}
+
+extension Module {
+    /// Loads and initialises the library at `path`, and only that one.
+    ///
+    /// Returns the object of an earlier call while that is alive. A path without a slash is looked for in p11-kit's
+    /// directory of modules. Blocks; SoftHSM takes about 40 microseconds for each object on its tokens.
+    ///
+    /// Corresponds to `C_Initialize`, by way of `p11_kit_module_load`.
+    ///
+    /// - Parameter initializationArguments: what the library expects in `pReserved`, such as NSS' parameters. Not
+    ///   looked at when the library is initialised already.
+    /// - Throws: `ReturnValue.generalError` of `PKCS11Function.moduleLoad` when there is no such file or it is not
+    ///   a Cryptoki library, with the reason as its detail; else what `C_Initialize` answered.
+    public static func load(
+        path: String, initializationArguments: String? = nil
+    ) throws(PKCS11Error) -> Module {
+        let resolved = try resolve(path)
+        return try ModuleRegistry.module(resolved) { () throws(PKCS11Error) in
+            // It would print what the error says.
+            p11_kit_be_quiet()
+            guard let list = unsafe p11_kit_module_load(resolved, 0) else {
+                let message = unsafe p11_kit_message()
+                throw .moduleNotLoaded(path, unsafe message.map { unsafe String(cString: $0) } ?? "not a Cryptoki library")
+            }
+            return try unsafe initialized(
+                list, path: resolved, name: nil, initializationArguments: initializationArguments)
+        }
+    }
+
+    /// The modules that p11-kit's configuration registers, initialised.
+    ///
+    /// Blocks for as long as the slowest of them; one that cannot be initialised is left out, as p11-kit does with
+    /// modules that are not marked critical. Prefer `registered(named:)`: some modules are slow to start or print
+    /// to standard error.
+    ///
+    /// Corresponds to `p11_kit_modules_load`.
+    ///
+    /// - Throws: `ReturnValue.generalError` when the configuration cannot be read.
+    public static func registered() throws(PKCS11Error) -> [Module] {
+        try registered { _ in true }.compactMap { result in
+            switch result {
+            case .success(let module): module
+            case .failure: nil
+            }
+        }
+    }
+
+    /// The module that p11-kit's configuration registers as `name`, initialised; `nil` when there is none.
+    ///
+    /// Libraries of other registered modules are mapped into the process for a moment, but not initialised.
+    ///
+    /// - Throws: `ReturnValue.generalError` when the configuration cannot be read; else what `C_Initialize`
+    ///   answered.
+    public static func registered(named name: String) throws(PKCS11Error) -> Module? {
+        guard let result = try registered(where: { $0 == name }).first else { return nil }
+        return try result.get()
+    }
+
+    private static func registered(
+        where isWanted: (String) -> Bool
+    ) throws(PKCS11Error) -> [Result<Module, PKCS11Error>] {
+        p11_kit_be_quiet()
+        guard let lists = unsafe p11_kit_modules_load(nil, 0) else {
+            let message = unsafe p11_kit_message()
+            throw PKCS11Error(
+                function: .modulesLoad, returnValue: .generalError,
+                detail: unsafe message.map { unsafe String(cString: $0) })
+        }
+        // The modules are released one by one; only the array is left.
+        defer { unsafe free(lists) }
+        var results: [Result<Module, PKCS11Error>] = []
+        var next = unsafe lists
+        while let list = unsafe next.pointee {
+            unsafe next += 1
+            let name = unsafe text(p11_kit_module_get_name(list)) ?? ""
+            guard isWanted(name) else {
+                unsafe p11_kit_module_release(list)
+                continue
+            }
+            let file = unsafe text(p11_kit_module_get_filename(list))
+            var isTaken = false
+            do throws(PKCS11Error) {
+                let path = try file.map(resolve) ?? name
+                let module = try ModuleRegistry.module(path) { () throws(PKCS11Error) in
+                    isTaken = true
+                    return try unsafe initialized(list, path: path, name: name, initializationArguments: nil)
+                }
+                results.append(.success(module))
+            } catch {
+                results.append(.failure(error))
+            }
+            // Another object has the library already, under a table of its own.
+            if !isTaken { unsafe p11_kit_module_release(list) }
+        }
+        return results
+    }
+
+    /// Takes over `list`, which is released with the module, or here when it cannot be initialised.
+    private static func initialized(
+        _ list: UnsafeMutablePointer<CK_FUNCTION_LIST>, path: String, name: String?, initializationArguments: String?
+    ) throws(PKCS11Error) -> Module {
+        let functions = unsafe FunctionList(list)
+        do throws(PKCS11Error) {
+            return try Module(
+                functions: functions, path: path, name: name, initializationArguments: initializationArguments
+            ) { unsafe p11_kit_module_release(functions.table) }
+        } catch {
+            unsafe p11_kit_module_release(list)
+            throw error
+        }
+    }
+
+    private static func resolve(_ path: String) throws(PKCS11Error) -> String {
+        guard path.contains("/") else { return path }
+        guard let resolved = unsafe realpath(path, nil) else {
+            let code = errno
+            let reason = code == ENOENT ? "file not found" : unsafe String(cString: strerror(code))
+            throw .moduleNotLoaded(path, reason)
+        }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    private static func text(_ string: UnsafeMutablePointer<CChar>?) -> String? {
+        guard let string = unsafe string else { return nil }
+        defer { unsafe free(string) }
+        return unsafe String(cString: string)
+    }
+}

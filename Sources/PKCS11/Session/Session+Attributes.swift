@@ -1,0 +1,141 @@
+import CP11Kit
+public import KeyfobPrimitives
+
+/// Attributes, read back.
+extension Session {
+    /// Reads attributes of an object, all at once.
+    ///
+    /// One call of the module as a rule; three when a value is larger than what is offered at first: what is
+    /// offered, what is needed, and again. An attribute that the object lacks or the token keeps secret is `nil`
+    /// in the result and no error; so is everything of an object that a killed process left without a class.
+    ///
+    /// Corresponds to `C_GetAttributeValue`.
+    ///
+    /// - Throws: `ReturnValue.objectHandleInvalid` when there is no such object, `deviceError`; `generalError`,
+    ///   with which SoftHSM answers when asked for a date that was set.
+    public func attributes(
+        _ types: [AttributeType], of object: ObjectHandle
+    ) throws(PKCS11Error) -> AttributeValues {
+        var values = [[UInt8]?](repeating: nil, count: types.count)
+        let sizes = types.map(\.generousSize)
+        let answer = unsafe try read(types, sizes: sizes, of: object) { values[$0] = unsafe Array($1) }
+        if answer != .complete {
+            // What has no value yet was too large, is secret, or is not there: the sizes tell.
+            let unknown = types.indices.filter { values[$0] == nil && types[$0].fixedSize == nil }
+            let needed = unknown.isEmpty ? [] : try attributeSizes(unknown.map { types[$0] }, of: object)
+            let open = zip(unknown, needed).filter { $0.1 != nil }
+            if !open.isEmpty {
+                _ = unsafe try read(
+                    open.map { types[$0.0] },
+                    // Another process may be lengthening the value just now.
+                    sizes: open.map { ($0.1 ?? 0) + 64 }, of: object
+                ) { values[open[$0].0] = unsafe Array($1) }
+            }
+        }
+        var result = AttributeValues()
+        for (type, value) in zip(types, values) {
+            if let value { result.append(type, value) }
+        }
+        return result
+    }
+
+    /// Reads one attribute into memory that is wiped on release; `nil` where the token does not show it.
+    ///
+    /// Corresponds to `C_GetAttributeValue`.
+    ///
+    /// - Throws: as `attributes(_:of:)`.
+    public func secretAttribute(
+        _ type: AttributeType, of object: ObjectHandle
+    ) throws(PKCS11Error) -> SecretBytes? {
+        guard var size = try attributeSizes([type], of: object)[0] else { return nil }
+        for _ in 1...3 {
+            var value: SecretBytes?
+            let answer = unsafe try read([type], sizes: [size], of: object) { value = unsafe SecretBytes($1) }
+            if value != nil || answer == .complete { return value }
+            // It grew between the calls.
+            guard let larger = try attributeSizes([type], of: object)[0], larger > size else { return nil }
+            size = larger
+        }
+        return nil
+    }
+
+    private enum Answer {
+        case complete, partial
+    }
+
+    /// One call that reads values into buffers of `sizes`; `receive` gets index and bytes of those that came.
+    private func read(
+        _ types: [AttributeType], sizes: [Int], of object: ObjectHandle,
+        _ receive: (Int, UnsafeRawBufferPointer) -> Void
+    ) throws(PKCS11Error) -> Answer {
+        let headers = unsafe types.count * MemoryLayout<CK_ATTRIBUTE>.stride
+        let aligned = sizes.map { ($0 + 7) / 8 * 8 }
+        var answer = Answer.complete
+        var failure: PKCS11Error?
+        // Values may be secret: the block is wiped when it is released.
+        let block = unsafe SecretBytes(count: headers + aligned.reduce(0, +)) { _ in }
+        unsafe block.withUnsafeBytes { bytes in
+            guard let base = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress) else { return }
+            let list = unsafe base.bindMemory(to: CK_ATTRIBUTE.self, capacity: types.count)
+            var offset = headers
+            for index in types.indices {
+                unsafe list[index] = CK_ATTRIBUTE(
+                    type: types[index].rawValue, pValue: base + offset, ulValueLen: CK_ULONG(sizes[index]))
+                offset += aligned[index]
+            }
+            do throws(PKCS11Error) {
+                answer = try unsafe read(list, count: types.count, of: object)
+            } catch {
+                failure = error
+            }
+            for index in types.indices where failure == nil {
+                let length = unsafe list[index].ulValueLen
+                // CK_UNAVAILABLE_INFORMATION is larger than any size, and so is what a faulty module may claim.
+                guard length <= CK_ULONG(sizes[index]), let start = unsafe list[index].pValue else { continue }
+                unsafe receive(index, UnsafeRawBufferPointer(start: start, count: Int(length)))
+            }
+        }
+        if let failure { throw failure }
+        return answer
+    }
+
+    /// One call that asks for sizes; `nil` for what the token does not show.
+    private func attributeSizes(
+        _ types: [AttributeType], of object: ObjectHandle
+    ) throws(PKCS11Error) -> [Int?] {
+        var list = unsafe types.map { unsafe CK_ATTRIBUTE(type: $0.rawValue, pValue: nil, ulValueLen: 0) }
+        let count = types.count
+        let pointer = UnsafeMutablePointer<CK_ATTRIBUTE>.allocate(capacity: count)
+        unsafe pointer.initialize(from: &list, count: count)
+        defer { unsafe pointer.deallocate() }
+        _ = try unsafe read(pointer, count: count, of: object)
+        return (0..<count).map { index in
+            // A size that no attribute has is not allocated.
+            let size = unsafe Int(exactly: pointer[index].ulValueLen)
+            return size.flatMap { $0 <= 1 << 26 ? $0 : nil }
+        }
+    }
+
+    /// The C call itself; what the specification calls no true error is an incomplete answer.
+    private func read(
+        _ list: UnsafeMutablePointer<CK_ATTRIBUTE>, count: Int, of object: ObjectHandle
+    ) throws(PKCS11Error) -> Answer {
+        let getAttributeValue = try unsafe functions.entry(
+            functions.table.pointee.C_GetAttributeValue, .getAttributeValue)
+        try begin(.getAttributeValue)
+        defer { end() }
+        let returnValue = unsafe getAttributeValue(handle, object.rawValue, list, CK_ULONG(count))
+        switch returnValue {
+        case CKR_OK:
+            return .complete
+        case CKR_ATTRIBUTE_SENSITIVE, CKR_ATTRIBUTE_TYPE_INVALID, CKR_BUFFER_TOO_SMALL:
+            return .partial
+        case CKR_ATTRIBUTE_VALUE_INVALID:
+            // SoftHSM of an object without a class, before it has filled in anything.
+            for index in 0..<count { unsafe list[index].ulValueLen = .max }
+            return .complete
+        default:
+            throw failure(.getAttributeValue, returnValue)
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import CP11Kit
+public import KeyfobPrimitives
+import Synchronization
+
+/// One open session with a token, closed when it goes out of scope.
+///
+/// A session may move between threads but does one thing at a time: share tokens through `SessionPool`, not
+/// sessions. Login belongs to the token: it holds for all sessions that this process has with it, and ends when the
+/// last of them is closed. All calls block the calling thread until the token answers.
+///
+/// After `Module.reinitialize()` every call fails with `ReturnValue.sessionHandleInvalid`.
+public struct Session: ~Copyable, Sendable {
+    /// The slot of the token.
+    public let slot: Slot
+
+    let handle: CK_SESSION_HANDLE
+    let functions: FunctionList
+    private let generation: Int
+    // Atomic because borrowing calls, on whatever thread, must be able to set it.
+    private let broken = Atomic<Bool>(false)
+    private let isOpen = Atomic<Bool>(true)
+
+    /// Takes over an open session.
+    init(slot: Slot, handle: CK_SESSION_HANDLE, generation: Int) {
+        self.slot = slot
+        self.handle = handle
+        self.functions = slot.functions
+        self.generation = generation
+    }
+
+    deinit {
+        // Nobody is left to hear of a failure; `close()` tells.
+        do throws(PKCS11Error) { try closeIfOpen() } catch {}
+    }
+
+    /// Whether the session must be closed and not used again: an operation was left half done in it, or the session
+    /// or the device failed.
+    public var isBroken: Bool { broken.load(ordering: .relaxed) }
+
+    /// Closes the session; objects that are not on the token go with it.
+    ///
+    /// Corresponds to `C_CloseSession`.
+    ///
+    /// - Throws: `ReturnValue.sessionHandleInvalid` when the module had closed it already, or `deviceError`.
+    public consuming func close() throws(PKCS11Error) {
+        try closeIfOpen()
+    }
+
+    /// What the module says about the session.
+    ///
+    /// Corresponds to `C_GetSessionInfo`.
+    ///
+    /// - Throws: `ReturnValue.sessionHandleInvalid`, `deviceError`.
+    public func info() throws(PKCS11Error) -> SessionInfo {
+        let getSessionInfo = try unsafe functions.entry(
+            functions.table.pointee.C_GetSessionInfo, .getSessionInfo)
+        var info = CK_SESSION_INFO()
+        try call(.getSessionInfo) { unsafe getSessionInfo(handle, &info) }
+        return SessionInfo(info)
+    }
+
+    /// Logs in to the token, for all sessions of this process with it.
+    ///
+    /// > Important: Cards lock after three wrong PINs. Never repeat a login that was refused, and look at
+    /// > `TokenFlags.userPINFinalTry` first.
+    ///
+    /// Corresponds to `C_Login`.
+    ///
+    /// - Parameter pin: `nil` when the token reads it itself (`TokenFlags.protectedAuthenticationPath`).
+    /// - Throws: `ReturnValue.pinIncorrect`, `pinLocked`, `pinLengthRange`, `userPINNotInitialized`;
+    ///   `userAlreadyLoggedIn` whatever the PIN when the same user is; `userAnotherAlreadyLoggedIn`.
+    public func login(_ user: UserType = .user, pin: SecretBytes?) throws(PKCS11Error) {
+        let login = try unsafe functions.entry(functions.table.pointee.C_Login, .login)
+        try call(.login) {
+            guard let pin else { return login(handle, user.rawValue, nil, 0) }
+            return unsafe pin.withUnsafeBytes { pin in
+                unsafe login(handle, user.rawValue, pin.mutableBytes, CK_ULONG(pin.count))
+            }
+        }
+    }
+
+    /// Logs out, for all sessions of this process with the token. Handles of private objects die.
+    ///
+    /// Corresponds to `C_Logout`.
+    ///
+    /// - Throws: `ReturnValue.userNotLoggedIn` when nobody was.
+    public func logout() throws(PKCS11Error) {
+        let logout = try unsafe functions.entry(functions.table.pointee.C_Logout, .logout)
+        try call(.logout) { logout(handle) }
+    }
+
+    /// Sets the user's PIN, as the security officer.
+    ///
+    /// Corresponds to `C_InitPIN`.
+    ///
+    /// - Throws: `ReturnValue.userNotLoggedIn` unless the security officer is logged in; `pinInvalid`,
+    ///   `pinLengthRange` when the token does not take the PIN.
+    public func initializePIN(_ pin: SecretBytes) throws(PKCS11Error) {
+        let initializePIN = try unsafe functions.entry(functions.table.pointee.C_InitPIN, .initializePIN)
+        try call(.initializePIN) {
+            unsafe pin.withUnsafeBytes { pin in
+                unsafe initializePIN(handle, pin.mutableBytes, CK_ULONG(pin.count))
+            }
+        }
+    }
+
+    /// Changes the PIN of whoever is logged in, or the user's when nobody is.
+    ///
+    /// Corresponds to `C_SetPIN`.
+    ///
+    /// - Throws: `ReturnValue.pinIncorrect` when `old` is wrong, which counts as a wrong login; `pinInvalid`,
+    ///   `pinLengthRange` when the token does not take `new`; `pinLocked`; `sessionReadOnly`.
+    public func setPIN(old: SecretBytes, new: SecretBytes) throws(PKCS11Error) {
+        let setPIN = try unsafe functions.entry(functions.table.pointee.C_SetPIN, .setPIN)
+        try call(.setPIN) {
+            unsafe old.withUnsafeBytes { old in
+                unsafe new.withUnsafeBytes { new in
+                    unsafe setPIN(
+                        handle, old.mutableBytes, CK_ULONG(old.count), new.mutableBytes, CK_ULONG(new.count))
+                }
+            }
+        }
+    }
+}
+
+extension Session {
+    /// Begins a run of C calls on the session; `end()` must follow.
+    @inline(__always)
+    func begin(_ function: @autoclosure () -> PKCS11Function) throws(PKCS11Error) {
+        if slot.module.gate.enter(generation: generation) { return }
+        markBroken()
+        throw PKCS11Error(
+            function: function(), returnValue: .sessionHandleInvalid, detail: "the module was initialised again")
+    }
+
+    /// Ends a run of C calls.
+    @inline(__always)
+    func end() {
+        slot.module.gate.leave()
+    }
+
+    /// Throws unless the call succeeded, and remembers what makes the session useless.
+    @inline(__always)
+    func check(_ function: @autoclosure () -> PKCS11Function, _ returnValue: CK_RV) throws(PKCS11Error) {
+        if returnValue == CKR_OK { return }
+        throw failure(function(), returnValue)
+    }
+
+    /// The error of a call that failed; the session is marked where it cannot be trusted any more.
+    func failure(_ function: PKCS11Function, _ returnValue: CK_RV) -> PKCS11Error {
+        let error = PKCS11Error(function: function, returnValue: ReturnValue(rawValue: returnValue))
+        if error.returnValue.breaksSession { markBroken() }
+        return error
+    }
+
+    /// Makes one C call.
+    @inline(__always)
+    func call(_ function: @autoclosure () -> PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
+        try begin(function())
+        defer { end() }
+        try check(function(), body())
+    }
+
+    /// Marks the session as one to be closed.
+    func markBroken() {
+        broken.store(true, ordering: .relaxed)
+    }
+
+    private func closeIfOpen() throws(PKCS11Error) {
+        guard isOpen.exchange(false, ordering: .relaxed) else { return }
+        let module = slot.module
+        // A fork's copy of the session is the parent's to close.
+        guard !module.isForked else { return }
+        let closeSession = try unsafe functions.entry(functions.table.pointee.C_CloseSession, .closeSession)
+        // In a later generation the number may belong to a session of somebody else.
+        guard module.gate.enter(generation: generation) else { return }
+        defer { module.gate.leave() }
+        try PKCS11Error.check(.closeSession, module.slotLock.withLock { _ in closeSession(handle) })
+    }
+}

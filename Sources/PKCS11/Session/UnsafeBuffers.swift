@@ -1,0 +1,12 @@
+/// Cryptoki declares what it only reads as writable; these say that we know it only reads.
+extension UnsafeRawBufferPointer {
+    var mutableBytes: UnsafeMutablePointer<UInt8>? {
+        unsafe UnsafeMutableRawPointer(mutating: baseAddress)?.assumingMemoryBound(to: UInt8.self)
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    var mutableBytes: UnsafeMutablePointer<UInt8>? {
+        unsafe UnsafeMutablePointer(mutating: baseAddress)
+    }
+}

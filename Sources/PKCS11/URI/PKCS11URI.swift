@@ -1,0 +1,95 @@
+public import KeyfobPrimitives
+
+/// A PKCS #11 URI: which module, token and object are meant, and where the PIN is. RFC 7512.
+///
+/// An attribute left `nil` matches everything. Parsing is p11-kit's, made stricter where it would let a
+/// URI match more than was written.
+public struct PKCS11URI: Sendable {
+    /// The module's maker, `library-manufacturer`.
+    public var libraryManufacturer: String?
+    /// The module's description, `library-description`.
+    public var libraryDescription: String?
+    /// The module's version, `library-version`.
+    public var libraryVersion: LibraryVersion?
+
+    /// The slot's number, `slot-id`. SoftHSM renumbers a slot when its token is initialised.
+    public var slotID: UInt?
+    /// The slot's description, `slot-description`.
+    public var slotDescription: String?
+    /// The slot's maker, `slot-manufacturer`.
+    public var slotManufacturer: String?
+
+    /// The token's label, `token`.
+    public var token: String?
+    /// The token's maker, `manufacturer`.
+    public var manufacturer: String?
+    /// The token's model, `model`.
+    public var model: String?
+    /// The token's serial number, `serial`.
+    public var serial: String?
+
+    /// The object's label, `object`: `CKA_LABEL`.
+    public var object: String?
+    /// The object's class, `type`: `CKA_CLASS`.
+    public var type: ObjectClass?
+    /// The object's identifier, `id`: `CKA_ID`. Any bytes.
+    public var id: [UInt8]?
+
+    /// Where the PIN is to be had, `pin-source`: a file, or `|` and a command. Kept as it is written.
+    public var pinSource: String?
+    /// The name of a configured module, `module-name`.
+    public var moduleName: String?
+    /// The module's file, or the folder it lies in, `module-path`.
+    public var modulePath: String?
+
+    /// Query attributes of others, by name.
+    public var vendorQuery: [String: String] = [:]
+
+    /// Path attributes that nobody here understands, percent-encoded. A URI with any matches nothing:
+    /// ignoring a restriction would match more than was meant.
+    public let unrecognizedAttributes: [String]
+
+    /// The PIN itself, `pin-value`. Never printed.
+    public var pinValue: SecretBytes?
+
+    /// Whether there is a `pin-value`.
+    public var hasPINValue: Bool { pinValue != nil }
+
+    /// Makes a URI without attributes, which matches everything.
+    public init() {
+        self.init(unrecognizedAttributes: [])
+    }
+
+    init(unrecognizedAttributes: [String]) {
+        self.unrecognizedAttributes = unrecognizedAttributes
+    }
+
+    /// The version of a module as a URI writes it.
+    public struct LibraryVersion: Hashable, Sendable, CustomStringConvertible {
+        /// The number before the point.
+        public var major: UInt8
+        /// The number after it.
+        public var minor: UInt8
+
+        /// Puts a version together.
+        public init(major: UInt8, minor: UInt8) {
+            self.major = major
+            self.minor = minor
+        }
+
+        /// Both numbers, such as `2.40`.
+        public var description: String { "\(major).\(minor)" }
+    }
+}
+
+extension PKCS11URI: Hashable {
+    /// Whether both say the same, in whatever order they were written.
+    public static func == (left: PKCS11URI, right: PKCS11URI) -> Bool {
+        left.description == right.description && left.pinValue == right.pinValue
+    }
+
+    /// Leaves the PIN out: equal URIs hash alike all the same.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(description)
+    }
+}

@@ -1,0 +1,55 @@
+// Written by Scripts/generate-constants; change the script, not this file.
+
+import CP11Kit
+import PKCS11
+
+extension ConstantRow {
+    /// Every `CKK_*` of the header and the shim.
+    static let keyTypes: [ConstantRow] = [
+        ConstantRow("CKK_RSA", "CKK_RSA", KeyType.rsa, CKK_RSA),
+        ConstantRow("CKK_DSA", "CKK_DSA", KeyType.dsa, CKK_DSA),
+        ConstantRow("CKK_DH", "CKK_DH", KeyType.dh, CKK_DH),
+        ConstantRow("CKK_ECDSA", "CKK_EC", KeyType.ec, CKK_ECDSA),
+        ConstantRow("CKK_EC", "CKK_EC", KeyType.ec, CKK_EC),
+        ConstantRow("CKK_X9_42_DH", "CKK_X9_42_DH", KeyType.x9_42DH, CKK_X9_42_DH),
+        ConstantRow("CKK_KEA", "CKK_KEA", KeyType.kea, CKK_KEA),
+        ConstantRow("CKK_GENERIC_SECRET", "CKK_GENERIC_SECRET", KeyType.genericSecret, CKK_GENERIC_SECRET),
+        ConstantRow("CKK_RC2", "CKK_RC2", KeyType.rc2, CKK_RC2),
+        ConstantRow("CKK_RC4", "CKK_RC4", KeyType.rc4, CKK_RC4),
+        ConstantRow("CKK_DES", "CKK_DES", KeyType.des, CKK_DES),
+        ConstantRow("CKK_DES2", "CKK_DES2", KeyType.des2, CKK_DES2),
+        ConstantRow("CKK_DES3", "CKK_DES3", KeyType.des3, CKK_DES3),
+        ConstantRow("CKK_CAST", "CKK_CAST", KeyType.cast, CKK_CAST),
+        ConstantRow("CKK_CAST3", "CKK_CAST3", KeyType.cast3, CKK_CAST3),
+        ConstantRow("CKK_CAST128", "CKK_CAST128", KeyType.cast128, CKK_CAST128),
+        ConstantRow("CKK_RC5", "CKK_RC5", KeyType.rc5, CKK_RC5),
+        ConstantRow("CKK_IDEA", "CKK_IDEA", KeyType.idea, CKK_IDEA),
+        ConstantRow("CKK_SKIPJACK", "CKK_SKIPJACK", KeyType.skipjack, CKK_SKIPJACK),
+        ConstantRow("CKK_BATON", "CKK_BATON", KeyType.baton, CKK_BATON),
+        ConstantRow("CKK_JUNIPER", "CKK_JUNIPER", KeyType.juniper, CKK_JUNIPER),
+        ConstantRow("CKK_CDMF", "CKK_CDMF", KeyType.cdmf, CKK_CDMF),
+        ConstantRow("CKK_AES", "CKK_AES", KeyType.aes, CKK_AES),
+        ConstantRow("CKK_BLOWFISH", "CKK_BLOWFISH", KeyType.blowfish, CKK_BLOWFISH),
+        ConstantRow("CKK_TWOFISH", "CKK_TWOFISH", KeyType.twofish, CKK_TWOFISH),
+        ConstantRow("CKK_SECURID", "CKK_SECURID", KeyType.securid, CKK_SECURID),
+        ConstantRow("CKK_HOTP", "CKK_HOTP", KeyType.hotp, CKK_HOTP),
+        ConstantRow("CKK_ACTI", "CKK_ACTI", KeyType.acti, CKK_ACTI),
+        ConstantRow("CKK_CAMELLIA", "CKK_CAMELLIA", KeyType.camellia, CKK_CAMELLIA),
+        ConstantRow("CKK_ARIA", "CKK_ARIA", KeyType.aria, CKK_ARIA),
+        ConstantRow("CKK_MD5_HMAC", "CKK_MD5_HMAC", KeyType.md5HMAC, CKK_MD5_HMAC),
+        ConstantRow("CKK_SHA_1_HMAC", "CKK_SHA_1_HMAC", KeyType.sha1HMAC, CKK_SHA_1_HMAC),
+        ConstantRow("CKK_RIPEMD128_HMAC", "CKK_RIPEMD128_HMAC", KeyType.ripemd128HMAC, CKK_RIPEMD128_HMAC),
+        ConstantRow("CKK_RIPEMD160_HMAC", "CKK_RIPEMD160_HMAC", KeyType.ripemd160HMAC, CKK_RIPEMD160_HMAC),
+        ConstantRow("CKK_SHA256_HMAC", "CKK_SHA256_HMAC", KeyType.sha256HMAC, CKK_SHA256_HMAC),
+        ConstantRow("CKK_SHA384_HMAC", "CKK_SHA384_HMAC", KeyType.sha384HMAC, CKK_SHA384_HMAC),
+        ConstantRow("CKK_SHA512_HMAC", "CKK_SHA512_HMAC", KeyType.sha512HMAC, CKK_SHA512_HMAC),
+        ConstantRow("CKK_SHA224_HMAC", "CKK_SHA224_HMAC", KeyType.sha224HMAC, CKK_SHA224_HMAC),
+        ConstantRow("CKK_SEED", "CKK_SEED", KeyType.seed, CKK_SEED),
+        ConstantRow("CKK_GOSTR3410", "CKK_GOSTR3410", KeyType.gostr3410, CKK_GOSTR3410),
+        ConstantRow("CKK_GOSTR3411", "CKK_GOSTR3411", KeyType.gostr3411, CKK_GOSTR3411),
+        ConstantRow("CKK_GOST28147", "CKK_GOST28147", KeyType.gost28147, CKK_GOST28147),
+        ConstantRow("CKK_EC_EDWARDS", "CKK_EC_EDWARDS", KeyType.ecEdwards, CKK_EC_EDWARDS),
+        ConstantRow("CKK_EC_MONTGOMERY", "CKK_EC_MONTGOMERY", KeyType.ecMontgomery, CKK_EC_MONTGOMERY),
+        ConstantRow("CKK_HKDF", "CKK_HKDF", KeyType.hkdf, CKK_HKDF),
+    ]
+}
