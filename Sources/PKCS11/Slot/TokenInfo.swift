@@ -26,6 +26,16 @@ public struct TokenInfo: Sendable, Hashable {
     /// The version of its firmware.
     public let firmwareVersion: Version
 
+    /// Names the token by label, serial number, manufacturer and model.
+    public var uri: PKCS11URI {
+        var uri = PKCS11URI()
+        uri.token = label
+        uri.serial = serialNumber
+        uri.manufacturer = manufacturer
+        uri.model = model
+        return uri
+    }
+
     init(_ info: CK_TOKEN_INFO) {
         label = FixedField.text(info.label)
         manufacturer = FixedField.text(info.manufacturerID)

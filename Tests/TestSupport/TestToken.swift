@@ -1,0 +1,149 @@
+import Foundation
+import Glibc
+public import KeyfobPrimitives
+public import PKCS11
+
+/// A SoftHSM token that belongs to one test.
+///
+/// SoftHSM reads its configuration once per process, so all tests of a process share a directory of their own, made
+/// with the first token and removed when the process ends; each test has its own token in it. Safe to call from
+/// tests that run in parallel.
+public struct TestToken: Sendable {
+    /// SoftHSM, initialised on this process' own directory.
+    public let module: Module
+    /// Where the token is in this process; another process must look for `label`.
+    public let slot: Slot
+    /// The token's label, which no other token has.
+    public let label: String
+    /// The token's serial number.
+    public let serialNumber: String
+    /// The user's PIN.
+    public let pin = SecretBytes(utf8: Self.pinText)
+    /// The security officer's PIN.
+    public let securityOfficerPIN = SecretBytes(utf8: Self.securityOfficerPINText)
+
+    /// The user's PIN of every test token, for the command lines of child processes.
+    public static let pinText = "1234-user"
+    /// The security officer's PIN of every test token.
+    public static let securityOfficerPINText = "5678-officer"
+    /// The library.
+    public static let modulePath = "/usr/lib/softhsm/libsofthsm2.so"
+
+    /// The `softhsm2.conf` of this process: give it to a child as `SOFTHSM2_CONF`.
+    public static var configurationPath: String { directory + "/softhsm2.conf" }
+    /// The `softhsm2.conf` of this process: give it to a child as `SOFTHSM2_CONF`.
+    public var configurationPath: String { Self.configurationPath }
+    /// The environment in which a child finds the token.
+    public var environment: [String: String] { ["SOFTHSM2_CONF": configurationPath] }
+
+    /// Names the token: by label and serial number.
+    public var uri: PKCS11URI {
+        var uri = PKCS11URI()
+        uri.token = label
+        uri.serial = serialNumber
+        return uri
+    }
+
+    /// Makes a token with both PINs set and nothing on it.
+    ///
+    /// - Parameter label: how the unique label begins; at most 20 bytes of it are used.
+    /// - Throws: `PKCS11Error` of whatever failed.
+    public static func make(label: String = "test") throws -> TestToken {
+        let module = try loadModule()
+        let unique = String(label.prefix(20)) + "-" + UUID().uuidString.suffix(10)
+        // SoftHSM has one free slot at a time, and a new token takes it.
+        let token = try initialization.withLock { _ in try initializeToken(unique, module) }
+        try token.initializePIN()
+        return token
+    }
+
+    private static func initializeToken(_ label: String, _ module: Module) throws -> TestToken {
+        guard let free = try module.slots().first(where: { slot in
+            try !slot.tokenInfo().flags.contains(.tokenInitialized)
+        }) else {
+            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: "no free slot")
+        }
+        try free.initializeToken(label: label, securityOfficerPIN: SecretBytes(utf8: securityOfficerPINText))
+        guard let slot = try module.slots().first(where: { try $0.tokenInfo().label == label }) else {
+            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: label)
+        }
+        return TestToken(
+            module: module, slot: slot, label: label, serialNumber: try slot.tokenInfo().serialNumber)
+    }
+
+    private func initializePIN() throws {
+        let session = try slot.openSession()
+        try session.login(.securityOfficer, pin: securityOfficerPIN)
+        try session.initializePIN(pin)
+        try session.logout()
+        try session.close()
+    }
+
+    /// A session with the token, logged in unless said otherwise.
+    ///
+    /// Login is the token's: it ends when the last session of the test is closed.
+    ///
+    /// - Throws: `PKCS11Error` of `C_OpenSession` or `C_Login`.
+    public func openSession(readWrite: Bool = true, loggedIn: Bool = true) throws -> Session {
+        let session = try slot.openSession(readWrite: readWrite)
+        if loggedIn {
+            try logIn(session)
+        }
+        return session
+    }
+
+    private func logIn(_ session: borrowing Session) throws {
+        do throws(PKCS11Error) {
+            try session.login(pin: pin)
+        } catch {
+            guard error.returnValue == .userAlreadyLoggedIn else { throw error }
+        }
+    }
+
+    /// SoftHSM on this process' own directory, initialised; use it where no token is needed.
+    ///
+    /// - Throws: `PKCS11Error` when it cannot be loaded.
+    public static func loadModule() throws -> Module {
+        // Made before the module can read its configuration.
+        _ = directory
+        return try keeper.withLock { try keep(&$0) }
+    }
+
+    private static func keep(_ module: inout Module?) throws(PKCS11Error) -> Module {
+        if let module { return module }
+        let loaded = try Module.load(path: modulePath)
+        module = loaded
+        return loaded
+    }
+
+    private static let initialization = Lock(())
+    /// Keeps the module initialised between tests.
+    private static let keeper = Lock<Module?>(nil)
+
+    private static let directoryPath = NSTemporaryDirectory() + "keyfob-softhsm-\(UUID().uuidString)"
+
+    /// The same path, with the directory there and the environment naming it.
+    private static let directory: String = {
+        let path = directoryPath
+        let configuration = """
+            directories.tokendir = \(path)/tokens
+            objectstore.backend = file
+            log.level = ERROR
+            slots.removable = false
+
+            """
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path + "/tokens", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try Data(configuration.utf8).write(to: URL(fileURLWithPath: path + "/softhsm2.conf"))
+        } catch {
+            preconditionFailure("tests need a temporary directory: \(error)")
+        }
+        unsafe setenv("SOFTHSM2_CONF", path + "/softhsm2.conf", 1)
+        atexit {
+            // Nothing could be done about a failure here, and the next boot empties the directory anyway.
+            do { try FileManager.default.removeItem(atPath: TestToken.directoryPath) } catch {}
+        }
+        return path
+    }()
+}
