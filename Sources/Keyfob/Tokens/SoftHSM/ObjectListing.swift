@@ -28,8 +28,8 @@ public struct ObjectListing: Sendable, Hashable {
     /// - Throws: `tokenAbsent` when the directory is gone.
     public init(of token: SoftHSMToken) throws(KeychainError) {
         var files: [String: Entry] = [:]
-        try Self.enumerate(token.directory.path) { name, entry in
-            files[String(decoding: name, as: UTF8.self)] = entry
+        try unsafe Self.enumerate(token.directory.path) { name, entry in
+            unsafe files[String(decoding: name, as: UTF8.self)] = entry
         }
         self.files = files
     }
@@ -62,9 +62,9 @@ public struct ObjectListing: Sendable, Hashable {
         records.reserveCapacity(1024)
         bytes.reserveCapacity(128 << 10)
         do throws(KeychainError) {
-            try enumerate(token.directory.path) { name, entry in
+            try unsafe enumerate(token.directory.path) { name, entry in
                 let start = bytes.count
-                bytes.append(contentsOf: name)
+                unsafe bytes.append(contentsOf: name)
                 append(UInt64(bitPattern: entry.size), to: &bytes)
                 append(entry.inode, to: &bytes)
                 append(UInt64(bitPattern: entry.modified), to: &bytes)

@@ -18,9 +18,11 @@ extension SoftHSMDirectory {
     ///
     /// Empty where nothing has been made yet. - Throws: `fileUnavailable`.
     public func tokens() throws(KeychainError) -> [SoftHSMToken] {
-        try identifiers().compactMap { identifier throws(KeychainError) in
-            try read(tokenFile(identifier)).map { token($0.content, identifier) }
+        var tokens: [SoftHSMToken] = []
+        for identifier in try identifiers() {
+            if let file = try read(tokenFile(identifier)) { tokens.append(token(file.content, identifier)) }
         }
+        return tokens
     }
 
     /// The one token with this serial number and label; `nil` where there is none.
@@ -124,7 +126,11 @@ extension SoftHSMDirectory {
     }
 
     private func unusableIdentifiers() throws(KeychainError) -> [String] {
-        try identifiers().filter { identifier throws(KeychainError) in try read(tokenFile(identifier)) == nil }
+        var unusable: [String] = []
+        for identifier in try identifiers() where try read(tokenFile(identifier)) == nil {
+            unusable.append(identifier)
+        }
+        return unusable
     }
 
     /// A well-formed token file; `nil` when it is missing or unusable.

@@ -1,0 +1,172 @@
+import Foundation
+public import KeyfobPrimitives
+import OpenSSL
+public import PKCS11
+
+extension SoftHSMDirectory {
+    /// A token that was just made, with the only copies of its PINs.
+    public struct CreatedToken: Sendable {
+        /// The token as SoftHSM describes it.
+        public let token: SoftHSMToken
+
+        /// Names the token by label, serial number, manufacturer and model.
+        public let uri: PKCS11URI
+
+        /// The user PIN: 32 random characters.
+        public let pin: SecretBytes
+
+        /// The security officer's PIN, which can set a new user PIN. Sealed by the caller, or dropped.
+        public let securityOfficerPIN: SecretBytes
+    }
+
+    /// Makes a token with random PINs. Blocks, for about 0.2 s.
+    ///
+    /// Calls `activate()`. Processes that make tokens at once wait for each other, at most ten seconds.
+    /// A kill leaves at most a token without a user PIN, which the next call with its label removes.
+    ///
+    /// - Throws: `duplicateKeychain` when there is a token with the label; `invalidArgument` for a label
+    ///   that is empty, longer than 32 bytes or ends in a blank; `refused` as `activate()`;
+    ///   `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
+    public func createToken(label: String) throws(KeychainError) -> CreatedToken {
+        // Labels are padded with blanks to 32 bytes: these are the ones that come back as they were.
+        guard (1...32).contains(label.utf8.count), label.last != " ", !label.utf8.contains(0) else {
+            throw KeychainError(.invalidArgument, "A token's label has 1 to 32 bytes and does not end in a blank.")
+        }
+        try activate()
+        return try FileLock.holding(lockFile) { () throws(KeychainError) in
+            _ = try healLocked()
+            removeDebris()
+            try makeWay(for: label)
+            return try create(label)
+        }
+    }
+
+    /// Removes exactly this token with all its keys, and the copy of its `token.object`.
+    ///
+    /// The directory leaves SoftHSM's in one step, so that a kill leaves the token whole or gone. A
+    /// module that is loaded may show it until it is initialised again.
+    ///
+    /// > Important: The keys cannot be brought back.
+    ///
+    /// - Throws: `tokenAbsent` unless there is a token with this serial number and this label;
+    ///   `tokenAmbiguous`; `timedOut` when another process holds the lock for ten seconds.
+    public func destroyToken(serial: String, label: String) throws(KeychainError) {
+        try FileLock.holding(lockFile) { () throws(KeychainError) in
+            _ = try healLocked()
+            guard let token = try token(serial: serial, label: label) else {
+                throw KeychainError(
+                    .tokenAbsent, "There is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.path).",
+                    hint: "Nothing was removed.", details: ["token": label, "serial": serial])
+            }
+            try remove(token)
+        }
+    }
+
+    /// Removes the token that `uri` names; it must name a label and a serial number. - Throws: As above.
+    public func destroyToken(_ uri: PKCS11URI) throws(KeychainError) {
+        guard let serial = uri.serial, let label = uri.token else {
+            throw KeychainError(
+                .invalidArgument, "To remove a token its URI must name both its label and its serial number.")
+        }
+        try destroyToken(serial: serial, label: label)
+    }
+
+    private func create(_ label: String) throws(KeychainError) -> CreatedToken {
+        let module = try module()
+        let pin = try Self.randomPIN()
+        let officer = try Self.randomPIN()
+        let before = Set(try tokens())
+        let info: TokenInfo
+        do throws(PKCS11Error) {
+            let slot = try Self.freeSlot(of: module)
+            try slot.initializeToken(label: label, securityOfficerPIN: officer)
+            let session = try slot.openSession(readWrite: true)
+            try session.login(.securityOfficer, pin: officer)
+            try session.initializePIN(pin)
+            try session.logout()
+            try session.close()
+            info = try slot.tokenInfo()
+        } catch {
+            // The half-made token is ours: it was not there before, and nobody knows its PINs.
+            for token in try tokens() where !before.contains(token) && token.label == label { try remove(token) }
+            throw KeychainError(
+                .failed, "SoftHSM could not make the token \"\(label)\".", details: ["token": label], cause: error)
+        }
+        return try finish(info, before, pin: pin, officer: officer)
+    }
+
+    private func finish(
+        _ info: TokenInfo, _ before: Set<SoftHSMToken>, pin: SecretBytes, officer: SecretBytes
+    ) throws(KeychainError) -> CreatedToken {
+        guard let token = try token(serial: info.serialNumber, label: info.label), !before.contains(token) else {
+            // SoftHSM made the token somewhere else, so it runs on another configuration than ours.
+            throw KeychainError(
+                .refused, "SoftHSM does not keep its tokens in \(tokensDirectory.path) in this process.",
+                hint: "Something has loaded it before with another SOFTHSM2_CONF. Use a second process.",
+                details: ["token": info.label, "serial": info.serialNumber])
+        }
+        try refreshCopyLocked(token.directory.lastPathComponent)
+        var uri = PKCS11URI()
+        (uri.token, uri.serial) = (info.label, info.serialNumber)
+        (uri.manufacturer, uri.model) = (info.manufacturer, info.model)
+        return CreatedToken(token: token, uri: uri, pin: pin, securityOfficerPIN: officer)
+    }
+
+    /// The slot that SoftHSM always shows for a token yet to be.
+    private static func freeSlot(of module: Module) throws(PKCS11Error) -> Slot {
+        for slot in try module.slots() where try !slot.tokenInfo().flags.contains(.tokenInitialized) { return slot }
+        throw PKCS11Error(
+            function: .getSlotList, returnValue: .slotIDInvalid, detail: "SoftHSM shows no free slot")
+    }
+
+    /// 192 random bits in 32 characters that every tool takes as a PIN.
+    private static func randomPIN() throws(KeychainError) -> SecretBytes {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        let random = try KeychainError.wrapping("Cannot make random bytes.") { try RandomBytes.secret(count: 32) }
+        return unsafe random.withUnsafeBytes { random in
+            unsafe SecretBytes(count: 32) { output in
+                for index in 0..<32 { unsafe output[index] = alphabet[Int(random[index]) & 63] }
+            }
+        }
+    }
+
+    /// Refuses a label that is taken, and removes what a kill in `createToken` left under it.
+    private func makeWay(for label: String) throws(KeychainError) {
+        for token in try tokens() where token.label == label {
+            // Without a user PIN nothing private was ever on it; the lock says that nobody is at it now.
+            guard !token.hasUserPIN, try ObjectListing(of: token).files.isEmpty else {
+                throw KeychainError(
+                    .duplicateKeychain, "A token \"\(label)\" exists already (serial \(token.serial)).",
+                    hint: "Choose another name.", details: ["token": label, "serial": token.serial])
+            }
+            try remove(token)
+        }
+    }
+
+    private func remove(_ token: SoftHSMToken) throws(KeychainError) {
+        let identifier = token.directory.lastPathComponent
+        let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
+        guard unsafe rename(token.directory.path, grave.path) == 0 else {
+            throw .file("remove", token.directory.path, errno)
+        }
+        try PrivateFile.synchronizeDirectory(tokensDirectory)
+        try PrivateFile.remove(copyFile(identifier))
+        unsafe rmdir(copyFile(identifier).deletingLastPathComponent().path)
+        removeDebris()
+    }
+
+    private static var gravePrefix: String { "destroyed-" }
+
+    /// Deletes what `remove(_:)` has taken out of SoftHSM's sight, also where a kill has interrupted it.
+    private func removeDebris() {
+        do {
+            for name in try FileManager.default.contentsOfDirectory(atPath: root.path)
+            where name.hasPrefix(Self.gravePrefix) {
+                try FileManager.default.removeItem(at: root.appendingPathComponent(name, isDirectory: true))
+            }
+        } catch {
+            // Nobody reads it any more; the next removal tries again.
+            return
+        }
+    }
+}
