@@ -32,16 +32,17 @@ final class PseudoTerminal: Sendable {
 
     /// What was shown, read until it ends in `text`, or for five seconds.
     func output(until text: String) -> String {
-        var seen = ""
+        // Bytes, not characters: a line ends in CR LF here, which to `String` is one character.
+        var seen: [UInt8] = []
         let deadline = Deadline.after(.seconds(5))
-        while !seen.hasSuffix(text), !deadline.hasPassed {
+        while !seen.suffix(text.utf8.count).elementsEqual(text.utf8), !deadline.hasPassed {
             var poll = pollfd(fd: keyboard, events: Int16(POLLIN), revents: 0)
             guard unsafe Glibc.poll(&poll, 1, 100) == 1 else { continue }
             var byte: UInt8 = 0
             guard unsafe read(keyboard, &byte, 1) == 1 else { break }
-            seen.unicodeScalars.append(Unicode.Scalar(byte))
+            seen.append(byte)
         }
-        return seen
+        return String(decoding: seen, as: UTF8.self)
     }
 
     /// Types each of `lines` after `prompt` was shown once more.

@@ -34,11 +34,10 @@ import Testing
 
     @Test func `end of file at a prompt cancels`() throws {
         let pair = try PseudoTerminal()
-        let typist = pair.type(["\u{4}"], after: "PIN: ")
+        _ = pair.type(["\u{4}"], after: "PIN: ")
         let error = try #require(throws: KeychainError.self) {
             try Terminal(mayAsk: true, device: pair.path).readSecret("PIN: ", hint: "")
         }
-        _ = typist.wait()
         #expect(error.code == .cancelled)
         #expect(pair.echoes)
     }
