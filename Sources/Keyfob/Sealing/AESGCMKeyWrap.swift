@@ -10,7 +10,7 @@ struct AESGCMKeyWrap: WrapSuite {
 
     func generateKey(label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session) throws -> ObjectHandle {
         try session.generateKey(
-            Mechanism(.aesKeyGen),
+            Mechanism(.aesKeyGeneration),
             template: [
                 .objectClass(.secretKey), .keyType(.aes), .ulong(.valueLength, 32), .label(label), .id(id),
                 .token(isPermanent), .isPrivate(true), .sensitive(true), .extractable(false),
@@ -21,7 +21,7 @@ struct AESGCMKeyWrap: WrapSuite {
 
     func wrap(_ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> [UInt8] {
         let nonce = try RandomBytes.bytes(count: AESGCM.nonceCount)
-        return nonce + (try session.encrypt(key, with: wrappingKey, using: .aesGCM(iv: nonce, additionalData: [])))
+        return nonce + (try session.encryptSecret(key, with: wrappingKey, using: .aesGCM(iv: nonce, additionalData: [])))
     }
 
     func unwrap(_ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> SecretBytes {

@@ -10,7 +10,7 @@ struct AESKeyWrapSuite: WrapSuite {
 
     func generateKey(label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session) throws -> ObjectHandle {
         try session.generateKey(
-            Mechanism(.aesKeyGen),
+            Mechanism(.aesKeyGeneration),
             template: [
                 .objectClass(.secretKey), .keyType(.aes), .ulong(.valueLength, 32), .label(label), .id(id),
                 .token(isPermanent), .isPrivate(true), .sensitive(true), .extractable(false),
@@ -39,7 +39,7 @@ struct AESKeyWrapSuite: WrapSuite {
 
     func unwrap(_ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> SecretBytes {
         let object = try session.unwrap(bytes, with: wrappingKey, using: Mechanism(.aesKeyWrap), template: Self.carrier)
-        let value = try session.secretValue(of: object)
+        let value = try session.secretAttribute(.value, of: object)
         try session.destroy(object)
         return value
     }

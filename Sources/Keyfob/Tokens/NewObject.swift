@@ -87,18 +87,18 @@ extension NewObject {
     private static func material(
         _ key: PrivateKey, _ privateTemplate: inout AttributeTemplate, _ publicTemplate: inout AttributeTemplate
     ) throws {
-        switch try key.components {
-        case .rsa(let rsa):
+        switch try key.components() {
+        case .rsa(let n, let e, let d, let p, let q, let dp, let dq, let qinv):
             privateTemplate.append(.keyType(.rsa))
-            privateTemplate.append(.modulus([UInt8](rsa.modulus)))
-            privateTemplate.append(.publicExponent([UInt8](rsa.publicExponent)))
+            privateTemplate.append(.modulus([UInt8](n)))
+            privateTemplate.append(.publicExponent([UInt8](e)))
             for (type, value) in [
-                (AttributeType.privateExponent, rsa.privateExponent), (.prime1, rsa.prime1), (.prime2, rsa.prime2),
-                (.exponent1, rsa.exponent1), (.exponent2, rsa.exponent2), (.coefficient, rsa.coefficient),
+                (AttributeType.privateExponent, d), (.prime1, p), (.prime2, q), (.exponent1, dp), (.exponent2, dq),
+                (.coefficient, qinv),
             ] { privateTemplate.append(.secret(type, value)) }
             publicTemplate.append(.keyType(.rsa))
-            publicTemplate.append(.modulus([UInt8](rsa.modulus)))
-            publicTemplate.append(.publicExponent([UInt8](rsa.publicExponent)))
+            publicTemplate.append(.modulus([UInt8](n)))
+            publicTemplate.append(.publicExponent([UInt8](e)))
         case .ec(let curve, let value, let point):
             guard let curve = EllipticCurve(curve), let point = ECPoint([UInt8](point), curve: curve) else {
                 throw KeychainError(.unsupportedFormat, "keys on this curve cannot be stored on a token.")
