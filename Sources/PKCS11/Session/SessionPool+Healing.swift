@@ -70,7 +70,7 @@ extension SessionPool {
             throw Refusal(error: PKCS11Error(
                 function: .login, returnValue: .sessionCount, detail: "a login took longer than the deadline"))
         }
-        if let error = outcome { throw Refusal(error: error) }
+        if let error = outcome { throw error }
     }
 
     /// Logs in, which only one thread at a time gets to; no lock is held meanwhile.
@@ -78,7 +78,7 @@ extension SessionPool {
         do {
             let place = try slot(state)
             let anchor = try place.openSession()
-            let isUser = try logIn(anchor.session, place.slot)
+            let isUser = try logIn(anchor, place.slot)
             logins.add(1, ordering: .relaxed)
             let former = state.withLock { state in
                 let former = state.anchor
@@ -108,8 +108,8 @@ extension SessionPool {
     }
 
     /// Whether the user is logged in afterwards.
-    private func logIn(_ session: borrowing Session, _ slot: Slot) throws -> Bool {
-        if try session.info().isUserLoggedIn { return true }
+    private func logIn(_ anchor: PooledSession, _ slot: Slot) throws -> Bool {
+        if try anchor.session.info().isUserLoggedIn { return true }
         let flags = try slot.tokenInfo().flags
         switch LoginDecision(flags: flags, allowFinalTry: configuration.allowFinalTry) {
         case .notNeeded:
@@ -120,21 +120,31 @@ extension SessionPool {
         case .allowed:
             break
         }
-        var secret: SecretBytes?
-        if !(configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath)) {
-            do {
-                secret = try pin()
-            } catch {
-                throw Refusal(error: error)
-            }
-            if secret == nil { return false }
+        if configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath) {
+            try send(nil, anchor)
+            return true
         }
+        guard let secret = try askForPIN() else { return false }
+        try send(secret, anchor)
+        return true
+    }
+
+    private func askForPIN() throws(Refusal) -> SecretBytes? {
+        do {
+            return try pin()
+        } catch {
+            throw Refusal(error: error)
+        }
+    }
+
+    private func send(_ secret: SecretBytes?, _ anchor: PooledSession) throws(PKCS11Error) {
         let watched = watchdog?.begin(PKCS11Function.login.rawValue)
         defer { if let watched { watchdog?.end(watched) } }
         do throws(PKCS11Error) {
-            try session.login(pin: secret)
-        } catch where error.returnValue == .userAlreadyLoggedIn {}
-        return true
+            try anchor.session.login(pin: secret)
+        } catch {
+            guard error.returnValue == .userAlreadyLoggedIn else { throw error }
+        }
     }
 
     private static let pinRefusals: Set<ReturnValue> = [

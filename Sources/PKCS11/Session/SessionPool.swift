@@ -25,9 +25,12 @@ import Synchronization
         /// Whether a token with a keypad of its own is logged in to by that, without asking for a PIN here.
         public var usesProtectedAuthenticationPath: Bool
 
+        /// As many as there are cores, and at least two.
+        public static let defaultMaximumSessions = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
         /// Makes a configuration; the defaults suit all tokens known.
         public init(
-            maximumSessions: Int = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))), deadline: Duration = .seconds(5),
+            maximumSessions: Int = defaultMaximumSessions, deadline: Duration = .seconds(5),
             slowCallNotice: (@Sendable (_ operation: String, _ elapsed: Duration) -> Void)? = nil,
             allowFinalTry: Bool = false, usesProtectedAuthenticationPath: Bool = false
         ) {
@@ -148,7 +151,9 @@ import Synchronization
         guard let anchor = anchor ?? nil else { return }
         do throws(PKCS11Error) {
             try anchor.session.logout()
-        } catch where error.returnValue == .userNotLoggedIn {}
+        } catch {
+            guard error.returnValue == .userNotLoggedIn else { throw error }
+        }
     }
 
     /// Closes all sessions; those in use when their operation has ended. Later calls throw
@@ -173,7 +178,8 @@ import Synchronization
         let state = currentState()
         do throws(PKCS11Error) {
             return try slot(state).slot.tokenInfo()
-        } catch where error.recovery != .final {
+        } catch {
+            guard error.recovery != .final else { throw error }
             // The number of the slot may be an old one.
             state.withLock { $0.place = nil }
             return try slot(state).slot.tokenInfo()
