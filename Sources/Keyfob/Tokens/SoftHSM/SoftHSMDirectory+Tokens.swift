@@ -78,8 +78,7 @@ extension SoftHSMDirectory {
         let before = Set(try tokens())
         let info: TokenInfo
         do throws(PKCS11Error) {
-            let slot = try Self.freeSlot(of: module)
-            try slot.initializeToken(label: label, securityOfficerPIN: officer)
+            let slot = try Self.initializeFreeSlot(of: module, label, officer)
             let session = try slot.openSession(readWrite: true)
             try session.login(.securityOfficer, pin: officer)
             try session.initializePIN(pin)
@@ -106,10 +105,7 @@ extension SoftHSMDirectory {
                 details: ["token": info.label, "serial": info.serialNumber])
         }
         try refreshCopyLocked(token.directory.lastPathComponent)
-        var uri = PKCS11URI()
-        (uri.token, uri.serial) = (info.label, info.serialNumber)
-        (uri.manufacturer, uri.model) = (info.manufacturer, info.model)
-        return CreatedToken(token: token, uri: uri, pin: pin, securityOfficerPIN: officer)
+        return CreatedToken(token: token, uri: info.uri, pin: pin, securityOfficerPIN: officer)
     }
 
     /// The slot that SoftHSM always shows for a token yet to be.
@@ -117,6 +113,24 @@ extension SoftHSMDirectory {
         for slot in try module.slots() where try !slot.tokenInfo().flags.contains(.tokenInitialized) { return slot }
         throw PKCS11Error(
             function: .getSlotList, returnValue: .slotIDInvalid, detail: "SoftHSM shows no free slot")
+    }
+
+    private static func initializeFreeSlot(
+        of module: Module, _ label: String, _ officer: SecretBytes
+    ) throws(PKCS11Error) -> Slot {
+        var attempts = 0
+        while true {
+            let slot = try freeSlot(of: module)
+            do throws(PKCS11Error) {
+                try slot.initializeToken(label: label, securityOfficerPIN: officer)
+                return slot
+            } catch {
+                // Other code in this process, which knows nothing of our lock, took the slot just now:
+                // its token is there, and refuses our PIN. SoftHSM has another free slot then.
+                attempts += 1
+                guard [.pinIncorrect, .sessionExists].contains(error.returnValue), attempts < 10 else { throw error }
+            }
+        }
     }
 
     /// 192 random bits in 32 characters that every tool takes as a PIN.

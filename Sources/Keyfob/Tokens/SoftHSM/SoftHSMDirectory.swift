@@ -49,7 +49,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         try PrivateFile.createDirectory(tokensDirectory)
         try PrivateFile.createDirectory(copiesDirectory)
         let line = "directories.tokendir = \(path)"
-        let existing = try PrivateFile.read(configuration, limit: 64 << 10)?.copyString() ?? ""
+        let existing = try existingConfiguration()
         // Rewritten only when it points elsewhere (the home directory was moved): other lines are the
         // user's to change.
         guard !existing.split(separator: "\n").contains(Substring(line)) else { return }
@@ -62,6 +62,16 @@ public struct SoftHSMDirectory: Sendable, Hashable {
 
             """
         try PrivateFile.write(SecretBytes(utf8: text), to: configuration)
+    }
+
+    /// The configuration's text. It holds no secret, so that its mode is the user's affair; the directory
+    /// is ours alone.
+    private func existingConfiguration() throws(KeychainError) -> String {
+        guard let file = OpenFile(path: configuration.path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+            if errno == ENOENT { return "" }
+            throw .file("read", configuration.path, errno)
+        }
+        return try file.read(limit: 64 << 10).copyString() ?? ""
     }
 
     private static let activated = Lock<String?>(nil)

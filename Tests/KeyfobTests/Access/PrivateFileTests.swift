@@ -1,0 +1,73 @@
+import Foundation
+import KeyfobPrimitives
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct PrivateFileTests {
+    private func code(_ body: () throws -> Void) -> KeychainError.Code? {
+        #expect(throws: KeychainError.self, performing: body)?.code
+    }
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+    }
+
+    @Test func `a file is written with mode 0600, replaced whole, and leaves nothing beside it`() throws {
+        let directory = try TemporaryDirectory()
+        let url = directory.url("secret")
+        for text in ["first", "second, longer", ""] {
+            try PrivateFile.write(SecretBytes(utf8: text), to: url)
+            #expect(try PrivateFile.read(url, limit: 100)?.copyString() == text)
+            #expect(mode(url.path) == 0o600)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["secret"])
+        #expect(try PrivateFile.remove(url))
+        #expect(try !PrivateFile.remove(url))
+        #expect(try PrivateFile.read(url, limit: 100) == nil)
+    }
+
+    @Test func `what is too long, readable by others or a link is refused`() throws {
+        let directory = try TemporaryDirectory()
+        let url = directory.url("secret")
+        try PrivateFile.write(SecretBytes(utf8: "12345"), to: url)
+        #expect(code { _ = try PrivateFile.read(url, limit: 4) } == .fileDamaged)
+        unsafe symlink(url.path, directory.file("link"))
+        #expect(code { _ = try PrivateFile.read(directory.url("link"), limit: 9) } == .unsafeFile)
+        unsafe chmod(url.path, 0o640)
+        #expect(code { _ = try PrivateFile.read(url, limit: 9) } == .unsafeFile)
+        // Nobody writes to it: the call must answer all the same.
+        unsafe mkfifo(directory.file("fifo"), 0o600)
+        #expect(code { _ = try PrivateFile.read(directory.url("fifo"), limit: 9) } == .unsafeFile)
+    }
+
+    @Test func `a directory is made with its parents, narrowed if need be, and refused if it is not ours alone`() throws {
+        let directory = try TemporaryDirectory()
+        let url = directory.url("a/b/c")
+        try PrivateFile.createDirectory(url)
+        #expect(mode(url.path) == 0o700 && mode(directory.file("a/b")) == 0o700)
+        unsafe chmod(url.path, 0o755)
+        try PrivateFile.createDirectory(url)
+        #expect(mode(url.path) == 0o700)
+        unsafe chmod(url.path, 0o777)
+        #expect(code { try PrivateFile.createDirectory(url) } == .unsafeFile)
+        unsafe chmod(url.path, 0o700)
+        unsafe symlink(url.path, directory.file("link"))
+        #expect(code { try PrivateFile.createDirectory(directory.url("link")) } == .unsafeFile)
+        if unsafe chown(url.path, 65534, 65534) == 0 {
+            #expect(code { try PrivateFile.createDirectory(url) } == .unsafeFile)
+        }
+    }
+
+    @Test func `a lock excludes a second holder until it is released, also after an error`() throws {
+        let directory = try TemporaryDirectory()
+        let url = directory.url("lock")
+        try FileLock.holding(url) { () throws(KeychainError) in
+            #expect(code { try FileLock.holding(url, deadline: .after(.milliseconds(30))) {} } == .timedOut)
+        }
+        #expect(code { try FileLock.holding(url) { () throws(KeychainError) in throw KeychainError(.failed, "x") } } == .failed)
+        try FileLock.holding(url, deadline: .after(.milliseconds(30))) {}
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import KeyfobPrimitives
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct UnlockedStateTests {
+    /// Whether this kernel keeps keys for us; the reason for what is skipped.
+    static let hasKeyring: Bool = {
+        let name = "keyfob:test-probe-\(UUID().uuidString)"
+        defer { _ = KernelKeyring.remove(name) }
+        return KernelKeyring.store(SecretBytes(utf8: "x"), as: name, seconds: 60)
+    }()
+
+    private let payload = SecretBytes(utf8: "PIN and metadata key")
+
+    private func code(_ body: () throws -> Void) -> KeychainError.Code? {
+        #expect(throws: KeychainError.self, performing: body)?.code
+    }
+
+    private func roundTrip(_ state: UnlockedState, _ keychain: String) throws -> UnlockedState.Location? {
+        #expect(try state.load(keychain) == nil)
+        #expect(try state.location(of: keychain) == nil)
+        let stored = try state.store(payload, for: keychain, timeout: 3600)
+        #expect(try state.load(keychain) == payload)
+        #expect(try state.load(keychain.lowercased()) == payload)
+        #expect(try state.location(of: keychain) == stored)
+        let expiry = try #require(try state.expiry(of: keychain))
+        #expect(abs(expiry.timeIntervalSinceNow - 3600) < 60)
+        try state.store(SecretBytes(utf8: "newer"), for: keychain, timeout: 0)
+        #expect(try state.load(keychain)?.copyString() == "newer")
+        #expect(try state.expiry(of: keychain) == nil)
+        #expect(try state.load(UUID().uuidString) == nil)
+        #expect(try state.remove(keychain))
+        #expect(try !state.remove(keychain))
+        #expect(try state.load(keychain) == nil)
+        return stored
+    }
+
+    @Test(.enabled(if: hasKeyring, "this kernel keeps no keys for us (add_key is forbidden)"))
+    func `the kernel's keyring keeps a payload until its timeout`() throws {
+        let directory = try TemporaryDirectory()
+        let state = UnlockedState(directories: Directories(root: URL(fileURLWithPath: directory.path)))
+        #expect(try roundTrip(state, UUID().uuidString) == .kernelKeyring)
+        #expect(!FileManager.default.fileExists(atPath: directory.file("runtime")))
+        let keychain = UUID().uuidString
+        try state.store(payload, for: keychain, timeout: 1)
+        usleep(2_100_000)
+        #expect(try state.load(keychain) == nil)
+    }
+
+    @Test(.enabled(if: hasKeyring, "this kernel keeps no keys for us (add_key is forbidden)"))
+    func `another process finds what this one keeps`() throws {
+        let name = "keyfob:test-\(UUID().uuidString)"
+        defer { _ = KernelKeyring.remove(name) }
+        #expect(KernelKeyring.store(payload, as: name, seconds: 60))
+        let keys = try run("grep", [name, "/proc/keys"])
+        // Everything for the possessor and the owner; nothing for group and others.
+        #expect(keys.stdout.contains("3f3f0000"))
+    }
+
+    @Test func `without a keyring a private file keeps it`() throws {
+        let directory = try TemporaryDirectory()
+        let directories = Directories(root: URL(fileURLWithPath: directory.path))
+        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
+        let keychain = UUID().uuidString
+        let url = directories.runtime.appendingPathComponent("unlocked-" + keychain.lowercased())
+        #expect(try roundTrip(state, keychain) == .runtimeFile(url))
+        try state.store(payload, for: keychain, timeout: 60)
+        var status = stat()
+        #expect(unsafe lstat(url.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(unsafe lstat(directories.runtime.path, &status) == 0 && status.st_mode & 0o777 == 0o700)
+    }
+
+    @Test func `an expired file is removed by the first who looks`() throws {
+        let directory = try TemporaryDirectory()
+        let directories = Directories(root: URL(fileURLWithPath: directory.path))
+        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
+        let keychain = UUID().uuidString
+        guard case .runtimeFile(let url) = try state.store(payload, for: keychain, timeout: 1) else {
+            Issue.record("the file was not used")
+            return
+        }
+        usleep(2_100_000)
+        #expect(try state.load(keychain) == nil)
+        #expect(!FileManager.default.fileExists(atPath: url.path))
+    }
+
+    @Test func `a file of another boot, a cut one and one that others can read give nothing`() throws {
+        let directory = try TemporaryDirectory()
+        let directories = Directories(root: URL(fileURLWithPath: directory.path))
+        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
+        let keychain = UUID().uuidString
+        guard case .runtimeFile(let url) = try state.store(payload, for: keychain, timeout: 60) else {
+            Issue.record("the file was not used")
+            return
+        }
+        var bytes = try Data(contentsOf: url)
+        bytes[6] ^= 1
+        try PrivateFile.write(SecretBytes(bytes), to: url)
+        #expect(try state.load(keychain) == nil)
+        try PrivateFile.write(SecretBytes(bytes.prefix(20)), to: url)
+        #expect(try state.load(keychain) == nil)
+        try state.store(payload, for: keychain, timeout: 60)
+        unsafe chmod(url.path, 0o644)
+        #expect(code { _ = try state.load(keychain) } == .unsafeFile)
+        unsafe chmod(url.path, 0o600)
+        unsafe chmod(directories.runtime.path, 0o777)
+        #expect(code { _ = try state.load(keychain) } == .unsafeFile)
+    }
+
+    @Test(arguments: ["", "login", "../../etc/passwd"])
+    func `only a UUID names a keychain`(name: String) throws {
+        let directory = try TemporaryDirectory()
+        let state = UnlockedState(directories: Directories(root: URL(fileURLWithPath: directory.path)))
+        #expect(code { try state.store(payload, for: name, timeout: 1) } == .invalidArgument)
+        #expect(code { _ = try state.load(name) } == .invalidArgument)
+        #expect(code { try state.store(payload, for: UUID().uuidString, timeout: -1) } == .invalidArgument)
+        let large = SecretBytes(repeatElement(1, count: UnlockedState.maximumLength + 1))
+        #expect(code { try state.store(large, for: UUID().uuidString, timeout: 1) } == .invalidArgument)
+    }
+
+    @Test(arguments: [true, false])
+    func `the largest payload comes back whole`(usesKernelKeyring: Bool) throws {
+        let directory = try TemporaryDirectory()
+        let state = UnlockedState(
+            directories: Directories(root: URL(fileURLWithPath: directory.path)), usesKernelKeyring: usesKernelKeyring)
+        let keychain = UUID().uuidString
+        let large = SecretBytes((0..<UnlockedState.maximumLength).map { UInt8(truncatingIfNeeded: $0) })
+        try state.store(large, for: keychain, timeout: 60)
+        #expect(try state.load(keychain) == large)
+        try state.remove(keychain)
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import KeyfobPrimitives
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct WrongPINMemoryTests {
+    private let directory: TemporaryDirectory
+    private let memory: WrongPINMemory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        memory = WrongPINMemory(directories: Directories(root: URL(fileURLWithPath: directory.path)))
+    }
+
+    private func pin(_ text: String) -> SecretBytes { SecretBytes(utf8: text) }
+
+    @Test func `a PIN that failed is known for its token only, until the token is forgotten`() throws {
+        #expect(try !memory.contains(pin("1111"), serial: "a", label: "x"))
+        try memory.remember(pin("1111"), serial: "a", label: "x")
+        try memory.remember(pin("1111"), serial: "a", label: "x")
+        let other = WrongPINMemory(directories: Directories(root: URL(fileURLWithPath: directory.path)))
+        #expect(try other.contains(pin("1111"), serial: "a", label: "x"))
+        #expect(try !other.contains(pin("2222"), serial: "a", label: "x"))
+        #expect(try !other.contains(pin("1111"), serial: "b", label: "x"))
+        #expect(try !other.contains(pin("1111"), serial: "a", label: "y"))
+        try memory.remember(pin("1111"), serial: "b", label: "x")
+        try other.forget(serial: "a", label: "x")
+        #expect(try !memory.contains(pin("1111"), serial: "a", label: "x"))
+        #expect(try memory.contains(pin("1111"), serial: "b", label: "x"))
+    }
+
+    @Test func `the file is private, bounded, and holds no PIN and no label`() throws {
+        for number in 0..<12 {
+            try memory.remember(pin("geheim-\(number)"), serial: "serial-1", label: "label-1")
+        }
+        #expect(try !memory.contains(pin("geheim-0"), serial: "serial-1", label: "label-1"))
+        #expect(try memory.contains(pin("geheim-11"), serial: "serial-1", label: "label-1"))
+        let path = directory.file("state/wrong-pins.json")
+        var status = stat()
+        #expect(unsafe lstat(path, &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_size < 4096)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        for secret in ["geheim", "serial-1", "label-1", Data("geheim-11".utf8).base64EncodedString()] {
+            #expect(!text.contains(secret))
+        }
+    }
+
+    @Test func `what many write at once is all there`() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask { [memory] in
+                    do { try memory.remember(SecretBytes(utf8: "pin-\(number)"), serial: "s\(number)", label: "l") } catch {
+                        Issue.record(error)
+                    }
+                }
+            }
+        }
+        for number in 0..<8 { #expect(try memory.contains(pin("pin-\(number)"), serial: "s\(number)", label: "l")) }
+    }
+
+    @Test func `a damaged file counts as empty and is replaced`() throws {
+        try memory.remember(pin("1111"), serial: "a", label: "x")
+        try PrivateFile.write(pin("{"), to: directory.url("state/wrong-pins.json"))
+        #expect(try !memory.contains(pin("1111"), serial: "a", label: "x"))
+        try memory.remember(pin("1111"), serial: "a", label: "x")
+        #expect(try memory.contains(pin("1111"), serial: "a", label: "x"))
+    }
+}

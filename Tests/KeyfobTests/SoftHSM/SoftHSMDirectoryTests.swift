@@ -1,0 +1,134 @@
+import Foundation
+import KeyfobPrimitives
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct SoftHSMDirectoryTests {
+    /// The directory that this process is bound to, seen as ours.
+    private func shared() throws -> SoftHSMDirectory {
+        _ = try TestToken.loadModule()
+        let configuration = URL(fileURLWithPath: TestToken.configurationPath)
+        return SoftHSMDirectory(root: configuration.deletingLastPathComponent())
+    }
+
+    private func code(_ body: () throws -> Void) -> KeychainError.Code? {
+        #expect(throws: KeychainError.self, performing: body)?.code
+    }
+
+    private func unique() -> String { "made-" + UUID().uuidString.suffix(10) }
+
+    @Test func `a token is made with random PINs that open it, and no second one of its label`() throws {
+        let directory = try shared()
+        let label = unique()
+        let created = try directory.createToken(label: label)
+        #expect(created.pin.count == 32 && created.securityOfficerPIN.count == 32)
+        #expect(created.pin != created.securityOfficerPIN)
+        #expect(created.uri.token == label && created.uri.serial == created.token.serial)
+        let module = try TestToken.loadModule()
+        let slot = try #require(module.slots().first { try $0.tokenInfo().label == label })
+        let session = try slot.openSession()
+        try session.login(pin: created.pin)
+        try session.logout()
+        try session.close()
+        #expect(code { _ = try directory.createToken(label: label) } == .duplicateKeychain)
+        #expect(FileManager.default.fileExists(
+            atPath: directory.copyFile(created.token.directory.lastPathComponent).path))
+    }
+
+    @Test(arguments: ["", "trailing ", "x234567890123456789012345678901234567890", "a\0b"])
+    func `a label that would not come back as it is is refused`(label: String) throws {
+        let directory = try shared()
+        #expect(code { _ = try directory.createToken(label: label) } == .invalidArgument)
+    }
+
+    @Test func `a second directory in one process is refused`() throws {
+        try shared().activate()
+        let temporary = try TemporaryDirectory()
+        let other = SoftHSMDirectory(directories: Directories(root: URL(fileURLWithPath: temporary.path)))
+        #expect(code { try other.activate() } == .refused)
+        #expect(code { _ = try other.createToken(label: "x") } == .refused)
+        try shared().activate()
+    }
+
+    @Test func `threads that make tokens at once get one each`() async throws {
+        let directory = try shared()
+        let labels = (0..<4).map { _ in unique() }
+        try await withThrowingTaskGroup(of: SoftHSMDirectory.CreatedToken.self) { group in
+            for label in labels {
+                group.addTask { try await BlockingExecutor.shared.run { try directory.createToken(label: label) } }
+            }
+            var serials: Set<String> = []
+            for try await created in group { serials.insert(created.token.serial) }
+            #expect(serials.count == labels.count)
+        }
+        let made = try directory.tokens().filter { labels.contains($0.label) }
+        #expect(made.count == labels.count && made.allSatisfy(\.hasUserPIN))
+    }
+
+    @Test func `only the token of this serial number and this label is destroyed`() throws {
+        let softHSM = try SoftHSMProcess()
+        let first = try softHSM.makeToken("first")
+        let second = try softHSM.makeToken("second")
+        try softHSM.makeKey("second")
+        try softHSM.directory.refreshCopies()
+        #expect(code { try softHSM.directory.destroyToken(serial: first.serial, label: "second") } == .tokenAbsent)
+        #expect(code { try softHSM.directory.destroyToken(serial: "", label: "first") } == .tokenAbsent)
+        var uri = PKCS11URI()
+        uri.token = "first"
+        #expect(code { try softHSM.directory.destroyToken(uri) } == .invalidArgument)
+        uri.serial = first.serial
+        try softHSM.directory.destroyToken(uri)
+        #expect(try softHSM.directory.tokens() == [second])
+        #expect(try softHSM.keySigns("second"))
+        let identifier = first.directory.lastPathComponent
+        #expect(!FileManager.default.fileExists(atPath: softHSM.directory.copyFile(identifier).path))
+        let left = try FileManager.default.contentsOfDirectory(atPath: softHSM.directory.root.path)
+        #expect(!left.contains { $0.hasPrefix("destroyed-") })
+    }
+
+    @Test func `what else stands in the configuration is kept, and a moved directory is followed`() throws {
+        let softHSM = try SoftHSMProcess()
+        let url = softHSM.directory.configuration
+        let text = try String(contentsOf: url, encoding: .utf8)
+        #expect(text.contains("slots.removable = false") && text.contains("log.level = ERROR"))
+        try PrivateFile.write(SecretBytes(utf8: text + "library.reset_on_fork = true\n"), to: url)
+        try softHSM.directory.prepare()
+        #expect(try String(contentsOf: url, encoding: .utf8).contains("reset_on_fork"))
+        try PrivateFile.write(SecretBytes(utf8: "directories.tokendir = /elsewhere\n"), to: url)
+        try softHSM.directory.prepare()
+        #expect(try String(contentsOf: url, encoding: .utf8) == text)
+        let odd = SoftHSMDirectory(root: softHSM.temporary.url("a#b"))
+        #expect(code { try odd.prepare() } == .invalidArgument)
+    }
+
+    @Test func `the stamp and the listing see objects come, change and go, and logins not`() throws {
+        let softHSM = try SoftHSMProcess()
+        let token = try softHSM.makeToken("stamp")
+        let empty = try #require(ObjectListing.stamp(of: token))
+        let before = try ObjectListing(of: token)
+        #expect(before.files.isEmpty)
+        #expect(try softHSM.tool("stamp", ["-O"]).status == 0)
+        #expect(ObjectListing.stamp(of: token) == empty)
+
+        try softHSM.makeKey("stamp")
+        let full = try #require(ObjectListing.stamp(of: token))
+        let after = try ObjectListing(of: token)
+        #expect(full != empty)
+        #expect(after.added(since: before).count == 2 && after.removed(since: before).isEmpty)
+        #expect(try softHSM.keySigns("stamp"))
+        #expect(ObjectListing.stamp(of: token) == full)
+
+        #expect(try softHSM.tool("stamp", ["--set-id", "02", "--type", "pubkey", "--id", "01"]).status == 0)
+        #expect(ObjectListing.stamp(of: token) != full)
+        #expect(try ObjectListing(of: token).changed(since: after).count == 1)
+        #expect(try softHSM.tool("stamp", ["--delete-object", "--type", "pubkey", "--id", "02"]).status == 0)
+        #expect(try ObjectListing(of: token).removed(since: after).count == 1)
+
+        try softHSM.directory.destroyToken(serial: token.serial, label: token.label)
+        #expect(ObjectListing.stamp(of: token) == nil)
+        #expect(code { _ = try ObjectListing(of: token) } == .tokenAbsent)
+    }
+}

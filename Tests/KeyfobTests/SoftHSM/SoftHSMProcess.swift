@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+
+@testable import Keyfob
+
+/// A SoftHSM directory of a test's own, which only child processes use: this process is bound to the
+/// one of `TestToken`.
+final class SoftHSMProcess: Sendable {
+    let temporary: TemporaryDirectory
+    let directory: SoftHSMDirectory
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+        directory = SoftHSMDirectory(directories: Directories(root: URL(fileURLWithPath: temporary.path)))
+        try directory.prepare()
+    }
+
+    var environment: [String: String] { ["SOFTHSM2_CONF": directory.configuration.path] }
+
+    /// Makes a token with PIN 1234 through SoftHSM's own tool.
+    func makeToken(_ label: String) throws -> SoftHSMToken {
+        let result = try run(
+            "softhsm2-util", ["--init-token", "--free", "--label", label, "--so-pin", "12345678", "--pin", "1234"],
+            environment: environment)
+        guard result.status == 0, let token = try directory.tokens().first(where: { $0.label == label }) else {
+            throw KeychainError(.failed, "softhsm2-util: " + result.stdout + result.stderr)
+        }
+        return token
+    }
+
+    /// Runs pkcs11-tool on a token, logged in.
+    func tool(_ label: String, _ arguments: [String]) throws -> RunResult {
+        try run(
+            "pkcs11-tool",
+            ["--module", TestToken.modulePath, "--token-label", label, "--login", "--pin", "1234"] + arguments,
+            environment: environment)
+    }
+
+    /// Signs with the key 01 of the token and has OpenSSL verify it.
+    func keySigns(_ label: String) throws -> Bool {
+        let message = try temporary.write("message".utf8, to: "message")
+        let signature = temporary.file("signature-\(label)")
+        let key = temporary.file("key-\(label)")
+        let signed = try tool(
+            label,
+            ["--sign", "--id", "01", "--mechanism", "ECDSA-SHA256", "--signature-format", "openssl", "-i", message, "-o", signature])
+        let read = try tool(label, ["--read-object", "--type", "pubkey", "--id", "01", "-o", key])
+        guard signed.status == 0, read.status == 0 else { return false }
+        let verified = try run("openssl", ["dgst", "-sha256", "-verify", key, "-keyform", "DER", "-signature", signature, message])
+        return verified.status == 0
+    }
+
+    func makeKey(_ label: String) throws {
+        let result = try tool(label, ["--keypairgen", "--key-type", "EC:prime256v1", "--id", "01", "--label", "key"])
+        guard result.status == 0 else { throw KeychainError(.failed, "pkcs11-tool: " + result.stderr) }
+    }
+
+    /// What a kill in the middle of a login leaves.
+    func empty(_ token: SoftHSMToken, to count: Int = 0) throws {
+        let file = token.directory.appendingPathComponent("token.object")
+        let bytes = try Data(contentsOf: file).prefix(count)
+        try bytes.write(to: file)
+        unsafe chmod(file.path, 0o600)
+    }
+}
