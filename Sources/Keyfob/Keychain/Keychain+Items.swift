@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import KeyfobPrimitives
 
 /// The four verbs, typed and untyped. Blocking; the asynchronous forms are in `Keychain+Async.swift`.

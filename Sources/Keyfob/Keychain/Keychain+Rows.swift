@@ -55,7 +55,7 @@ extension Keychain {
         _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
         skippingDamaged: ((SealedRow, any Error) -> Void)? = nil, _ body: (SealedRow, Item) throws -> Bool
     ) throws {
-        let visit: (SealedRow) throws -> Bool = { row in
+        func visit(_ row: SealedRow) throws -> Bool {
             let item: Item
             do { item = try self.item(row, keys) } catch {
                 guard let skippingDamaged else { throw error }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import OpenSSL
 import PKCS11
 

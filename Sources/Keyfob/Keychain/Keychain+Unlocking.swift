@@ -45,7 +45,8 @@ extension Keychain {
             throw KeychainError(.pinRequired, "keychain \"\(name)\" has no PIN to keep.")
         }
         return try unlockedState.store(
-            Self.encode(pin: pin, metadataKey: keys.metadataKey), timeout: timeout ?? configuration.unlockTimeout)
+            Self.encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
+            timeout: timeout ?? configuration.unlockTimeout)
     }
 
     /// Locks the keychain: wipes its keys in this process and removes the state for others.
@@ -57,14 +58,16 @@ extension Keychain {
             state.pin = nil
             state.wrappingKeys = []
         }
-        try unlockedState.remove()
+        try unlockedState.remove(stateName)
+        pinEnvironment.forget()
         try token.logout()
     }
 
     /// The state that lies between two commands.
-    public var unlockedState: UnlockedState {
-        UnlockedState(keychain: configuration.uuid.uuidString.lowercased(), directory: directories.runtime)
-    }
+    public var unlockedState: UnlockedState { UnlockedState(directories: directories) }
+
+    /// The name of this keychain's state in ``unlockedState``.
+    public var stateName: String { configuration.uuid.uuidString.lowercased() }
 }
 
 extension Keychain {
@@ -79,27 +82,26 @@ extension Keychain {
     func keysIfUnlocked() throws -> VaultKeys? {
         if let keys = lockState.withLock({ $0.keys }) { return keys }
         if let keys = try restoreUnlockedState() { return try settleInterruptedChanges(keys) }
-        guard let source = configuration.pinSource.flatMap({ try? PINSource(parsing: $0) }) ?? options.pinSource,
-            !source.isInteractive
-        else { return nil }
-        return try unlockAnew()
+        return try pinSource().source.isInteractive ? nil : unlockAnew()
     }
 
     @discardableResult
     private func unlockAnew() throws -> VaultKeys {
-        let (secret, source) = try PINSourceSelection(
-            option: options.pinSource, uri: token.uri.pinSource, configured: configuration.pinSource
-        ).read(pinPurpose, from: pinEnvironment)
+        let source = try pinSource().source
+        let secret = try source.read(pinPurpose, from: pinEnvironment)
         let pin = try pin(from: secret, isRecoveryCode: false)
         return try logIn(pin: pin, isStored: !source.isInteractive)
     }
 
     private var pinPurpose: PINPurpose {
-        configuration.sealedPIN == nil ? .tokenPIN(token: token.label) : .keychainPassphrase(keychain: name)
+        configuration.sealedPIN == nil ? .unlock(keychain: name) : .passphrase(keychain: name)
     }
 
-    private var pinEnvironment: PINEnvironment {
-        PINEnvironment(prompter: options.prompter, allowInsecureFiles: options.allowsInsecureFiles)
+    /// The source that the PIN or passphrase comes from, and who named it.
+    public func pinSource() throws -> PINSourceSelection {
+        try PINSourceSelection(
+            option: options.pinSource, uri: token.uri.pinSource,
+            configured: configuration.pinSource.map { try PINSource(parsing: $0) }, environment: pinEnvironment)
     }
 
     /// The token's PIN: what a source gave, or what the passphrase that it gave unseals.
@@ -117,9 +119,9 @@ extension Keychain {
 
     /// Logs in and unwraps the metadata key. A stored PIN that was refused once is not sent again.
     private func logIn(pin: SecretBytes, isStored: Bool) throws -> VaultKeys {
-        let memory = WrongPINMemory(directory: directories.state)
-        let tokenName = "\(token.uri.serial ?? ""):\(token.label)"
-        if isStored, try memory.contains(pin, token: tokenName) {
+        let memory = WrongPINMemory(directories: directories)
+        let serial = token.uri.serial ?? ""
+        if isStored, try memory.contains(pin, serial: serial, label: token.label) {
             throw KeychainError(
                 .pinRemembered, "the stored PIN of token \"\(token.label)\" was refused before; it is not sent again.",
                 hint: "Correct the PIN source, then unlock once by hand: keyfob unlock \(name)")
@@ -131,12 +133,14 @@ extension Keychain {
         }
         do {
             let keys = try unwrapMetadataKey()
-            if isStored || previous == nil { try memory.forget(token: tokenName) }
+            try memory.forget(serial: serial, label: token.label)
             lockState.withLock { $0.keys = keys }
             return try settleInterruptedChanges(keys)
         } catch {
             lockState.withLock { $0.pin = previous }
-            if isStored, (error as? KeychainError)?.code == .pinIncorrect { try memory.remember(pin, token: tokenName) }
+            if isStored, (error as? KeychainError)?.code == .pinIncorrect {
+                try memory.remember(pin, serial: serial, label: token.label)
+            }
             throw error
         }
     }
@@ -155,7 +159,7 @@ extension Keychain {
     }
 
     private func restoreUnlockedState() throws -> VaultKeys? {
-        guard let payload = try unlockedState.load(), let (pin, metadataKey) = Self.decode(payload) else { return nil }
+        guard let payload = try unlockedState.load(stateName), let (pin, metadataKey) = Self.decode(payload) else { return nil }
         let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
         lockState.withLock { state in
             state.keys = keys

@@ -1,5 +1,5 @@
-public import Foundation
-public import KeyfobPrimitives
+import Foundation
+import KeyfobPrimitives
 public import Logging
 import PKCS11
 
@@ -31,6 +31,7 @@ public final class Keychain: Sendable {
     let token: TokenStore
     let index: ObjectIndex
     let lockState: Lock<LockState>
+    let pinEnvironment: PINEnvironment
 
     /// How a program uses a keychain.
     public struct Options: Sendable {
@@ -79,6 +80,7 @@ public final class Keychain: Sendable {
         self.options = options
         self.store = store
         lockState = Lock(LockState())
+        pinEnvironment = PINEnvironment(prompter: options.prompter, allowInsecureFiles: options.allowsInsecureFiles)
         self.token = try token(lockState)
         index = ObjectIndex(store: store, token: self.token)
     }

@@ -21,6 +21,12 @@ struct TokenOperation: Sendable, Hashable {
 }
 
 extension KeychainError {
+    /// How tokens say that a ciphertext is not what they made.
+    private static let cannotDecrypt: Set<ReturnValue> = [
+        .encryptedDataInvalid, .encryptedDataLengthRange, .wrappedKeyInvalid, .wrappedKeyLengthRange, .aeadDecryptFailed,
+        .generalError,
+    ]
+
     /// The keychain's view of a token's refusal; the texts of cli.md section 5.
     static func token(_ error: PKCS11Error, _ operation: TokenOperation, token label: String) -> KeychainError {
         let details = ["token": label, "ckr": error.returnValue.name, "function": error.function.rawValue]
@@ -33,7 +39,7 @@ extension KeychainError {
                 "Install the package that has it, or correct the path.")
         }
         switch error.returnValue {
-        case .pinIncorrect, .pinInvalid, .pinLenRange:
+        case .pinIncorrect, .pinInvalid, .pinLengthRange:
             return make(
                 .pinIncorrect, "wrong PIN for token \"\(label)\".",
                 "Check the PIN source before trying again; nothing is retried automatically.")
@@ -55,8 +61,8 @@ extension KeychainError {
         case .deviceMemory:
             return make(
                 .tokenFull, "token \"\(label)\" has no room for another object.", "Remove one: keyfob token show --objects")
-        case .mechanismInvalid, .mechanismParamInvalid, .functionNotSupported, .keySizeRange, .curveNotSupported,
-            .domainParamsInvalid:
+        case .mechanismInvalid, .mechanismParameterInvalid, .functionNotSupported, .keySizeRange, .curveNotSupported,
+            .domainParametersInvalid:
             return make(
                 .mechanismUnsupported, "token \"\(label)\" cannot \(operation.verb) this way (\(error.returnValue.name)).",
                 "What it can do: keyfob token mechanisms")
@@ -66,8 +72,7 @@ extension KeychainError {
                 "Use it in place: keyfob uri NAME")
         case .functionCanceled, .cancel:
             return make(.cancelled, "the operation on token \"\(label)\" was cancelled.", nil)
-        case .encryptedDataInvalid, .wrappedKeyInvalid, .aeadDecryptFailed, .generalError
-        where operation.isUnwrapping:
+        case _ where operation.isUnwrapping && cannotDecrypt.contains(error.returnValue):
             return make(
                 .vaultDamaged, "token \"\(label)\" cannot unwrap a key of the vault: the row was damaged or changed.",
                 "Restore it from a backup. The other items are not affected.")

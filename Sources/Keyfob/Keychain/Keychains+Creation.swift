@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import KeyfobPrimitives
 import OpenSSL
 public import PKCS11
@@ -96,7 +96,9 @@ extension Keychains {
             let identity = Data(try RandomBytes.bytes(count: 16))
             try SQLiteStore.create(path: configuration.vault, identity: identity)
             let vault = configuration.vault
-            undo.append { for suffix in ["", "-wal", "-shm", ".lock"] { unlink(vault + suffix) } }
+            undo.append {
+                for suffix in ["", "-wal", "-shm", ".lock"] { try PrivateFile.remove(URL(fileURLWithPath: vault + suffix)) }
+            }
             let keychain = try open(configuration, options: options)
             let row = try keychain.createWrappingKey(pin: pin)
             undo.append { try keychain.destroyWrappingKey(row) }

@@ -47,7 +47,9 @@ extension Criteria {
         if let validOn, !certificate.isValid(on: validOn) { return false }
         if let hostName, !certificate.matches(host: hostName) { return false }
         if let issuer {
-            return try isIssued(certificate, by: DistinguishedName.normalizedContent(of: issuer), issuers: issuers)
+            // A complete DER name is normalised; anything else is taken as normalised content already.
+            let name = (try? DistinguishedName(der: issuer))?.normalized ?? issuer
+            return try isIssued(certificate, by: name, issuers: issuers)
         }
         return true
     }

@@ -41,6 +41,9 @@ struct AESKeyWrapSuite: WrapSuite {
         let object = try session.unwrap(bytes, with: wrappingKey, using: Mechanism(.aesKeyWrap), template: Self.carrier)
         let value = try session.secretAttribute(.value, of: object)
         try session.destroy(object)
+        guard let value else {
+            throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeSensitive, detail: "an unwrapped key")
+        }
         return value
     }
 

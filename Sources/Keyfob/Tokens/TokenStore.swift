@@ -88,7 +88,7 @@ final class TokenStore: Sendable {
     func logout() throws {
         guard let pool = state.withLock({ $0.pool }) else { return }
         forgetHandles()
-        do { try pool.logout() } catch { throw KeychainError.token(error, .login, token: label) }
+        do { try pool.logout() } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
     }
 
     // MARK: Handles
@@ -141,9 +141,12 @@ final class TokenStore: Sendable {
 
     private func isCurrent(_ handle: ObjectHandle, _ object: TokenObject, in session: borrowing Session) throws -> Bool {
         let values: AttributeValues
-        do { values = try session.attributes(TokenObject.attributeTypes(of: object.objectClass), of: handle) } catch
-            where error.recovery == .lookUpAgain
-        { return false }
+        do throws(PKCS11Error) {
+            values = try session.attributes(TokenObject.attributeTypes(of: object.objectClass), of: handle)
+        } catch {
+            guard error.recovery == .lookUpAgain else { throw error }
+            return false
+        }
         guard let current = TokenObject(reading: values, certificateKeyHash: { _ in nil }) else { return false }
         return current.objectClass == object.objectClass && current.fingerprint == object.fingerprint
             && current.id == object.id
@@ -176,7 +179,8 @@ final class TokenStore: Sendable {
             var debris = 0
             for handle in try session.findObjects() {
                 let found: TokenObject?
-                do { found = try read(handle, in: session) } catch where Self.isDebris(error) {
+                do throws(PKCS11Error) { found = try read(handle, in: session) } catch {
+                    guard Self.isDebris(error) else { throw error }
                     debris += 1
                     continue
                 }

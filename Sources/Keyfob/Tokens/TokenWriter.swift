@@ -99,7 +99,7 @@ struct TokenWriter: Sendable {
         try token.withSession(.destroy) { session in
             for handle in try session.findObjects() {
                 let object: TokenObject?
-                do { object = try token.read(handle, in: session) } catch {
+                do throws(PKCS11Error) { object = try token.read(handle, in: session) } catch {
                     // An object without a class is the rest of a kill inside C_CreateObject: nobody can use it.
                     if plan.kind == .create, error.returnValue == .attributeValueInvalid, token.changeDetector != nil {
                         try session.destroy(handle)
@@ -129,9 +129,12 @@ struct TokenWriter: Sendable {
         case .publicKey: return object.publicKeyInfo == nil
         case .privateKey:
             guard object.keyType == .ec else { return false }
-            do { _ = try session.sign([UInt8](repeating: 7, count: 32), with: handle, using: Mechanism(.ecdsa)) } catch
-                where error.returnValue == .generalError
-            { return true }
+            do throws(PKCS11Error) {
+                _ = try session.sign([UInt8](repeating: 7, count: 32), with: handle, using: Mechanism(.ecdsa))
+            } catch {
+                guard error.returnValue == .generalError else { throw error }
+                return true
+            }
             return false
         default: return false
         }

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import KeyfobPrimitives
 
@@ -13,7 +14,7 @@ struct VaultLock: Sendable {
     ///
     /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first.
     func withLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
-        let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = unsafe keyfob_open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw KeychainError(
                 .vaultUnavailable, "the lock \(path) cannot be opened: \(unsafe String(cString: strerror(errno))).")
