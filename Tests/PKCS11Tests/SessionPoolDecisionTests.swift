@@ -31,8 +31,10 @@ import Testing
         var machine = try busy()
         for lease in [1, 2] { guard case .nothing = machine.release(lease, isUsable: true) else { throw Unexpected() } }
         guard case .use(2) = machine.request() else { throw Unexpected() }
-        #expect(machine.takeIdle() == 1)
-        #expect(machine.takeIdle() == nil)
+        let outcome1 = machine.takeIdle()
+        #expect(outcome1 == 1)
+        let outcome2 = machine.takeIdle()
+        #expect(outcome2 == nil)
     }
 
     @Test func `ripe waiters are served in the order of their coming`() throws {
@@ -49,11 +51,13 @@ import Testing
         var machine = try busy()
         let number = try wait(&machine)
         guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
-        #expect(machine.takeIdle() == 1)
+        let outcome3 = machine.takeIdle()
+        #expect(outcome3 == 1)
         guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
         guard case .use(1) = machine.ripen(number) else { throw Unexpected() }
         #expect(machine.waiterCount == 0)
-        #expect(!machine.abandon(number))
+        let outcome4 = machine.abandon(number)
+        #expect(!outcome4)
     }
 
     @Test func `a waiter that gave up is not served, and one that was served cannot give up`() throws {
@@ -61,9 +65,11 @@ import Testing
         let first = try wait(&machine)
         let second = try wait(&machine)
         for number in [first, second] { guard case nil = machine.ripen(number) else { throw Unexpected() } }
-        #expect(machine.abandon(first))
+        let outcome5 = machine.abandon(first)
+        #expect(outcome5)
         guard case .handOver(second, 1) = machine.release(1, isUsable: true) else { throw Unexpected() }
-        #expect(!machine.abandon(second))
+        let outcome6 = machine.abandon(second)
+        #expect(!outcome6)
     }
 
     @Test func `a broken session is closed, and the first waiter opens another`() throws {
@@ -79,7 +85,8 @@ import Testing
 
     @Test func `a full token lowers the limit to what is open`() throws {
         var machine = try busy()
-        #expect(machine.openFailed(isFull: true) == nil)
+        let outcome7 = machine.openFailed(isFull: true)
+        #expect(outcome7 == nil)
         #expect(machine.limit == 1)
         _ = try wait(&machine)
         #expect(machine.waiterCount == 1)
@@ -88,10 +95,13 @@ import Testing
     @Test func `an opening that failed lets the next waiter try`() throws {
         var machine = try busy()
         let number = try wait(&machine)
-        #expect(machine.openFailed(isFull: false) == number)
+        let outcome8 = machine.openFailed(isFull: false)
+        #expect(outcome8 == number)
         #expect(machine.sessionCount == 2)
-        #expect(machine.openFailed(isFull: false) == nil)
-        #expect(machine.openFailed(isFull: true) == nil)
+        let outcome9 = machine.openFailed(isFull: false)
+        #expect(outcome9 == nil)
+        let outcome10 = machine.openFailed(isFull: true)
+        #expect(outcome10 == nil)
         #expect(machine.sessionCount == 0)
         #expect(machine.limit == 2)
     }
@@ -169,7 +179,8 @@ import Testing
                 case nil: waiting[index].isRipe = true
                 }
             case 5 where !waiting.isEmpty:
-                #expect(machine.abandon(waiting.removeLast().number))
+                let outcome11 = machine.abandon(waiting.removeLast().number)
+                #expect(outcome11)
             default: break
             }
             #expect(machine.sessionCount == leased.count + opening + machine.idle.count)
@@ -205,27 +216,35 @@ import Testing
         ] as [(ReturnValue, [SessionPool.Ladder.Step])])
     func repeated(value: ReturnValue, steps: [SessionPool.Ladder.Step]) {
         var ladder = Ladder()
-        #expect(steps.map { _ in ladder.step(after: value, .init()) } == steps)
+        let taken = steps.map { _ in ladder.step(after: value, .init()) }
+        #expect(taken == steps)
     }
 
     @Test func `a lost daemon behind a general error is reloaded once, a bad tag never`() {
         var lost = Ladder()
-        #expect(lost.step(after: .generalError, .init()) == .replaceSession)
-        #expect(lost.step(after: .generalError, .init()) == .probe)
-        #expect(lost.step(afterProbe: false) == .reload)
-        #expect(lost.step(after: .generalError, .init()) == .fail)
+        let outcome12 = lost.step(after: .generalError, .init())
+        #expect(outcome12 == .replaceSession)
+        let outcome13 = lost.step(after: .generalError, .init())
+        #expect(outcome13 == .probe)
+        let outcome14 = lost.step(afterProbe: false)
+        #expect(outcome14 == .reload)
+        let outcome15 = lost.step(after: .generalError, .init())
+        #expect(outcome15 == .fail)
         var badTag = Ladder()
         _ = badTag.step(after: .generalError, .init())
         _ = badTag.step(after: .generalError, .init())
-        #expect(badTag.step(afterProbe: true) == .fail)
+        let outcome16 = badTag.step(afterProbe: true)
+        #expect(outcome16 == .fail)
         #expect(!badTag.hasReloaded)
     }
 
     @Test("what may not run twice, or comes too late, fails at once", arguments: ReturnValue.recoveryGroups.flatMap(\.members))
     func never(value: ReturnValue) {
         var ladder = Ladder()
-        #expect(ladder.step(after: value, .init(isIdempotent: false)) == .fail)
-        #expect(ladder.step(after: value, .init(isLate: true)) == .fail)
+        let outcome17 = ladder.step(after: value, .init(isIdempotent: false))
+        #expect(outcome17 == .fail)
+        let outcome18 = ladder.step(after: value, .init(isLate: true))
+        #expect(outcome18 == .fail)
     }
 
     @Test func `any sequence of refusals ends soon, with one login and one reload at the most`() {

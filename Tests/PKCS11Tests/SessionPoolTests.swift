@@ -113,7 +113,8 @@ import TestSupport
             return session.handle
         }
         let second = try fixture.pool.withSession { session in
-            #expect(!session.isBroken)
+            let isBroken = session.isBroken
+            #expect(!isBroken)
             return session.handle
         }
         #expect(first != second)
@@ -124,11 +125,13 @@ import TestSupport
         let fixture = try Fixture(.init(maximumSessions: 1))
         _ = try fixture.makeKey()
         let runs = Counter()
+        let closeSession = unsafe fixture.token.module.functions.table.pointee.C_CloseSession
         let random = try fixture.pool.withSession { session in
             runs.increment()
             if runs.value == 1 {
-                let close = try #require(unsafe session.functions.table.pointee.C_CloseSession)
-                #expect(close(session.handle) == 0)
+                let handle = session.handle
+                let close = try #require(closeSession)
+                #expect(close(handle) == 0)
             }
             _ = try session.findObjects([.label("key")])
             return try session.random(count: 8)
