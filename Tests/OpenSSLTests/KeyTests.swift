@@ -97,7 +97,9 @@ struct KeyTests {
         #expect(try PublicKey(pem: openssl.data("public")) == key.publicKey)
     }
 
-    @Test("Old PKCS#8 encryption is read", arguments: ["-v1 PBE-SHA1-RC2-40", "-v1 PBE-SHA1-3DES", "-v1 PBE-MD5-DES", "-v2 des3", "-scrypt"])
+    @Test("Old PKCS#8 encryption is read", arguments: [
+        "-v1 PBE-SHA1-RC2-40", "-v1 PBE-SHA1-3DES", "-v1 PBE-MD5-DES", "-v2 des3", "-scrypt",
+    ])
     func legacyPKCS8(_ option: String) throws {
         let openssl = try OpenSSLCommand()
         try openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key")
