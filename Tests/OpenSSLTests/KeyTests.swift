@@ -26,7 +26,9 @@ struct KeyTests {
         }
         let loaded = try [
             PrivateKey.load(key.pkcs8DER().copyData()), PrivateKey.load(key.pkcs8PEM(passphrase: nil).copyData()),
-            PrivateKey.load(key.pkcs8PEM(passphrase: SecretBytes(utf8: "geheim")).copyData()) { SecretBytes(utf8: "geheim") },
+            PrivateKey.load(key.pkcs8PEM(passphrase: SecretBytes(utf8: "geheim")).copyData()) {
+                SecretBytes(utf8: "geheim")
+            },
         ]
         for other in loaded { #expect(other.publicKey == key.publicKey) }
         if algorithm == .ed25519 {
@@ -60,7 +62,9 @@ struct KeyTests {
 
     @Test("Public keys that are none are refused")
     func badPublicKeys() {
-        #expect(keyFileCode { _ = try PublicKey(ecPoint: Data([4] + [UInt8](repeating: 7, count: 64)), curve: .p256) } == .damaged)
+        #expect(keyFileCode {
+            _ = try PublicKey(ecPoint: Data([4] + [UInt8](repeating: 7, count: 64)), curve: .p256)
+        } == .damaged)
         #expect(keyFileCode { _ = try PublicKey(ed25519: Data([1])) } == .damaged)
         #expect(keyFileCode { _ = try PublicKey(subjectPublicKeyInfo: Data()) } == .damaged)
         #expect(keyFileCode { _ = try PublicKey(subjectPublicKeyInfo: Data([0x30, 0])) } == .damaged)
@@ -97,14 +101,19 @@ struct KeyTests {
         #expect(try PublicKey(pem: openssl.data("public")) == key.publicKey)
     }
 
-    @Test("Old PKCS#8 encryption is read", arguments: ["-v1 PBE-SHA1-RC2-40", "-v1 PBE-SHA1-3DES", "-v1 PBE-MD5-DES", "-v2 des3", "-scrypt"])
+    @Test("Old PKCS#8 encryption is read", arguments: [
+        "-v1 PBE-SHA1-RC2-40", "-v1 PBE-SHA1-3DES", "-v1 PBE-MD5-DES", "-v2 des3", "-scrypt",
+    ])
     func legacyPKCS8(_ option: String) throws {
         let openssl = try OpenSSLCommand()
         try openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key")
-        try openssl("pkcs8 -topk8 -in key -out sealed \(option) -passout pass:geheim -provider default -provider legacy")
+        try openssl(
+            "pkcs8 -topk8 -in key -out sealed \(option) -passout pass:geheim -provider default -provider legacy")
         let expected = try PrivateKey.load(openssl.data("key")).publicKey
         #expect(try PrivateKey.load(openssl.data("sealed")) { SecretBytes(utf8: "geheim") }.publicKey == expected)
-        #expect(keyFileCode { _ = try PrivateKey.load(openssl.data("sealed")) { SecretBytes(utf8: "falsch") } } == .wrongPassphrase)
+        #expect(keyFileCode {
+            _ = try PrivateKey.load(openssl.data("sealed")) { SecretBytes(utf8: "falsch") }
+        } == .wrongPassphrase)
     }
 
     @Test("A wrong passphrase, none, and a refusal to give one are told apart", arguments: [
@@ -162,7 +171,10 @@ struct KeyTests {
         #expect(String(decoding: pem, as: UTF8.self).hasPrefix("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"))
         try openssl.directory.write(pem, to: "key")
         #expect(try openssl("pkey -in key -passin pass:geheim -pubout").stdout == key.publicKey.pem)
-        try openssl("dgst -sha256 -sign key -passin pass:geheim -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:digest -out signature", stdin: [1, 2, 3])
+        try openssl(
+            "dgst -sha256 -sign key -passin pass:geheim -sigopt rsa_padding_mode:pss "
+                + "-sigopt rsa_pss_saltlen:digest -out signature",
+            stdin: [1, 2, 3])
         #expect(try key.publicKey.verify(openssl.data("signature"), of: Data([1, 2, 3]), using: .rsaPSS(.sha256)))
         #expect(cryptoCode { _ = try key.pkcs8PEM(passphrase: SecretBytes([])) } == .invalidInput)
     }
@@ -176,10 +188,17 @@ struct KeyTests {
         #expect(try key.decryptOAEP(sealed, hash: digest) == secret)
         try openssl.directory.write(try key.pkcs8PEM(passphrase: nil).copyBytes(), to: "key")
         let name = digest == .sha1 ? "sha1" : "sha256"
-        let opened = try openssl("pkeyutl -decrypt -inkey key -pkeyopt rsa_padding_mode:oaep -pkeyopt rsa_oaep_md:\(name) -pkeyopt rsa_mgf1_md:\(name)", stdin: sealed)
+        let opened = try openssl(
+            "pkeyutl -decrypt -inkey key -pkeyopt rsa_padding_mode:oaep "
+                + "-pkeyopt rsa_oaep_md:\(name) -pkeyopt rsa_mgf1_md:\(name)",
+            stdin: sealed)
         #expect(opened.output == secret.copyBytes())
-        #expect(cryptoCode { _ = try PrivateKey.generate(.rsa(bits: 2048)).decryptOAEP(sealed, hash: digest) } == .authenticationFailed)
-        #expect(cryptoCode { _ = try PrivateKey.generate(.ed25519).publicKey.encryptOAEP(secret, hash: digest) } == .unsupportedKey)
+        #expect(cryptoCode {
+            _ = try PrivateKey.generate(.rsa(bits: 2048)).decryptOAEP(sealed, hash: digest)
+        } == .authenticationFailed)
+        #expect(cryptoCode {
+            _ = try PrivateKey.generate(.ed25519).publicKey.encryptOAEP(secret, hash: digest)
+        } == .unsupportedKey)
     }
 
     @Test("Both sides of a key agreement get one secret")
@@ -189,7 +208,9 @@ struct KeyTests {
         let secret = try one.sharedSecret(with: two.publicKey)
         #expect(secret.count == 32)
         #expect(try two.sharedSecret(with: one.publicKey) == secret)
-        #expect(cryptoCode { _ = try one.sharedSecret(with: PrivateKey.generate(.ec(.p384)).publicKey) } == .unsupportedKey)
+        #expect(cryptoCode {
+            _ = try one.sharedSecret(with: PrivateKey.generate(.ec(.p384)).publicKey)
+        } == .unsupportedKey)
     }
 
     @Test("ECDSA signatures change their form and back")
@@ -209,7 +230,10 @@ struct KeyTests {
     func garbage() throws {
         for round in 0..<300 {
             var bytes = try RandomBytes.bytes(count: round)
-            if round % 3 == 0, round > 4 { bytes.replaceSubrange(0..<4, with: [0x30, 0x82, UInt8((round - 4) >> 8), UInt8((round - 4) & 255)]) }
+            if round % 3 == 0, round > 4 {
+                let start: [UInt8] = [0x30, 0x82, UInt8((round - 4) >> 8), UInt8((round - 4) & 255)]
+                bytes.replaceSubrange(0..<4, with: start)
+            }
             #expect(keyFileCode { _ = try PrivateKey.load(Data(bytes)) { SecretBytes(utf8: "x") } } != nil)
             #expect(keyFileCode { _ = try PublicKey(subjectPublicKeyInfo: Data(bytes)) } != nil)
             #expect(keyFileCode { _ = try Certificate(der: Data(bytes)) } != nil)

@@ -80,7 +80,9 @@ struct PKCS12Tests {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = try make(openssl)
         for count in 1..<data.count {
-            #expect(code { _ = try PKCS12.read(data.prefix(count), passphrase: SecretBytes(utf8: "falsch")) } == .damaged)
+            #expect(code {
+                _ = try PKCS12.read(data.prefix(count), passphrase: SecretBytes(utf8: "falsch"))
+            } == .damaged)
         }
         do {
             _ = try PKCS12.read(data.prefix(200), passphrase: nil)
@@ -104,7 +106,9 @@ struct PKCS12Tests {
         ciphertext[400] ^= 1
         for changed in [mac, ciphertext] {
             #expect(code { _ = try PKCS12.read(Data(changed), passphrase: passphrase) } == .integrityCheckFailed)
-            #expect(code { _ = try PKCS12.read(Data(changed), passphrase: SecretBytes(utf8: "falsch")) } == .wrongPassphrase)
+            #expect(code {
+                _ = try PKCS12.read(Data(changed), passphrase: SecretBytes(utf8: "falsch"))
+            } == .wrongPassphrase)
         }
         #expect(try PKCS12.read(Data(mac), passphrase: passphrase, ignoringIntegrity: true).identities.count == 1)
     }
@@ -121,7 +125,10 @@ struct PKCS12Tests {
                 let contents = try PKCS12.read(Data(changed), passphrase: SecretBytes(utf8: "geheim"))
                 #expect(contents.keys.allSatisfy { $0.key.publicKey == leaf.publicKey }, "byte \(index)")
             } catch {
-                #expect([.damaged, .integrityCheckFailed, .wrongPassphrase, .unsupported, .notPKCS12].contains(error.code))
+                let allowed: [PKCS12Error.Code] = [
+                    .damaged, .integrityCheckFailed, .wrongPassphrase, .unsupported, .notPKCS12,
+                ]
+                #expect(allowed.contains(error.code))
             }
         }
     }

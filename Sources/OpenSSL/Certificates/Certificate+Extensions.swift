@@ -73,7 +73,7 @@ extension Certificate {
 
     /// What to call it: common name, else unit, organisation, e-mail address, host name; `nil` when it has none.
     public var subjectSummary: String? {
-        subject.commonName ?? subject.organizationalUnit ?? subject.organization ?? emailAddresses.first ?? dnsNames.first
-            ?? subject.attributes.last?.value
+        subject.commonName ?? subject.organizationalUnit ?? subject.organization ?? emailAddresses.first
+            ?? dnsNames.first ?? subject.attributes.last?.value
     }
 }

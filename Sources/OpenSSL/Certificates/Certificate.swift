@@ -16,7 +16,8 @@ public struct Certificate: Sendable {
 
     /// A certificate from its DER.
     ///
-    /// - Throws: `KeyFileError`: `damaged` when it is cut off, has something after it, or is no certificate; `tooLarge`.
+    /// - Throws: `KeyFileError`: `damaged` when it is cut off, has something after it, or is no certificate;
+    ///   `tooLarge`.
     public init(der: Data) throws {
         guard der.count <= Self.maximumSize else { throw KeyFileError(.tooLarge, "a certificate is below 1 MiB") }
         try KeyFileError.checkLength(of: der.prefix(8), count: der.count)
@@ -28,7 +29,7 @@ public struct Certificate: Sendable {
         }
         self.handle = handle
         do {
-            fields = try CertificateFields(der: der)
+            fields = try CertificateFields(der: der, handle: handle)
         } catch is DERError {
             throw KeyFileError(.damaged, "it is not a certificate in DER")
         }
@@ -52,8 +53,11 @@ public struct Certificate: Sendable {
     /// - Throws: `KeyFileError`: `damaged` when one of the blocks is broken; `tooLarge` above 64 MiB.
     public static func all(inPEM data: Data) throws -> [Certificate] {
         guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
-        return try PEM.blocks(in: data).filter { ["CERTIFICATE", "X509 CERTIFICATE"].contains($0.label) }.map { block in
-            guard let content = block.content else { throw KeyFileError(.damaged, "a PEM block is broken or not closed") }
+        let labels = ["CERTIFICATE", "X509 CERTIFICATE"]
+        return try PEM.blocks(in: data).filter { labels.contains($0.label) }.map { block in
+            guard let content = block.content else {
+                throw KeyFileError(.damaged, "a PEM block is broken or not closed")
+            }
             return try Certificate(der: content.copyData())
         }
     }
@@ -64,7 +68,9 @@ public struct Certificate: Sendable {
     public static func load(_ data: Data) throws -> [Certificate] {
         guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
         guard !data.isEmpty else { throw KeyFileError(.notFound, "the file is empty") }
-        if data.first == DERTag.sequence, PEM.blocks(in: data.prefix(1 << 16)).isEmpty { return [try Certificate(der: data)] }
+        if data.first == DERTag.sequence, PEM.blocks(in: data.prefix(1 << 16)).isEmpty {
+            return [try Certificate(der: data)]
+        }
         let found = try all(inPEM: data)
         guard found.isEmpty else { return found }
         guard PEM.blocks(in: data).isEmpty else { throw KeyFileError(.notFound, "the file has no certificate") }
@@ -95,10 +101,12 @@ public struct Certificate: Sendable {
     /// Whether `date` is within the validity; says nothing about trust.
     public func isValid(on date: Date) -> Bool { notBefore <= date && date <= notAfter }
 
-    /// OpenSSL's name of the signature algorithm, such as "ecdsa-with-SHA256"; the object identifier where it has none.
+    /// OpenSSL's name of the signature algorithm, such as "ecdsa-with-SHA256"; the object identifier where none.
     public var signatureAlgorithm: String {
         let number = unsafe OBJ_txt2nid(fields.signatureAlgorithm.rawValue)
-        guard number != NID_undef, let name = unsafe OBJ_nid2ln(number) else { return fields.signatureAlgorithm.rawValue }
+        guard number != NID_undef, let name = unsafe OBJ_nid2ln(number) else {
+            return fields.signatureAlgorithm.rawValue
+        }
         return unsafe String(cString: name)
     }
 

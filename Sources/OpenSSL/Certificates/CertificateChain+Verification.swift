@@ -2,7 +2,7 @@ import COpenSSL
 public import Foundation
 
 extension CertificateChain {
-    /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 6.1), without revocation and without network.
+    /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 6.1), without revocation, without network.
     ///
     /// An anchor need not be self-signed: what is given as an anchor is trusted.
     ///
@@ -22,7 +22,9 @@ extension CertificateChain {
         let store = try unsafe check("X509_STORE_new", X509_STORE_new())
         defer { unsafe X509_STORE_free(store) }
         for anchor in anchors {
-            try unsafe anchor.handle.withPointer { try check("X509_STORE_add_cert", unsafe X509_STORE_add_cert(store, $0)) }
+            try unsafe anchor.handle.withPointer {
+                try check("X509_STORE_add_cert", unsafe X509_STORE_add_cert(store, $0))
+            }
         }
         let untrusted = try unsafe check("OPENSSL_sk_new_null", OPENSSL_sk_new_null())
         // The stack borrows: `intermediates` outlives it.

@@ -1,3 +1,4 @@
+import COpenSSL
 import Foundation
 
 /// The fields of a certificate, parsed once and shared by all copies.
@@ -16,7 +17,7 @@ final class CertificateFields: Sendable {
     let extensions: [OID: (isCritical: Bool, value: [UInt8])]
 
     /// - Throws: `DERError`; `KeyFileError` for the public key.
-    init(der: Data) throws {
+    init(der: Data, handle: OwnedPointer) throws {
         self.der = der
         var outer = DERReader(try DERReader.single([UInt8](der)[...], tag: DERTag.sequence).content)
         var body = DERReader(try outer.next(DERTag.sequence).content)
@@ -37,7 +38,13 @@ final class CertificateFields: Sendable {
         notBefore = try validity[0].date()
         notAfter = try validity[1].date()
         subject = try DistinguishedName(element: body.next(DERTag.sequence))
-        publicKey = try PublicKey(subjectPublicKeyInfo: Data(body.next(DERTag.sequence).whole))
+        let information = Data(try body.next(DERTag.sequence).whole)
+        let key = unsafe handle.withPointer { certificate -> OwnedPointer? in
+            guard let key = unsafe X509_get_pubkey(certificate) else { return nil }
+            return unsafe OwnedPointer(adopting: key) { unsafe EVP_PKEY_free($0) }
+        }
+        let failure = key == nil ? OpenSSLError(draining: "X509_get_pubkey") : nil
+        publicKey = try PublicKey(subjectPublicKeyInfo: information, handle: key, failure: failure)
         var extensions: [OID: (isCritical: Bool, value: [UInt8])] = [:]
         while !body.isAtEnd {
             // 0x81 and 0x82 are the unique identifiers of version 2.

@@ -105,7 +105,8 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     private static func text(of element: DERElement) -> String {
         let octets = element.content
         let decoded: String? = switch element.tag {
-        case DERTag.utf8String, DERTag.printableString, DERTag.ia5String, 0x12: String(validating: octets, as: UTF8.self)
+        case DERTag.utf8String, DERTag.printableString, DERTag.ia5String, 0x12:
+            String(validating: octets, as: UTF8.self)
         case DERTag.teletexString: String(String.UnicodeScalarView(octets.map { Unicode.Scalar($0) }))
         case DERTag.bmpString: String(bytes: octets, encoding: .utf16BigEndian)
         case DERTag.universalString: String(bytes: octets, encoding: .utf32BigEndian)

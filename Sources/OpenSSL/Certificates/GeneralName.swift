@@ -88,10 +88,11 @@ public struct KeyUsage: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// The names of RFC 5280, separated by commas.
     public var description: String {
         let names = [
-            "digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment", "keyAgreement", "keyCertSign",
-            "cRLSign", "encipherOnly", "decipherOnly",
+            "digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment", "keyAgreement",
+            "keyCertSign", "cRLSign", "encipherOnly", "decipherOnly",
         ]
-        return names.enumerated().filter { rawValue & (1 << UInt16($0.offset)) != 0 }.map(\.element).joined(separator: ", ")
+        let set = names.enumerated().filter { rawValue & (1 << UInt16($0.offset)) != 0 }
+        return set.map(\.element).joined(separator: ", ")
     }
 }
 

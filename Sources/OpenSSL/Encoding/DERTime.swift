@@ -16,8 +16,10 @@ extension DERElement {
         func pair(_ index: Int) -> Int { digits[index] * 10 + digits[index + 1] }
         let year = pair(0) * 100 + pair(2)
         let (month, day, hour, minute, second) = (pair(4), pair(6), pair(8), pair(10), pair(12))
-        guard (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60 else { throw DERError() }
-        // Days since 1970-01-01 of the Gregorian calendar, with the year starting in March so that the leap day is last.
+        guard (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60 else {
+            throw DERError()
+        }
+        // Days since 1970-01-01 of the Gregorian calendar; the year starts in March, so that the leap day is last.
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
         let yearOfEra = shifted - era * 400

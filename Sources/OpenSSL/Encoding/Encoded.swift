@@ -31,7 +31,9 @@ func encoded(
     var position = unsafe start
     guard let result = unsafe decode(&position, bytes.count) else { return nil }
     let owner = unsafe OwnedPointer(adopting: result, release: release)
-    guard let start = unsafe start, let position = unsafe position, unsafe position - start == bytes.count else { return nil }
+    guard let start = unsafe start, let position = unsafe position, unsafe position - start == bytes.count else {
+        return nil
+    }
     return owner
 }
 

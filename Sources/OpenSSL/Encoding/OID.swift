@@ -33,7 +33,9 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
     /// The DER, tag and length included; `nil` where the dotted form is none.
     var der: [UInt8]? {
         let arcs = rawValue.split(separator: ".", omittingEmptySubsequences: false).map { UInt64($0) }
-        guard arcs.count >= 2, let first = arcs[0], let second = arcs[1], first <= 2, second < 1 << 32 else { return nil }
+        guard arcs.count >= 2, let first = arcs[0], let second = arcs[1], first <= 2, second < 1 << 32 else {
+            return nil
+        }
         var content: [UInt8] = []
         for arc in [first * 40 + second] + arcs.dropFirst(2) {
             guard var rest = arc else { return nil }

@@ -80,7 +80,9 @@ enum ReadingLibrary {
     }()
 
     /// Lends the context. `nil` is libcrypto's own, and serves when memory ran out.
-    static func with<Result, Failure: Error>(_ body: (OpaquePointer?) throws(Failure) -> Result) throws(Failure) -> Result {
+    static func with<Result, Failure: Error>(
+        _ body: (OpaquePointer?) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         guard let context else { return try body(nil) }
         return try unsafe context.withPointer { (pointer) throws(Failure) in try unsafe body(pointer) }
     }

@@ -9,7 +9,7 @@ extension PrivateKey {
     /// Reads a key from PEM or DER: PKCS#8 plain or encrypted, PKCS#1, SEC 1, and PEM encrypted the old way (RFC 1421).
     ///
     /// `passphrase` is called at most once, and only for an encrypted key. Blocks while the passphrase is derived, and
-    /// some milliseconds to check that the numbers of the key belong together.
+    /// to check that the numbers of the key belong together: for RSA 0.03 s at 2048 bits, 0.2 s at 4096.
     ///
     /// - Throws: `KeyFileError` with its code; what `passphrase` throws.
     public static func load(_ data: Data, passphrase: (() throws -> SecretBytes?)? = nil) throws -> PrivateKey {
@@ -61,7 +61,9 @@ extension PrivateKey {
         }
         guard let handle else {
             let cause = OpenSSLError(draining: "d2i_AutoPrivateKey")
-            if isSoundPKCS8(der) { throw KeyFileError(.unsupported, "a kind of key that OpenSSL cannot read", cause: cause) }
+            if isSoundPKCS8(der) {
+                throw KeyFileError(.unsupported, "a kind of key that OpenSSL cannot read", cause: cause)
+            }
             guard wasEncrypted else { throw KeyFileError(.damaged, "it is not a key", cause: cause) }
             throw KeyFileError(.wrongPassphrase, "the decrypted bytes are not a key", cause: cause)
         }
@@ -72,7 +74,7 @@ extension PrivateKey {
     }
 
     /// One changed byte in a modulus or a prime gives a key that loads and signs garbage.
-    private func checkNumbers() throws {
+    func checkNumbers() throws {
         switch publicKey.algorithm {
         case .rsa, .ec: break
         default: return
@@ -82,8 +84,8 @@ extension PrivateKey {
         }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         guard unsafe EVP_PKEY_check(context) == 1 else {
-            throw KeyFileError(
-                .damaged, "the numbers of the key do not belong together", cause: OpenSSLError(draining: "EVP_PKEY_check"))
+            let cause = OpenSSLError(draining: "EVP_PKEY_check")
+            throw KeyFileError(.damaged, "the numbers of the key do not belong together", cause: cause)
         }
     }
 
@@ -121,13 +123,15 @@ extension PrivateKey {
             let opened = unsafe passphrase.withUnsafeBytes { secret in
                 unsafe ReadingLibrary.with { library in
                     unsafe PKCS8_decrypt_ex(
-                        sealed, secret.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(secret.count), library, nil)
+                        sealed, secret.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(secret.count), library,
+                        nil)
                 }
             }
             guard let opened = unsafe opened else {
                 let cause = OpenSSLError(draining: "PKCS8_decrypt_ex")
                 throw KeyFileError(
-                    cause.isUnknownAlgorithm ? .unsupported : .wrongPassphrase, "encrypted with \(encryption.name)", cause: cause)
+                    cause.isUnknownAlgorithm ? .unsupported : .wrongPassphrase, "encrypted with \(encryption.name)",
+                    cause: cause)
             }
             defer { unsafe PKCS8_PRIV_KEY_INFO_free(opened) }
             return try unsafe encodedSecret("i2d_PKCS8_PRIV_KEY_INFO") { unsafe i2d_PKCS8_PRIV_KEY_INFO(opened, $0) }
@@ -157,7 +161,8 @@ extension PrivateKey {
                 guard result == 1 else {
                     let cause = OpenSSLError(draining: "PEM_do_header")
                     throw KeyFileError(
-                        cause.isUnknownAlgorithm ? .unsupported : .wrongPassphrase, "the old PEM encryption", cause: cause)
+                        cause.isUnknownAlgorithm ? .unsupported : .wrongPassphrase, "the old PEM encryption",
+                        cause: cause)
                 }
             }
         }

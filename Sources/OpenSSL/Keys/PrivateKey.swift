@@ -23,8 +23,8 @@ public struct PrivateKey: Sendable {
     ///
     /// Blocks: RSA takes from tenths of a second to many seconds.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) for a kind or size not offered (RSA below 1024 or above 16384 bits);
-    ///   `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`unsupportedKey`) for a kind or size not offered (RSA below 1024 or above 16384
+    ///   bits); `OpenSSLError` when libcrypto fails.
     public static func generate(_ algorithm: KeyAlgorithm) throws -> PrivateKey {
         let name: String
         switch algorithm {
@@ -41,7 +41,9 @@ public struct PrivateKey: Sendable {
         }
         if case .ec(let curve) = algorithm {
             let group = unsafe OBJ_txt2nid(curve.rawValue)
-            try check("EVP_PKEY_CTX_set_ec_paramgen_curve_nid", unsafe EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, group))
+            try check(
+                "EVP_PKEY_CTX_set_ec_paramgen_curve_nid",
+                unsafe EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, group))
         }
         var key: OpaquePointer?
         try check("EVP_PKEY_generate", unsafe EVP_PKEY_generate(context, &key))
@@ -76,8 +78,8 @@ public struct PrivateKey: Sendable {
 
     /// Decrypts RSA-OAEP (RFC 8017 7.1), MGF1 over the same digest and an empty label.
     ///
-    /// - Throws: `CryptoError`: `unsupportedKey` for another kind, `authenticationFailed` when the ciphertext is not for
-    ///   this key; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError`: `unsupportedKey` for another kind, `authenticationFailed` when the ciphertext is not
+    ///   for this key; `OpenSSLError` when libcrypto fails.
     public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) throws -> SecretBytes {
         guard case .rsa = publicKey.algorithm else { throw CryptoError(.unsupportedKey, "OAEP takes an RSA key") }
         let context = try unsafe handle.withPointer { key in
@@ -99,7 +101,8 @@ public struct PrivateKey: Sendable {
 
     /// The shared secret with another EC key: the x coordinate (SEC 1 3.3.1), not yet a key.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) when the keys are not on one curve; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`unsupportedKey`) when the keys are not on one curve; `OpenSSLError` when libcrypto
+    ///   fails.
     public func sharedSecret(with other: PublicKey) throws -> SecretBytes {
         guard case .ec = publicKey.algorithm, other.algorithm == publicKey.algorithm, let peer = other.handle else {
             throw CryptoError(.unsupportedKey, "key agreement takes two keys on one curve")
@@ -109,7 +112,9 @@ public struct PrivateKey: Sendable {
         }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         try check("EVP_PKEY_derive_init", unsafe EVP_PKEY_derive_init(context))
-        try unsafe peer.withPointer { try check("EVP_PKEY_derive_set_peer", unsafe EVP_PKEY_derive_set_peer(context, $0)) }
+        try unsafe peer.withPointer {
+            try check("EVP_PKEY_derive_set_peer", unsafe EVP_PKEY_derive_set_peer(context, $0))
+        }
         var count = 0
         try check("EVP_PKEY_derive", unsafe EVP_PKEY_derive(context, nil, &count))
         let whole = try unsafe SecretBytes(count: count) { output in

@@ -63,7 +63,9 @@ extension PublicKey {
 enum OAEP {
     static func configure(_ context: OpaquePointer, hash: Digest) throws(OpenSSLError) {
         try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_OAEP_PADDING))
-        try check("EVP_PKEY_CTX_set_rsa_oaep_md_name", unsafe EVP_PKEY_CTX_set_rsa_oaep_md_name(context, hash.name, nil))
-        try check("EVP_PKEY_CTX_set_rsa_mgf1_md_name", unsafe EVP_PKEY_CTX_set_rsa_mgf1_md_name(context, hash.name, nil))
+        try check(
+            "EVP_PKEY_CTX_set_rsa_oaep_md_name", unsafe EVP_PKEY_CTX_set_rsa_oaep_md_name(context, hash.name, nil))
+        try check(
+            "EVP_PKEY_CTX_set_rsa_mgf1_md_name", unsafe EVP_PKEY_CTX_set_rsa_mgf1_md_name(context, hash.name, nil))
     }
 }

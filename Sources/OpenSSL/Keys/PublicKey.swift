@@ -23,11 +23,23 @@ public struct PublicKey: Hashable, Sendable {
     /// - Throws: `KeyFileError`: `damaged` when the DER is broken or, for RSA, EC and Ed25519, when the key is
     ///   none (a point off its curve); `tooLarge` above 64 KiB.
     public init(subjectPublicKeyInfo: Data) throws {
-        guard subjectPublicKeyInfo.count <= 65536 else { throw KeyFileError(.tooLarge, "a public key is below 64 KiB") }
+        guard subjectPublicKeyInfo.count <= 65536 else {
+            throw KeyFileError(.tooLarge, "a public key is below 64 KiB")
+        }
         try KeyFileError.checkLength(of: subjectPublicKeyInfo.prefix(8), count: subjectPublicKeyInfo.count)
+        let handle = unsafe subjectPublicKeyInfo.withUnsafeBytes { bytes in
+            unsafe decoded(bytes, release: { unsafe EVP_PKEY_free($0) }) { unsafe d2i_PUBKEY(nil, $0, $1) }
+        }
+        let failure = handle == nil ? OpenSSLError(draining: "d2i_PUBKEY") : nil
+        try self.init(subjectPublicKeyInfo: subjectPublicKeyInfo, handle: handle, failure: failure)
+    }
+
+    /// A key that libcrypto has decoded already, which is most of the cost, or refused with `failure`.
+    init(subjectPublicKeyInfo: Data, handle: OwnedPointer?, failure: OpenSSLError?) throws {
         let parts: (oid: OID, curve: OID?, bits: [UInt8])
         do {
-            var reader = DERReader(try DERReader.single([UInt8](subjectPublicKeyInfo)[...], tag: DERTag.sequence).content)
+            let whole = try DERReader.single([UInt8](subjectPublicKeyInfo)[...], tag: DERTag.sequence)
+            var reader = DERReader(whole.content)
             let identifier = try reader.next(DERTag.sequence).children()
             guard let first = identifier.first else { throw DERError() }
             let named = identifier.count == 2 && identifier[1].tag == DERTag.objectIdentifier
@@ -37,10 +49,6 @@ public struct PublicKey: Hashable, Sendable {
         } catch {
             throw KeyFileError(.damaged, "it is not a SubjectPublicKeyInfo")
         }
-        let handle = unsafe subjectPublicKeyInfo.withUnsafeBytes { bytes in
-            unsafe decoded(bytes, release: { unsafe EVP_PKEY_free($0) }) { unsafe d2i_PUBKEY(nil, $0, $1) }
-        }
-        let failure = handle == nil ? OpenSSLError(draining: "d2i_PUBKEY") : nil
         switch (parts.oid, parts.curve) {
         case (KeyAlgorithm.rsaOID, _):
             algorithm = .rsa(bits: Int(unsafe handle?.withPointer { unsafe EVP_PKEY_get_bits($0) } ?? 0))

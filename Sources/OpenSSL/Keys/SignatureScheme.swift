@@ -34,9 +34,11 @@ public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
         case .rsaPKCS1:
             try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING))
         case .rsaPSS:
-            try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING))
             try check(
-                "EVP_PKEY_CTX_set_rsa_pss_saltlen", unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(context, RSA_PSS_SALTLEN_DIGEST))
+                "EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING))
+            try check(
+                "EVP_PKEY_CTX_set_rsa_pss_saltlen",
+                unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(context, RSA_PSS_SALTLEN_DIGEST))
         }
     }
 }

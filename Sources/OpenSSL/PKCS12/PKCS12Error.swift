@@ -53,12 +53,15 @@ public struct PKCS12Error: Error, Sendable, CustomStringConvertible {
         case let error as KeyFileError:
             self.init(error.code == .unsupported ? .unsupported : .damaged, error.detail, cause: error.cause)
         case let error as OpenSSLError:
-            self.init(error.isUnknownAlgorithm ? .unsupported : .damaged, "libcrypto refused a part of it", cause: error)
+            let code: Code = error.isUnknownAlgorithm ? .unsupported : .damaged
+            self.init(code, "libcrypto refused a part of it", cause: error)
         case let error as CryptoError: self.init(.invalidInput, error.detail)
         default: self.init(.damaged, "it cannot be read")
         }
     }
 
     /// Code, detail and cause.
-    public var description: String { cause.map { "\(code): \(detail) (\($0))" } ?? "\(code): \(detail)" }
+    public var description: String {
+        cause.map { "\(code): \(detail) (\($0))" } ?? "\(code): \(detail)"
+    }
 }

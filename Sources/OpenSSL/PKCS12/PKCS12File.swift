@@ -7,6 +7,8 @@ import KeyfobPrimitives
     private let pointer: OpaquePointer
     private let library: OpaquePointer?
     private var content = PKCS12.Contents()
+    /// Whether the MAC vouches for every byte.
+    private var isAuthentic = false
 
     /// Parses `der`; algorithms come from `library`, which outlives the file.
     @unsafe init(der: Data, library: OpaquePointer?) throws {
@@ -56,7 +58,10 @@ import KeyfobPrimitives
             for form in forms {
                 let isRight = unsafe Self.withPassphrase(form) { unsafe PKCS12_verify_mac(pointer, $0, $1) } == 1
                 let failure = OpenSSLError(draining: "PKCS12_verify_mac")
-                if isRight { return form }
+                if isRight {
+                    isAuthentic = true
+                    return form
+                }
                 if failure.isUnknownAlgorithm {
                     throw PKCS12Error(.unsupported, "its integrity check uses an unknown algorithm", cause: failure)
                 }
@@ -94,7 +99,8 @@ import KeyfobPrimitives
                 unsafe try append(information.pointee.algorithm, octets, nil, to: &parts)
             case NID_pkcs7_data:
                 guard let bags = unsafe PKCS12_unpack_p7data(part) else {
-                    throw PKCS12Error(.damaged, "a part is broken", cause: OpenSSLError(draining: "PKCS12_unpack_p7data"))
+                    let cause = OpenSSLError(draining: "PKCS12_unpack_p7data")
+                    throw PKCS12Error(.damaged, "a part is broken", cause: cause)
                 }
                 let owner = unsafe Self.owner(ofBags: bags)
                 for index in 0..<max(0, unsafe OPENSSL_sk_num(bags)) {
@@ -128,8 +134,8 @@ import KeyfobPrimitives
         var count: Int32 = 0
         unsafe Self.withPassphrase(form) { secret, length in
             unsafe output = PKCS12_pbe_crypt_ex(
-                part.algorithm, secret, length, ASN1_STRING_get0_data(part.octets), ASN1_STRING_length(part.octets), nil,
-                &count, 0, library, nil)
+                part.algorithm, secret, length, ASN1_STRING_get0_data(part.octets), ASN1_STRING_length(part.octets),
+                nil, &count, 0, library, nil)
         }
         ERR_clear_error()
         guard let output = unsafe output else { return false }
@@ -194,13 +200,15 @@ import KeyfobPrimitives
 
     private func append(key information: OpaquePointer?, _ bag: OpaquePointer?) throws {
         guard let key = unsafe EVP_PKCS82PKEY(information) else {
-            throw PKCS12Error(
-                .unsupported, "a key is of a kind that OpenSSL cannot read", cause: OpenSSLError(draining: "EVP_PKCS82PKEY"))
+            let cause = OpenSSLError(draining: "EVP_PKCS82PKEY")
+            throw PKCS12Error(.unsupported, "a key is of a kind that OpenSSL cannot read", cause: cause)
         }
         ERR_clear_error()
         let handle = unsafe OwnedPointer(adopting: key) { unsafe EVP_PKEY_free($0) }
+        let result = try PrivateKey(handle: handle)
+        if !isAuthentic { try result.checkNumbers() }
         content.keys.append(PKCS12.Contents.KeyEntry(
-            key: try PrivateKey(handle: handle), friendlyName: unsafe Self.friendlyName(bag),
+            key: result, friendlyName: unsafe Self.friendlyName(bag),
             localKeyID: unsafe Self.localKeyID(bag)))
     }
 
