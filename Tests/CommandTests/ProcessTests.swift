@@ -11,7 +11,9 @@ import Testing
         #expect(result.output == KeyfobCommand.version + "\n")
     }
 
-    @Test(arguments: [["no-such-verb"], ["completion"], ["completion", "bash", "more"], ["completion", "--no-such-option"], []])
+    @Test(arguments: [
+        ["no-such-verb"], ["completion"], ["completion", "bash", "more"], ["completion", "--no-such-option"], [],
+    ])
     func `wrong usage exits with 2 and leaves standard output empty`(arguments: [String]) throws {
         let result = try Tool.keyfob(arguments).run()
         #expect(result.status == 2)

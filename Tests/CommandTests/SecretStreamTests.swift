@@ -15,7 +15,9 @@ import Testing
         #expect(error.hint?.contains("--force") == true)
     }
 
-    @Test(arguments: [("correct horse", true), ("two\nlines\t\n", true), ("\u{1B}[2J", false), ("a\u{0}", false), ("ключ", true)])
+    @Test(arguments: [
+        ("correct horse", true), ("two\nlines\t\n", true), ("\u{1B}[2J", false), ("a\u{0}", false), ("ключ", true),
+    ])
     func `text is what a terminal may show`(text: String, expected: Bool) {
         #expect(SensitiveOutput.isReadable(SecretBytes(utf8: text)) == expected)
     }
@@ -70,9 +72,12 @@ import Testing
         await #expect(processExitsWith: .exitCode(130)) {
             Interruption.install()
             Interruption.deferring {
-                raise(SIGINT)
+                // To the process: threads of the cooperative pool block signals, and `raise` sends to the thread.
+                kill(getpid(), SIGINT)
+                for _ in 0..<100 where !Interruption.isRequested { usleep(10_000) }
                 guard Interruption.isRequested else { exit(1) }
-                raise(SIGINT)
+                kill(getpid(), SIGINT)
+                usleep(2_000_000)
                 exit(2)
             }
         }
