@@ -33,7 +33,8 @@ import Testing
     }
 
     @Test func `a value that is named like a verb stays a value`() throws {
-        let get = try #require(try Invocation(["-k", "get", "get", "--", "secret"], root: Root.self).parse(root: Root.self) as? Get)
+        let get = try #require(
+            try Invocation(["-k", "get", "get", "--", "secret"], root: Root.self).parse(root: Root.self) as? Get)
         #expect(get.global.keychain == "get")
         #expect(get.name == "secret")
     }
@@ -47,8 +48,10 @@ import Testing
 
     @Test func `every global option with a value is known to the splitting of words`() throws {
         let help = KeyfobCommand.helpMessage(for: CompletionCommand.self, columns: 400)
-        let names = help.split(separator: "\n").filter { $0.hasPrefix("  -") && $0.contains("<") && !$0.contains("--help") }
-            .flatMap { line in line.prefix { $0 != "<" }.split(whereSeparator: { ", ".contains($0) }).map(String.init) }
+        let names = help.split(separator: "\n").filter {
+            $0.hasPrefix("  -") && $0.contains("<") && !$0.contains("--help")
+        }
+        .flatMap { line in line.prefix { $0 != "<" }.split(whereSeparator: { ", ".contains($0) }).map(String.init) }
         #expect(Set(names) == GlobalOptions.namesTakingValue)
     }
 
@@ -66,7 +69,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (["get", "--json"], true), (["--format", "json"], true), (["--format=json"], true), (["--format", "yaml"], false),
+        (["get", "--json"], true), (["--format", "json"], true), (["--format=json"], true),
+        (["--format", "yaml"], false),
         (["run", "--", "--json"], false), ([], false),
     ])
     func `the form of an error is found even in arguments that cannot be parsed`(arguments: [String], isJSON: Bool) {
@@ -97,11 +101,13 @@ import Testing
         let error = KeychainError(.pinIncorrect, "wrong PIN for token \"t\".", hint: "Check it.", cause: Cause())
         let failure = Failure(KeychainError(.pinIncorrect, error.message, hint: error.hint, cause: error))
         #expect(failure.text(verbose: false) == "keyfob: wrong PIN for token \"t\".\n    Check it.\n")
-        #expect(failure.text(verbose: true) == "keyfob: wrong PIN for token \"t\". (CKR_PIN_INCORRECT)\n    Check it.\n")
+        #expect(
+            failure.text(verbose: true) == "keyfob: wrong PIN for token \"t\". (CKR_PIN_INCORRECT)\n    Check it.\n")
     }
 
     @Test func `the JSON form of an error is one line`() {
-        let failure = Failure(KeychainError(.pinIncorrect, "wrong PIN.", hint: "h", details: ["token": "t"], cause: Cause()))
+        let failure = Failure(
+            KeychainError(.pinIncorrect, "wrong PIN.", hint: "h", details: ["token": "t"], cause: Cause()))
         let expected =
             #"{"schema":"keyfob/v1","error":{"code":"pin.incorrect","exit":5,"message":"wrong PIN.","hint":"h","details":{"token":"t","ckr":"CKR_PIN_INCORRECT"}}}"#
         #expect(failure.json == expected + "\n")

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import KeyfobPrimitives
 import Testing
 
 @testable import KeyfobCLI
@@ -12,7 +11,9 @@ import Testing
         #expect(result.output == KeyfobCommand.version + "\n")
     }
 
-    @Test(arguments: [["no-such-verb"], ["completion"], ["completion", "bash", "more"], ["completion", "--no-such-option"], []])
+    @Test(arguments: [
+        ["no-such-verb"], ["completion"], ["completion", "bash", "more"], ["completion", "--no-such-option"], [],
+    ])
     func `wrong usage exits with 2 and leaves standard output empty`(arguments: [String]) throws {
         let result = try Tool.keyfob(arguments).run()
         #expect(result.status == 2)
@@ -70,24 +71,5 @@ import Testing
         let result = try Tool("/bin/sh", ["-c", "\"$1\" completion bash > /dev/full", "sh", Tool.keyfob([]).path]).run()
         #expect(result.status == 1)
         #expect(!result.error.isEmpty)
-    }
-}
-
-@Suite struct SensitiveOutputTests {
-    @Test(arguments: [([0x00, 0x01], false, false), (Array("-----BEGIN".utf8), true, false), (Array("text\n".utf8), false, true)] as [([UInt8], Bool, Bool)])
-    func `binary data and private keys stay off the terminal`(bytes: [UInt8], isPrivateKey: Bool, isAllowed: Bool) {
-        let isRefused: Bool
-        do {
-            try SensitiveOutput.write(SecretBytes([UInt8]()), isPrivateKey: isPrivateKey, force: false, toTerminal: true)
-            isRefused = !SensitiveOutput.isReadable(SecretBytes(bytes))
-        } catch {
-            isRefused = true
-        }
-        #expect(isRefused == !isAllowed)
-    }
-
-    @Test(arguments: [("a\n", "a"), ("a\r\n", "a"), ("a\n\n", "a\n"), ("a", "a"), ("\n", ""), ("", ""), ("a\r", "a\r")])
-    func `one newline at the end is no part of a secret`(text: String, expected: String) {
-        #expect(SecretBytes(utf8: text).withoutLastNewline == SecretBytes(utf8: expected))
     }
 }

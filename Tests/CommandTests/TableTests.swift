@@ -5,7 +5,9 @@ import Testing
 
 @Suite struct TableTests {
     private func table(_ rows: [[Table.Cell]]) -> Table {
-        var table = Table([Table.Column("NAME", mayShrink: true), Table.Column("N", alignsRight: true), Table.Column("STATE")])
+        var table = Table([
+            Table.Column("NAME", mayShrink: true), Table.Column("N", alignsRight: true), Table.Column("STATE"),
+        ])
         for row in rows { table.add(row) }
         return table
     }
@@ -22,7 +24,8 @@ import Testing
     }
 
     @Test func `wide characters and combining marks keep the columns straight`() {
-        let text = table([["日本", "1", "x"], ["e\u{301}tat", "1", "x"], ["🔑", "1", "x"]]).rendered(width: nil, colour: .none)
+        let text = table([["日本", "1", "x"], ["e\u{301}tat", "1", "x"], ["🔑", "1", "x"]]).rendered(
+            width: nil, colour: .none)
         let columns = text.split(separator: "\n").dropFirst().map { line in
             DisplayWidth.of(String(line.prefix(upTo: line.firstIndex(of: "x") ?? line.startIndex)))
         }
@@ -46,13 +49,14 @@ import Testing
         #expect(Table.Cell(label).text == shown)
     }
 
-    @Test(arguments: [
-        (When.auto, true, [:], true), (.auto, false, [:], false), (.auto, true, ["NO_COLOR": "1"], false),
-        (.auto, true, ["NO_COLOR": ""], true), (.auto, true, ["TERM": "dumb"], false),
-        (.auto, false, ["CLICOLOR_FORCE": "1"], true), (.auto, false, ["CLICOLOR_FORCE": "0"], false),
-        (.auto, true, ["CLICOLOR_FORCE": "1", "NO_COLOR": "1"], false), (.always, false, ["NO_COLOR": "1"], true),
-        (.never, true, ["CLICOLOR_FORCE": "1"], false),
-    ] as [(When, Bool, [String: String], Bool)])
+    @Test(
+        arguments: [
+            (When.auto, true, [:], true), (.auto, false, [:], false), (.auto, true, ["NO_COLOR": "1"], false),
+            (.auto, true, ["NO_COLOR": ""], true), (.auto, true, ["TERM": "dumb"], false),
+            (.auto, false, ["CLICOLOR_FORCE": "1"], true), (.auto, false, ["CLICOLOR_FORCE": "0"], false),
+            (.auto, true, ["CLICOLOR_FORCE": "1", "NO_COLOR": "1"], false), (.always, false, ["NO_COLOR": "1"], true),
+            (.never, true, ["CLICOLOR_FORCE": "1"], false),
+        ] as [(When, Bool, [String: String], Bool)])
     func `colour follows the option, then the environment, then the terminal`(
         choice: When, isTerminal: Bool, environment: [String: String], expected: Bool
     ) {
@@ -66,10 +70,13 @@ import Testing
         #expect(coloured.replacing(/\u{1B}\[[0-9]+m/, with: "") == plain)
     }
 
-    @Test(arguments: [
-        (6.5 * 86_400 as Double, "in 6 days"), (-3 * 86_400.0, "3 days ago"), (90.0, "in 1 minute"), (-0.2, "just now"),
-        (-7300.0, "2 hours ago"), (400 * 86_400.0, "in 400 days"), (3 * 366 * 86_400.0, "in 3 years"), (1e300, "in 1 000 000 000 years"),
-    ] as [(Double, String)])
+    @Test(
+        arguments: [
+            (6.5 * 86_400 as Double, "in 6 days"), (-3 * 86_400.0, "3 days ago"), (90.0, "in 1 minute"),
+            (-0.2, "just now"),
+            (-7300.0, "2 hours ago"), (400 * 86_400.0, "in 400 days"), (3 * 366 * 86_400.0, "in 3 years"),
+            (1e300, "in 1 000 000 000 years"),
+        ] as [(Double, String)])
     func `dates are said as people say them`(offset: Double, text: String) {
         let now = Date(timeIntervalSince1970: 1_763_719_200)
         #expect(Phrases.relative(now.addingTimeInterval(offset), to: now) == text)

@@ -19,7 +19,8 @@ import Testing
     @Test func `two entries that differ are asked again`() throws {
         let pair = try PseudoTerminal()
         let typist = pair.type(["one\n", "two\n", "same\n", "same\n"], after: "PIN: ")
-        let secret = try Terminal(mayAsk: true, device: pair.path).readNewSecret("PIN: ", again: "Again PIN: ", hint: "")
+        let secret = try Terminal(mayAsk: true, device: pair.path).readNewSecret(
+            "PIN: ", again: "Again PIN: ", hint: "")
         _ = typist.wait()
         #expect(secret == SecretBytes(utf8: "same"))
     }

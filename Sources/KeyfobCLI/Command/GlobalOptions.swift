@@ -15,7 +15,8 @@ struct GlobalOptions: ParsableArguments {
     var profile: String?
 
     @Option(
-        help: ArgumentHelp("Where the PIN comes from: prompt, env:NAME, file:PATH, fd:N, credential:NAME, …", valueName: "source"))
+        help: ArgumentHelp(
+            "Where the PIN comes from: prompt, env:NAME, file:PATH, fd:N, credential:NAME, …", valueName: "source"))
     var pinSource: String?
 
     @Flag(help: "Never ask; fail where a question would be needed.")
@@ -88,7 +89,8 @@ extension GlobalOptions {
     ///
     /// - Throws: `UsageError` when `KEYFOB_FORMAT` names no format or two options contradict.
     func output() throws -> Output {
-        let format = try OutputFormat.resolve(option: formatOption, json: json, environment: Environment.value("KEYFOB_FORMAT"))
+        let format = try OutputFormat.resolve(
+            option: formatOption, json: json, environment: Environment.value("KEYFOB_FORMAT"))
         let colour = Colour(color, isTerminal: StandardOutput.isTerminal, environment: Environment.value)
         return Output(format: format, colour: colour, isQuiet: quiet, verbosity: verbose)
     }

@@ -78,7 +78,9 @@ struct Invocation {
         [name(of: command)] + command.configuration.aliases
     }
 
-    private static func unknown(_ word: String, after path: [String], _ children: [any ParsableCommand.Type]) -> UsageError {
+    private static func unknown(_ word: String, after path: [String], _ children: [any ParsableCommand.Type])
+        -> UsageError
+    {
         let parent = (["keyfob"] + path).joined(separator: " ")
         let names = children.filter { $0.configuration.shouldDisplay }.flatMap(names)
         var hint = "All commands: \(parent) --help"

@@ -8,7 +8,8 @@ struct TimeSpan: Hashable, Sendable, ExpressibleByArgument {
     /// negative, or is longer than 100 years.
     init?(argument text: String) {
         let units: [(String, Double)] = [
-            ("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 7 * 86_400), ("y", 365 * 86_400), ("", 1),
+            ("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 7 * 86_400), ("y", 365 * 86_400),
+            ("", 1),
         ]
         guard let first = text.first, first.isASCII, first.isNumber,
             let (suffix, factor) = units.first(where: { text.hasSuffix($0.0) }),

@@ -22,7 +22,8 @@ enum OutputFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     static func resolve(option: OutputFormat?, json: Bool, environment: String?) throws -> OutputFormat {
         if json {
             guard option == nil || option == .json else {
-                throw UsageError("--json and --format \(option?.rawValue ?? "") exclude each other.", hint: "Give one of the two.")
+                throw UsageError(
+                    "--json and --format \(option?.rawValue ?? "") exclude each other.", hint: "Give one of the two.")
             }
             return .json
         }

@@ -23,14 +23,16 @@ enum StandardInput {
     /// - Parameter strippingNewline: drops one newline (or CR LF) at the end, as the output of other
     ///   programs has one that is no part of the secret.
     /// - Throws: `KeychainError.dataTooLarge` beyond `limit`; `fileUnavailable` when reading fails.
-    static func readSecret(strippingNewline: Bool = false, limit: Int = limit) throws -> SecretBytes {
+    static func readSecret(
+        strippingNewline: Bool = false, limit: Int = limit, from descriptor: Int32 = STDIN_FILENO
+    ) throws -> SecretBytes {
         var chunks: [(bytes: SecretBytes, count: Int)] = []
         var total = 0
         while true {
             var count = 0
             // A list of chunks, not a growing array: growing would leave copies behind, unwiped.
-            let chunk = try unsafe SecretBytes(count: 64 << 10) { (buffer: UnsafeMutableBufferPointer<UInt8>) throws(KeychainError) in
-                count = try unsafe FileDescriptor.read(STDIN_FILENO, into: UnsafeMutableRawBufferPointer(buffer))
+            let chunk = try unsafe SecretBytes(count: 64 << 10) { buffer throws(KeychainError) in
+                count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
             }
             if count == 0 { break }
             total += count

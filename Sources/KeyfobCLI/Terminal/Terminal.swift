@@ -63,7 +63,8 @@ struct Terminal: Sendable {
     ///
     /// - Throws: as `confirm`.
     func confirm(_ question: String, byTyping name: String, flag: String = "--yes") throws -> Bool {
-        try readAnswer("\(Visible.text(question)) Type \(Visible.text(name)) to go on: ", question: question, flag: flag) == name
+        let prompt = "\(Visible.text(question)) Type \(Visible.text(name)) to go on: "
+        return try readAnswer(prompt, question: question, flag: flag) == name
     }
 
     private func readAnswer(_ prompt: String, question: String, flag: String) throws -> String {
@@ -79,7 +80,9 @@ struct Terminal: Sendable {
         return answer.trimmingBlanks
     }
 
-    private func withTerminal<Result>(asking prompt: String, hint: String, _ body: (Int32) throws -> Result) throws -> Result {
+    private func withTerminal<Result>(
+        asking prompt: String, hint: String, _ body: (Int32) throws -> Result
+    ) throws -> Result {
         guard mayAsk, let descriptor = open() else {
             let what = Visible.text(prompt).trimmingBlanks
             let reason = mayAsk ? "there is no terminal to ask on" : "asking is switched off"
@@ -124,7 +127,7 @@ struct Terminal: Sendable {
 
     private static func readLine(_ descriptor: Int32) throws -> SecretBytes {
         var count = 0
-        let line = try unsafe SecretBytes(count: longestLine) { (buffer: UnsafeMutableBufferPointer<UInt8>) throws(KeychainError) in
+        let line = try unsafe SecretBytes(count: longestLine) { buffer throws(KeychainError) in
             count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
         }
         guard count > 0 else { throw KeychainError(.cancelled, "cancelled.") }
