@@ -36,7 +36,8 @@ import TestSupport
                         .verify(true), .label("key"),
                     ],
                     privateTemplate: [
-                        .token(true), .isPrivate(true), .sensitive(true), .extractable(false), .sign(true), .label("key"),
+                        .token(true), .isPrivate(true), .sensitive(true), .extractable(false), .sign(true),
+                        .label("key"),
                     ]
                 ).privateKey
             }
@@ -262,7 +263,13 @@ import TestSupport
         }
         let cancelled = Counter()
         onThreads(4) { _ in
-            do { try pool.withSession { _ in } } catch is Cancelled { cancelled.increment() } catch { Issue.record(error) }
+            do {
+                try pool.withSession { _ in }
+            } catch is Cancelled {
+                cancelled.increment()
+            } catch {
+                Issue.record(error)
+            }
         }
         #expect(cancelled.value == 4)
         #expect(asked.value < 4)
