@@ -130,13 +130,16 @@ import TestSupport
         let fixture = try Fixture(.init(maximumSessions: 1))
         _ = try fixture.makeKey()
         let runs = Counter()
-        let closeSession = unsafe fixture.token.module.functions.table.pointee.C_CloseSession
+        let module = fixture.token.module
+        let closeSession = unsafe module.functions.table.pointee.C_CloseSession
         let random = try fixture.pool.withSession { session in
             runs.increment()
             if runs.value == 1 {
                 let handle = session.handle
                 let close = try #require(closeSession)
-                #expect(close(handle) == 0)
+                // Under the module's lock, for SoftHSM closes sessions safely only one at a time.
+                let value = module.slotLock.withLock { _ in close(handle) }
+                #expect(value == 0)
             }
             _ = try session.findObjects([.label("key")])
             return try session.random(count: 8)
@@ -150,7 +153,9 @@ import TestSupport
         _ = try fixture.makeKey()
         let closeAll = try #require(unsafe fixture.token.module.functions.table.pointee.C_CloseAllSessions)
         let epoch = fixture.pool.loginEpoch
-        #expect(closeAll(fixture.token.slot.id) == 0)
+        let (module, slot) = (fixture.token.module, fixture.token.slot)
+        let value = module.slotLock.withLock { _ in closeAll(slot.id) }
+        #expect(value == 0)
         #expect(try fixture.findKey() != nil)
         #expect(fixture.asked.value == 2)
         #expect(fixture.pool.loginEpoch != epoch)
