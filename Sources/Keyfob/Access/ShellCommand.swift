@@ -53,18 +53,18 @@ enum ShellCommand {
         if let failure { throw failure }
         guard let status = status ?? child.exitStatus(by: deadline) else {
             throw KeychainError(
-                .timedOut, "The command of the PIN source did not end in time and was killed.",
+                .timedOut, "the command of the PIN source did not end in time and was killed.",
                 hint: "A PIN source must answer within 30 seconds and may not ask on the terminal.")
         }
         guard status == 0 else {
             throw KeychainError(
-                .failed, "The command of the PIN source failed with status \(status).",
+                .failed, "the command of the PIN source failed with status \(status).",
                 hint: "Run it by hand to see why.", details: ["status": String(status)])
         }
         guard let line = bytes.prefix(count).firstLine(isComplete: count < limit) else {
             throw KeychainError(
                 .invalidArgument,
-                "The command of the PIN source printed a line of more than \(PINSource.maximumLength) bytes.")
+                "the command of the PIN source printed a line of more than \(PINSource.maximumLength) bytes.")
         }
         return line
     }
