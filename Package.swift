@@ -64,7 +64,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
-        .testTarget(name: "CommandTests", dependencies: ["KeyfobCLI", "TestSupport"]),
+        .testTarget(name: "CommandTests", dependencies: ["KeyfobCLI", "Keyfob", "KeyfobPrimitives", "TestSupport"]),
     ]
 )
 

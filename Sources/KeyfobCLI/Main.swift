@@ -1,1 +1,94 @@
-@main struct Main { static func main() {} }
+import ArgumentParser
+import Glibc
+
+/// Where the process starts.
+@main enum Main {
+    static func main() {
+        Hardening.apply()
+        Interruption.install()
+        let arguments = CommandLine.arguments
+        let status: ExitStatus
+        // The one place where the name we were started by matters. Names not listed are keyfob.
+        switch arguments.first?.split(separator: "/").last.map(String.init) {
+        default: status = keyfob(Array(arguments.dropFirst()))
+        }
+        exit(status.rawValue)
+    }
+
+    /// Runs the command that `arguments` name, reports its failure, and returns its status.
+    static func keyfob(_ arguments: [String]) -> ExitStatus {
+        do {
+            // A completion script calls back with the words typed so far: never to be judged by us.
+            if arguments.first?.hasPrefix("---completion") == true {
+                var command = try KeyfobCommand.parseAsRoot(arguments)
+                try command.run()
+                return .success
+            }
+            let invocation = try Invocation(arguments, root: KeyfobCommand.self)
+            var command = try invocation.parse(root: KeyfobCommand.self)
+            if !type(of: command).configuration.subcommands.isEmpty {
+                // A noun alone: in a script it is a verb that got lost, so it must not look like success.
+                StandardError.write(KeyfobCommand.helpMessage(for: invocation.command) + "\n")
+                return .usage
+            }
+            try command.run()
+            return .success
+        } catch {
+            return report(error, ErrorForm(arguments))
+        }
+    }
+
+    private static func report(_ error: any Error, _ form: ErrorForm) -> ExitStatus {
+        if let code = error as? ExitCode { return ExitStatus(rawValue: code.rawValue) }
+        let failure: Failure
+        switch KeyfobCommand.exitCode(for: error) {
+        case .success:
+            do {
+                try StandardOutput.write(KeyfobCommand.fullMessage(for: error) + "\n")
+                return .success
+            } catch {
+                failure = Failure(error)
+            }
+        case .validationFailure:
+            // ArgumentParser's full message ends in its usage lines; they are the remedy here.
+            let message = KeyfobCommand.message(for: error).decapitalized
+            let lines = KeyfobCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
+            let usage = lines.drop { !$0.hasPrefix("Usage:") }.map { $0.trimmingBlanks }
+            failure = Failure(usage: message, hint: usage.isEmpty ? nil : usage.joined(separator: "\n"))
+        default:
+            failure = Failure(error)
+        }
+        StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
+        return failure.status
+    }
+}
+
+extension String {
+    /// With a small first letter, as it follows `keyfob: `; words in capitals stay.
+    fileprivate var decapitalized: String {
+        guard let first, dropFirst().first?.isLowercase == true else { return self }
+        return first.lowercased() + dropFirst()
+    }
+}
+
+/// How an error is to be printed, found in the raw arguments: they may be what is wrong.
+struct ErrorForm: Equatable {
+    let isJSON: Bool
+    let isVerbose: Bool
+
+    init(_ arguments: [String], environmentFormat: String? = Environment.nonEmpty("KEYFOB_FORMAT")) {
+        var format = environmentFormat
+        var isVerbose = false
+        let options = arguments.prefix { $0 != "--" }
+        for (argument, next) in zip(options, options.dropFirst().map(Optional.some) + [nil]) {
+            switch argument {
+            case "--json": format = "json"
+            case "--format": format = next
+            case "-v", "-vv", "--verbose": isVerbose = true
+            default: if argument.hasPrefix("--format=") { format = String(argument.dropFirst(9)) }
+            }
+        }
+        isJSON = format == "json"
+        self.isVerbose = isVerbose
+    }
+}

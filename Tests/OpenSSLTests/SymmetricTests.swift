@@ -64,7 +64,8 @@ struct SymmetricTests {
         let secret = SecretBytes(utf8: "correct horse battery staple")
         let sealed = try cipher.seal(secret, nonce: nonce, additionalData: [1, 2, 3])
         func open(
-            ciphertext: [UInt8]? = nil, tag: [UInt8]? = nil, nonce other: [UInt8]? = nil, additionalData: [UInt8] = [1, 2, 3],
+            ciphertext: [UInt8]? = nil, tag: [UInt8]? = nil, nonce other: [UInt8]? = nil,
+            additionalData: [UInt8] = [1, 2, 3],
             key otherKey: SecretBytes? = nil
         ) throws -> SecretBytes {
             try AESGCM.open(
@@ -87,12 +88,13 @@ struct SymmetricTests {
             { try open(key: RandomBytes.secret(count: 32)) },
         ]
         for refusal in refusals {
-            #expect(code { _ = try refusal() } == .authenticationFailed)
+            #expect(cryptoCode { _ = try refusal() } == .authenticationFailed)
         }
         for _ in 0..<3 {
-            #expect(code {
+            #expect(cryptoCode {
                 _ = try cipher.open(
-                    ciphertext: sealed.ciphertext, tag: flipped(sealed.tag, at: 1), nonce: nonce, additionalData: [1, 2, 3])
+                    ciphertext: sealed.ciphertext, tag: flipped(sealed.tag, at: 1), nonce: nonce,
+                    additionalData: [1, 2, 3])
             } == .authenticationFailed)
             #expect(try cipher.open(
                 ciphertext: sealed.ciphertext, tag: sealed.tag, nonce: nonce, additionalData: [1, 2, 3]) == secret)
@@ -101,9 +103,9 @@ struct SymmetricTests {
 
     @Test("AES-GCM refuses keys and nonces of a wrong length")
     func gcmLengths() throws {
-        #expect(code { _ = try AESGCM(key: SecretBytes([1, 2, 3])) } == .invalidKeyLength)
+        #expect(cryptoCode { _ = try AESGCM(key: SecretBytes([1, 2, 3])) } == .invalidKeyLength)
         let cipher = try AESGCM(key: RandomBytes.secret(count: 16))
-        #expect(code { _ = try cipher.seal([1], nonce: [1], additionalData: []) } == .invalidNonceLength)
+        #expect(cryptoCode { _ = try cipher.seal([1], nonce: [1], additionalData: []) } == .invalidNonceLength)
     }
 
     @Test("One AES-GCM value serves many tasks at once")
@@ -140,14 +142,18 @@ struct SymmetricTests {
 
     @Test("HKDF refuses what RFC 5869 does not define", arguments: [0, -1, 255 * 32 + 1])
     func hkdfLimits(_ count: Int) {
-        #expect(code { _ = try HKDF.derive(key: SecretBytes([1]), salt: [], info: [], count: count) } == .invalidInput)
+        #expect(cryptoCode {
+            _ = try HKDF.derive(key: SecretBytes([1]), salt: [], info: [], count: count)
+        } == .invalidInput)
     }
 
     @Test("scrypt gives the results of RFC 7914", arguments: [
         ("", "", 16, 1, 1,
-         "77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442fcd0069ded0948f8326a753a0fc81f17e8d3e0fb2e0d3628cf35e20c38d18906"),
+         "77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442fcd0069ded0948f8326a753a0fc81f17"
+             + "e8d3e0fb2e0d3628cf35e20c38d18906"),
         ("password", "NaCl", 1024, 8, 16,
-         "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"),
+         "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830da"
+             + "c727afb94a83ee6d8360cbdfa2cc0640"),
     ])
     func scrypt(_ passphrase: String, _ salt: String, _ n: Int, _ r: Int, _ p: Int, _ expected: String) throws {
         let derived = try Scrypt.derive(
@@ -160,7 +166,7 @@ struct SymmetricTests {
         (16, Int.max, 1), (16, 1, Int.max),
     ])
     func scryptLimits(_ n: Int, _ r: Int, _ p: Int) {
-        #expect(code {
+        #expect(cryptoCode {
             _ = try Scrypt.derive(passphrase: SecretBytes([1]), salt: [1], n: n, r: r, p: p, count: 32)
         } == .invalidInput)
     }
@@ -178,14 +184,23 @@ struct SymmetricTests {
         #expect(try AESKeyWrap.unwrap(wrapped, key: SecretBytes(bytes(key))).copyBytes() == bytes(secret))
         var changed = wrapped
         changed[9] ^= 0x80
-        #expect(code { _ = try AESKeyWrap.unwrap(changed, key: SecretBytes(bytes(key))) } == .authenticationFailed)
-        #expect(code { _ = try AESKeyWrap.unwrap(wrapped, key: RandomBytes.secret(count: 32)) } == .authenticationFailed)
-        #expect(code { _ = try AESKeyWrap.unwrap(wrapped.dropLast(), key: SecretBytes(bytes(key))) } == .invalidInput)
-        #expect(code { _ = try AESKeyWrap.wrap(SecretBytes([1, 2, 3]), key: SecretBytes(bytes(key))) } == .invalidInput)
+        #expect(cryptoCode {
+            _ = try AESKeyWrap.unwrap(changed, key: SecretBytes(bytes(key)))
+        } == .authenticationFailed)
+        #expect(cryptoCode {
+            _ = try AESKeyWrap.unwrap(wrapped, key: RandomBytes.secret(count: 32))
+        } == .authenticationFailed)
+        #expect(cryptoCode {
+            _ = try AESKeyWrap.unwrap(wrapped.dropLast(), key: SecretBytes(bytes(key)))
+        } == .invalidInput)
+        #expect(cryptoCode {
+            _ = try AESKeyWrap.wrap(SecretBytes([1, 2, 3]), key: SecretBytes(bytes(key)))
+        } == .invalidInput)
     }
 
     @Test("HMAC-SHA-256 gives the results of RFC 4231", arguments: [
-        (String(repeating: "0b", count: 20), "4869205468657265", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
+        (String(repeating: "0b", count: 20), "4869205468657265",
+         "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
         ("4a656665", "7768617420646f2079612077616e7420666f72206e6f7468696e673f",
          "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
         ("", "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
@@ -203,9 +218,11 @@ struct SymmetricTests {
     @Test("Digests give the results of FIPS 180", arguments: [
         (Digest.sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
         (Digest.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-        (Digest.sha384, "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7"),
+        (Digest.sha384,
+         "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7"),
         (Digest.sha512,
-         "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"),
+         "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd"
+             + "454d4423643ce80e2a9ac94fa54ca49f"),
     ])
     func digests(_ digest: Digest, _ expected: String) {
         #expect(digest([UInt8]("abc".utf8)) == Data(bytes(expected)))
@@ -226,15 +243,5 @@ struct SymmetricTests {
         #expect(constantTimeEqual([1, 2] as [UInt8], Data([1, 2])))
         #expect(!constantTimeEqual([1, 2] as [UInt8], [1, 3] as [UInt8]))
         #expect(!constantTimeEqual([1, 2] as [UInt8], [1] as [UInt8]))
-    }
-}
-
-/// The code of the `CryptoError` that `body` throws; `nil` when it throws nothing or something else.
-private func code(_ body: () throws -> Void) -> CryptoError.Code? {
-    do {
-        try body()
-        return nil
-    } catch {
-        return (error as? CryptoError)?.code
     }
 }

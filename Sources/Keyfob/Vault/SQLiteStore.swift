@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import GRDB
 
@@ -40,9 +41,9 @@ final class SQLiteStore: ItemStore {
     /// - Throws: `KeychainError` with code `duplicateKeychain` where the file exists, `vaultUnavailable`
     ///   where it cannot be made.
     static func create(path: String, identity: Data) throws {
-        let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        let descriptor = unsafe keyfob_open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            let reason = String(cString: strerror(errno))
+            let reason = unsafe String(cString: strerror(errno))
             throw KeychainError(
                 errno == EEXIST ? .duplicateKeychain : .vaultUnavailable, "the vault \(path) cannot be made: \(reason).")
         }
@@ -55,7 +56,7 @@ final class SQLiteStore: ItemStore {
             }
             try database.close()
         } catch {
-            unlink(path)
+            unsafe unlink(path)
             throw translate(error, path: path)
         }
     }

@@ -59,7 +59,7 @@ struct SQLiteTransaction: StoreWriter {
                 WHERE term.digest = ? \(probes.joined(separator: " ")) AND item.class = ? ORDER BY term.item
                 """
             arguments.append(first)
-            arguments.append(contentsOf: terms.dropFirst())
+            for term in terms.dropFirst() { arguments.append(term) }
         } else {
             sql = "SELECT \(columns) FROM item WHERE item.class = ? ORDER BY item.id"
         }

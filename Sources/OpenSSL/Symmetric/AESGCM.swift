@@ -11,7 +11,9 @@ public struct AESGCM: Sendable {
     /// The length of a tag in bytes.
     public static let tagCount = 16
 
-    private static let ciphers = [16: fetchCipher("AES-128-GCM"), 24: fetchCipher("AES-192-GCM"), 32: fetchCipher("AES-256-GCM")]
+    private static let ciphers = [
+        16: fetchCipher("AES-128-GCM"), 24: fetchCipher("AES-192-GCM"), 32: fetchCipher("AES-256-GCM"),
+    ]
 
     private let sealing: CipherPool
     private let opening: CipherPool

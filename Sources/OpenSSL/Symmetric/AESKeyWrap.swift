@@ -5,7 +5,9 @@ public import KeyfobPrimitives
 public struct AESKeyWrap: Sendable {
     private init() {}
 
-    private static let ciphers = [16: fetchCipher("AES-128-WRAP"), 24: fetchCipher("AES-192-WRAP"), 32: fetchCipher("AES-256-WRAP")]
+    private static let ciphers = [
+        16: fetchCipher("AES-128-WRAP"), 24: fetchCipher("AES-192-WRAP"), 32: fetchCipher("AES-256-WRAP"),
+    ]
 
     /// Wraps `secret`, whose length is a multiple of 8 and at least 16; the result is 8 bytes longer.
     ///
@@ -46,7 +48,8 @@ public struct AESKeyWrap: Sendable {
     }
 
     private static func run(
-        _ source: UnsafeRawBufferPointer, key: SecretBytes, into target: UnsafeMutableBufferPointer<UInt8>, encrypts: Bool
+        _ source: UnsafeRawBufferPointer, key: SecretBytes, into target: UnsafeMutableBufferPointer<UInt8>,
+        encrypts: Bool
     ) throws -> Bool {
         guard let known = ciphers[key.count] else {
             throw CryptoError(.invalidKeyLength, "AES takes keys of 16, 24 or 32 bytes")

@@ -42,7 +42,9 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
     public var description: String { name }
 
     /// Lends the EVP_MD.
-    func withAlgorithm<Result, Failure: Error>(_ body: (OpaquePointer) throws(Failure) -> Result) throws(Failure) -> Result {
+    func withAlgorithm<Result, Failure: Error>(
+        _ body: (OpaquePointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         guard let fetched = Self.table[name] else { preconditionFailure("every Digest stands in the table") }
         return try unsafe fetched.pointer.withPointer(body)
     }

@@ -59,7 +59,8 @@ public struct HMACSHA256: Sendable {
         }
         defer { unsafe EVP_MAC_CTX_free(context) }
         if let base = bytes.baseAddress {
-            try check("EVP_MAC_update", unsafe EVP_MAC_update(context, base.assumingMemoryBound(to: UInt8.self), bytes.count))
+            try check("EVP_MAC_update", unsafe EVP_MAC_update(
+                context, base.assumingMemoryBound(to: UInt8.self), bytes.count))
         }
         var result = [UInt8](repeating: 0, count: 32)
         var count = 0

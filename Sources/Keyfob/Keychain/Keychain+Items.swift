@@ -1,0 +1,257 @@
+import Foundation
+public import KeyfobPrimitives
+
+/// The four verbs, typed and untyped. Blocking; the asynchronous forms are in `Keychain+Async.swift`.
+extension Keychain {
+    // MARK: Add
+
+    /// Adds a password.
+    ///
+    /// - Returns: The item as it is stored, with its reference and dates.
+    /// - Throws: `KeychainError`; `duplicateItem` where an item has the same primary key, `dataTooLarge`,
+    ///   `noSuchAttribute`, `invalidArgument`, `locked` and the errors of `unlock()`, `vaultBusy`,
+    ///   `vaultUnavailable`. Nothing is changed then.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func add(_ item: GenericPassword, secret: SecretBytes?) throws -> GenericPassword {
+        GenericPassword(item: try addRow(item.item, secret: secret))
+    }
+
+    /// Adds a password for a server. - Throws: As for generic passwords.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func add(_ item: InternetPassword, secret: SecretBytes?) throws -> InternetPassword {
+        InternetPassword(item: try addRow(item.item, secret: secret))
+    }
+
+    /// Adds a certificate to the token.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem` where the token has the same certificate, `tokenFull`,
+    ///   `tokenReadOnly`, and as for passwords.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func add(_ item: CertificateItem) throws -> CertificateItem {
+        CertificateItem(item: try addCertificates([item.item])[0])
+    }
+
+    /// Adds an item of any class but identity; the untyped form for translators.
+    ///
+    /// - Throws: As the typed forms; `invalidArgument` for an identity, or a key, which are imported or generated.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func add(_ item: Item, secret: SecretBytes?) throws -> Item {
+        switch item.itemClass {
+        case .genericPassword, .internetPassword: return try addRow(item, secret: secret)
+        case .certificate: return try addCertificates([item])[0]
+        case .key, .identity:
+            throw KeychainError(.invalidArgument, "keys and identities are imported or generated, not added as attributes.")
+        }
+    }
+
+    // MARK: Find
+
+    /// The items that match, without their secrets; empty where there are none.
+    ///
+    /// - Throws: `KeychainError`; `noSuchAttribute` and `invalidArgument` for a query that makes no sense,
+    ///   `vaultDamaged` where a row that had to be looked at fails its integrity check, and the errors of
+    ///   `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func find<Result: KeychainItem>(_ query: Query<Result>) throws -> [Result] {
+        try findItems(query.criteria).map { Result(item: $0) }
+    }
+
+    /// The only item that matches.
+    ///
+    /// - Throws: As `find(_:)`; also `itemNotFound`, and `ambiguous` where more than one matches.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func only<Result: KeychainItem>(_ query: Query<Result>) throws -> Result {
+        let found = try findItems(query.criteria)
+        guard let first = found.first else {
+            throw KeychainError(.itemNotFound, "no such item in keychain \"\(name)\".", hint: "All items: keyfob ls")
+        }
+        guard found.count == 1 else {
+            let titles = found.prefix(5).map { Self.title($0.itemClass, $0.attributes) }.joined(separator: ", ")
+            throw KeychainError(
+                .ambiguous, "the query matches \(found.count) items: \(titles)\(found.count > 5 ? ", …" : "").",
+                hint: "Use the full name, an account, or a fingerprint.")
+        }
+        return Result(item: first)
+    }
+
+    /// The item of a reference, of whatever class. - Throws: As `find(_:)`; `itemNotFound` where it is gone.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func item(_ reference: PersistentReference) throws -> Item {
+        guard let item = try findItems(Criteria(reference)).first else {
+            throw KeychainError(.itemNotFound, "the item of this reference is no longer in keychain \"\(name)\".")
+        }
+        return item
+    }
+
+    /// The items that match; the untyped form for translators.
+    public func findItems(_ criteria: Criteria) throws -> [Item] {
+        let criteria = try criteria.normalized()
+        return criteria.itemClass.livesOnToken ? try findOnToken(criteria) : try findRows(criteria)
+    }
+
+    /// Calls `body` for every password that matches, one at a time, until it returns `false`.
+    ///
+    /// For lists of any length: only one item is in memory. Rows that fail their integrity check go to
+    /// `damaged`; without it the first one ends the walk with `vaultDamaged`.
+    ///
+    /// - Throws: As `find(_:)`, and what `body` throws.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func forEach<Result: KeychainItem>(
+        _ query: Query<Result>, damaged: ((any Error) -> Void)? = nil, _ body: (Result) throws -> Bool
+    ) throws {
+        let criteria = try query.criteria.normalized()
+        guard !criteria.itemClass.livesOnToken, criteria.order == .created else {
+            for item in try findItems(criteria) { guard try body(Result(item: item)) else { return } }
+            return
+        }
+        let keys = try keys()
+        var remaining = criteria.limit ?? .max
+        guard remaining > 0 else { return }
+        try store.read { reader in
+            try forEachRow(
+                criteria, keys, reader: reader, skippingDamaged: damaged.map { report in { report($1) } }
+            ) { _, item in
+                remaining -= 1
+                return try body(Result(item: item)) && remaining > 0
+            }
+        }
+    }
+
+    // MARK: Secrets
+
+    /// The secret of an item, or `nil` for an item without one. Exactly one token operation.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` where the item is gone, `vaultDamaged` where the row fails its
+    ///   integrity check, `wrappingKeyMissing`, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func secret(of item: some KeychainItem) throws -> SecretBytes? {
+        try secret(of: item.item)
+    }
+
+    /// The secret of an item of any class; the untyped form.
+    public func secret(of item: Item) throws -> SecretBytes? {
+        let (row, itemClass) = try storedRow(of: item)
+        return try openSecret(row, itemClass)
+    }
+
+    /// The item's secret as the JWE that lies in the vault (RFC 7516), which any JOSE tool opens given the key.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` where the item is gone or has no secret. Needs no token operation.
+    public func jwe(of item: some KeychainItem) throws -> String {
+        let (row, itemClass) = try storedRow(of: item.item)
+        guard let secret = row.secret else {
+            throw KeychainError(.itemNotFound, "the item has no secret.")
+        }
+        let keys = try wrappingKeyRows()
+        let recipients = try row.recipients.compactMap { recipient -> JSONWebEncryption.RecipientMembers? in
+            guard let key = keys.first(where: { $0.id == recipient.wrappingKey }) else { return nil }
+            return JSONWebEncryption.RecipientMembers(
+                keyID: key.keyID, suite: try WrapSuites.named(key.suite), encryptedKey: recipient.encryptedKey)
+        }
+        return JSONWebEncryption(
+            secret: secret,
+            additionalData: AdditionalData(
+                .secret, vault: store.identity, row: row.identity, itemClass: itemClass, version: row.version),
+            recipients: recipients
+        ).serialized
+    }
+
+    private func storedRow(of item: Item) throws -> (SealedRow, ItemClass) {
+        let keys = try keys()
+        guard let reference = item.reference,
+            let row = try store.read({ try $0.row(identity: reference.identity, withSecret: true) })
+        else {
+            throw KeychainError(
+                .itemNotFound, "\"\(Self.title(item.itemClass, item.attributes))\" is not in keychain \"\(name)\".")
+        }
+        // The attributes are opened too: a row whose class or version was edited must not give its secret.
+        let (itemClass, _) = try keys.openAttributes(row)
+        guard itemClass == item.itemClass else { throw VaultKeys.damaged(cause: nil) }
+        return (row, itemClass)
+    }
+
+    // MARK: Update
+
+    /// Changes every item that matches, all or none, and returns how many there were.
+    ///
+    /// - Parameters:
+    ///   - changes: New values; attributes that are not named stay.
+    ///   - secret: The new secret; `nil` leaves the old one.
+    /// - Throws: `KeychainError`; `itemNotFound` where nothing matches, `duplicateItem` where the new primary
+    ///   key is taken, `noSuchAttribute`, `invalidArgument`, and the errors of `unlock()`. Nothing is changed then.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func update<Result: KeychainItem>(
+        _ query: Query<Result>, _ changes: ItemAttributes = [:], secret: SecretBytes? = nil
+    ) throws -> Int {
+        try update(query.criteria, changes, secret: secret)
+    }
+
+    /// Changes every item that matches; the untyped form for translators.
+    @discardableResult
+    public func update(
+        _ criteria: Criteria, _ changes: ItemAttributes, removing: [AttributeName] = [], secret: SecretBytes? = nil
+    ) throws -> Int {
+        let criteria = try criteria.normalized()
+        let count = criteria.itemClass.livesOnToken
+            ? try updateOnToken(criteria, changes: changes, removing: removing)
+            : try updateRows(criteria, changes: changes, removing: removing, secret: secret)
+        guard count > 0 else {
+            throw KeychainError(.itemNotFound, "no such item in keychain \"\(name)\".", hint: "All items: keyfob ls")
+        }
+        return count
+    }
+
+    /// Writes an item back through its reference, even when its primary key has changed.
+    ///
+    /// - Throws: As `update`; `invalidArgument` for an item that was never added.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func write<Result: KeychainItem>(_ item: Result, secret: SecretBytes? = nil) throws -> Result {
+        guard let reference = item.reference else {
+            throw KeychainError(.invalidArgument, "an item that was not added cannot be written back.", hint: "Add it first.")
+        }
+        let stored = try self.item(reference)
+        var changes = ItemAttributes()
+        for (name, value) in item.attributes where stored.attributes[name] != value { changes[name] = value }
+        for name: AttributeName in [.creationDate, .modificationDate] { changes[name] = nil }
+        let removed = stored.attributes.names.filter { item.attributes[$0] == nil }
+        try update(Criteria(reference), changes, removing: removed, secret: secret)
+        return Result(item: try self.item(reference))
+    }
+
+    // MARK: Delete
+
+    /// Removes every item that matches and returns how many there were.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` where nothing matches, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func delete<Result: KeychainItem>(_ query: Query<Result>) throws -> Int {
+        try delete(query.criteria)
+    }
+
+    /// Removes one item. - Throws: As for queries; `itemNotFound` where it is gone already.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func delete(_ item: some KeychainItem) throws {
+        guard let reference = item.reference else {
+            throw KeychainError(.invalidArgument, "an item that was not added cannot be removed.")
+        }
+        try delete(Criteria(reference))
+    }
+
+    /// Removes every item that matches; the untyped form for translators.
+    @discardableResult
+    public func delete(_ criteria: Criteria) throws -> Int {
+        let criteria = try criteria.normalized()
+        let count = criteria.itemClass.livesOnToken ? try deleteOnToken(criteria) : try deleteRows(criteria)
+        guard count > 0 else {
+            throw KeychainError(.itemNotFound, "no such item in keychain \"\(name)\".", hint: "All items: keyfob ls")
+        }
+        return count
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+
+/// Passwords: items that live in the vault.
+extension Keychain {
+    /// Adds a row. The secret is sealed and its key wrapped before the vault is locked.
+    func addRow(_ item: Item, secret: SecretBytes?) throws -> Item {
+        let keys = try keys()
+        let schema = ClassSchema.of(item.itemClass)
+        var attributes = try schema.coerce(item.attributes)
+        let now = Self.now()
+        attributes[.creationDate] = .date(Self.date(now))
+        attributes[.modificationDate] = .date(Self.date(now))
+        let identity = Data(try RandomBytes.bytes(count: 16))
+        let row = try seal(
+            attributes, of: item.itemClass, identity: identity, version: 1, created: now, modified: now, secret: secret, keys)
+        do {
+            _ = try store.write { try $0.insert(row) }
+        } catch let error as KeychainError where error.code == .duplicateItem {
+            throw duplicate(item.itemClass, attributes)
+        }
+        var added = Item(item.itemClass, attributes)
+        added.reference = PersistentReference(itemClass: item.itemClass, identity: identity)
+        added.hasSecret = secret != nil
+        added.isRecorded = true
+        return added
+    }
+
+    /// Seals one version of a row.
+    func seal(
+        _ attributes: ItemAttributes, of itemClass: ItemClass, identity: Data, version: Int64, created: Int64,
+        modified: Int64, secret: SecretBytes?, _ keys: VaultKeys
+    ) throws -> SealedRow {
+        var row = SealedRow(
+            identity: identity, classDigest: keys.digest(of: itemClass),
+            primaryKey: try keys.primaryKey(itemClass, attributes), version: version, created: created, modified: modified,
+            attributes: try keys.sealAttributes(attributes, of: itemClass, row: identity, version: version),
+            terms: try keys.terms(itemClass, attributes))
+        if let secret {
+            let envelope = try SecretEnvelope(
+                sealing: secret,
+                AdditionalData(.secret, vault: store.identity, row: identity, itemClass: itemClass, version: version))
+            row.secret = envelope.sealed
+            row.recipients = try recipients(of: envelope.rowKey)
+        }
+        return row
+    }
+
+    /// Calls `body` for every row that matches, in the order they were added, until it returns `false`.
+    ///
+    /// One row is in memory at a time. - Throws: `KeychainError` with code `vaultDamaged` at the first row that
+    /// fails its integrity check, unless `skippingDamaged` is given one to call instead.
+    func forEachRow(
+        _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
+        skippingDamaged: ((SealedRow, any Error) -> Void)? = nil, _ body: (SealedRow, Item) throws -> Bool
+    ) throws {
+        func visit(_ row: SealedRow) throws -> Bool {
+            let item: Item
+            do { item = try self.item(row, keys) } catch {
+                guard let skippingDamaged else { throw error }
+                skippingDamaged(row, error)
+                return true
+            }
+            guard item.itemClass == criteria.itemClass, criteria.matches(item.attributes) else { return true }
+            return try body(row, item)
+        }
+        if let reference = criteria.reference {
+            if let row = try reader.row(identity: reference.identity, withSecret: withSecrets) { _ = try visit(row) }
+            return
+        }
+        try reader.forEachRow(
+            classDigest: keys.digest(of: criteria.itemClass),
+            terms: try keys.searchTerms(criteria.itemClass, criteria.attributes), withSecrets: withSecrets, visit)
+    }
+
+    /// The item in a row.
+    func item(_ row: SealedRow, _ keys: VaultKeys) throws -> Item {
+        let (itemClass, attributes) = try keys.openAttributes(row)
+        var item = Item(itemClass, attributes)
+        item.reference = PersistentReference(itemClass: itemClass, identity: row.identity)
+        item.hasSecret = row.secret != nil
+        item.isRecorded = true
+        return item
+    }
+
+    /// The rows that match, as items.
+    func findRows(_ criteria: Criteria) throws -> [Item] {
+        let keys = try keys()
+        var items: [Item] = []
+        // A limit can only be applied on the way when the order is the one in which rows come.
+        let limit = criteria.order == .created ? criteria.limit : nil
+        guard limit != 0 else { return [] }
+        try store.read { reader in
+            try forEachRow(criteria, keys, reader: reader) { _, item in
+                items.append(item)
+                return items.count != limit
+            }
+        }
+        return criteria.arranged(items)
+    }
+
+    /// Changes every row that matches, in one transaction, and returns how many there were.
+    func updateRows(_ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?) throws -> Int {
+        let keys = try keys()
+        let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
+        return try store.write { writer in
+            var found: [(SealedRow, Item)] = []
+            try forEachRow(criteria, keys, reader: writer, withSecrets: true) { row, item in
+                found.append((row, item))
+                return true
+            }
+            for (row, item) in found {
+                var attributes = item.attributes
+                attributes.merge(changes)
+                for name in removing { attributes[name] = nil }
+                do {
+                    try writer.update(newVersion(of: row, item.itemClass, attributes, secret: secret, keys))
+                } catch let error as KeychainError where error.code == .duplicateItem {
+                    throw duplicate(item.itemClass, attributes)
+                }
+            }
+            return found.count
+        }
+    }
+
+    /// The next version of a row: fresh keys and nonces, both ciphertexts bound to the new version.
+    ///
+    /// A secret that stays the same is opened and sealed anew, for its ciphertext is bound to the old version.
+    func newVersion(
+        of row: SealedRow, _ itemClass: ItemClass, _ attributes: ItemAttributes, secret: SecretBytes?, _ keys: VaultKeys
+    ) throws -> SealedRow {
+        var attributes = attributes
+        // Apple's rule: at least a millisecond later than before, whatever the clock says.
+        let modified = max(Self.now(), row.modified + 1)
+        attributes[.modificationDate] = .date(Self.date(modified))
+        attributes[.creationDate] = .date(Self.date(row.created))
+        var secret = secret
+        if secret == nil, row.secret != nil { secret = try openSecret(row, itemClass) }
+        var next = try seal(
+            attributes, of: itemClass, identity: row.identity, version: row.version + 1, created: row.created,
+            modified: modified, secret: secret, keys)
+        next.id = row.id
+        return next
+    }
+
+    /// Removes every row that matches and returns how many there were.
+    func deleteRows(_ criteria: Criteria) throws -> Int {
+        let keys = try keys()
+        return try store.write { writer in
+            var ids: [Int64] = []
+            try forEachRow(criteria, keys, reader: writer) { row, _ in
+                ids.append(row.id)
+                return true
+            }
+            for id in ids { try writer.delete(rowID: id) }
+            return ids.count
+        }
+    }
+
+    /// The secret of a row that was read with its secret. One token operation.
+    func openSecret(_ row: SealedRow, _ itemClass: ItemClass) throws -> SecretBytes? {
+        guard let sealed = row.secret else { return nil }
+        return try SecretEnvelope.open(
+            sealed, rowKey: rowKey(of: row),
+            AdditionalData(
+                .secret, vault: store.identity, row: row.identity, itemClass: itemClass, version: row.version))
+    }
+
+    /// The error for an item whose primary key is taken.
+    func duplicate(_ itemClass: ItemClass, _ attributes: ItemAttributes) -> KeychainError {
+        let title = Self.title(itemClass, attributes)
+        return KeychainError(
+            .duplicateItem, "\"\(title)\" already exists in keychain \"\(name)\".",
+            hint: "Replace it: add --replace. Keep it quietly: --if-missing", details: ["keychain": name, "name": title])
+    }
+
+    /// What a person calls an item.
+    static func title(_ itemClass: ItemClass, _ attributes: ItemAttributes) -> String {
+        let candidates: [AttributeName] = switch itemClass {
+        case .genericPassword: [.service, .label, .account]
+        case .internetPassword: [.server, .label, .account]
+        default: [.label]
+        }
+        return candidates.lazy.compactMap { attributes[$0]?.text }.first { !$0.isEmpty } ?? "(no name)"
+    }
+
+    /// Milliseconds since 1970.
+    static func now() -> Int64 { Int64((Date().timeIntervalSince1970 * 1000).rounded()) }
+
+    static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}

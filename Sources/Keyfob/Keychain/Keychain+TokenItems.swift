@@ -1,0 +1,183 @@
+import Foundation
+import Logging
+import OpenSSL
+import PKCS11
+
+/// Certificates, keys and identities: objects on the token, with what the vault knows of them besides.
+extension Keychain {
+    /// What a search on the token works with.
+    struct TokenView {
+        /// The objects that can be seen.
+        let objects: [TokenObject]
+        /// The vault's rows, by the fingerprint of the object they belong to.
+        let rows: [Data: [Item]]
+    }
+
+    /// The items on the token that match.
+    func findOnToken(_ criteria: Criteria) throws -> [Item] {
+        guard criteria.limit != 0 else { return [] }
+        // Certificates can be seen by everybody; nobody is asked for a PIN to list them.
+        let keys = criteria.itemClass == .certificate ? try keysIfUnlocked() : try keys()
+        let objects = try visibleObjects(keys, criteria)
+        let items: [Item] = switch criteria.itemClass {
+        case .identity: try identities(objects, keys, criteria)
+        default: try items(criteria.itemClass, objects, keys) { criteria.mayMatch($0) }
+        }
+        lazy var authorities = objects.compactMap { object in
+            // Objects that are no certificates cannot be anybody's issuer.
+            object.certificateDER.flatMap { try? Certificate(der: $0) }
+        }
+        let found = try items.filter { item in
+            if let reference = criteria.reference, item.reference != reference { return false }
+            guard criteria.matches(item.attributes) else { return false }
+            guard criteria.needsCertificate, let der = item.certificateDER else { return !criteria.needsCertificate }
+            return try criteria.matches(Certificate(der: der)) { authorities }
+        }
+        return criteria.arranged(found)
+    }
+
+    /// The objects that can be seen, without those of changes that are under way.
+    private func visibleObjects(_ keys: VaultKeys?, _ criteria: Criteria) throws -> [TokenObject] {
+        let objects = try index.objects(keys)
+        guard let keys else { return objects }
+        let plans = try store.read { reader in
+            try reader.intents().map { try keys.openPlan($0, vault: store.identity) }
+        }.filter { $0.kind == .create }
+        guard !plans.isEmpty else { return objects }
+        return objects.filter { object in !plans.contains { $0.objects.contains { $0.matches(object) } } }
+    }
+
+    /// The items of a class among the objects: one for each row of an object, or one where it has no row.
+    func items(
+        _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?, where filter: (TokenObject) -> Bool = { _ in true }
+    ) throws -> [Item] {
+        let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0) }
+        guard !candidates.isEmpty else { return [] }
+        let rows = try keys.map { try self.rows(itemClass, $0) } ?? [:]
+        var items: [(order: Int64, item: Item)] = []
+        for object in candidates {
+            let base: ItemAttributes
+            // Something that calls itself a certificate and is none is not an item.
+            do { base = try object.itemAttributes() } catch { continue }
+            for recorded in rows[object.fingerprint] ?? [] {
+                items.append((recorded.order, item(itemClass, object, base, recorded)))
+            }
+            if rows[object.fingerprint] == nil { items.append((.max, item(itemClass, object, base, nil))) }
+        }
+        // Rows in the order they were added; then what other tools made.
+        return items.enumerated().sorted { ($0.element.order, $0.offset) < ($1.element.order, $1.offset) }.map(\.element.item)
+    }
+
+    struct RecordedItem {
+        let order: Int64
+        let identity: Data
+        let attributes: ItemAttributes
+    }
+
+    /// The vault's rows of a class, by the fingerprint of the object that each belongs to.
+    func rows(_ itemClass: ItemClass, _ keys: VaultKeys) throws -> [Data: [RecordedItem]] {
+        var rows: [Data: [RecordedItem]] = [:]
+        try store.read { reader in
+            try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [], withSecrets: false) { row in
+                // A damaged row costs its attributes, not the object on the token.
+                guard let (_, attributes) = try? keys.openAttributes(row) else {
+                    options.logger.error("a row that describes a token object is damaged", metadata: ["row": "\(row.id)"])
+                    return true
+                }
+                guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return true }
+                rows[fingerprint, default: []].append(
+                    RecordedItem(order: row.id, identity: row.identity, attributes: attributes))
+                return true
+            }
+        }
+        return rows
+    }
+
+    private func item(
+        _ itemClass: ItemClass, _ object: TokenObject, _ base: ItemAttributes, _ recorded: RecordedItem?
+    ) -> Item {
+        var attributes = base
+        if let recorded {
+            attributes.merge(recorded.attributes)
+            // The token's label is the one that other tools change.
+            attributes[.label] = base[.label]
+            attributes[.objectID] = nil
+            attributes[.objectFingerprint] = nil
+        }
+        var item = Item(itemClass, attributes)
+        item.object = object
+        item.certificateDER = object.certificateDER
+        item.isRecorded = recorded != nil
+        item.reference = reference(itemClass, object, identity: recorded?.identity)
+        return item
+    }
+
+    /// The reference of an object: by its row, or by what it is where it has none.
+    func reference(_ itemClass: ItemClass, _ object: TokenObject, identity: Data?) -> PersistentReference {
+        PersistentReference(
+            itemClass: itemClass, identity: identity ?? derivedIdentity(of: object),
+            locator: PersistentReference.Locator(
+                serialNumber: token.uri.serial ?? "", objectID: object.id, hint: token.knownHandle(of: object)))
+    }
+
+    /// The identity of an object that the vault has no row for; a row that is made later takes it over.
+    func derivedIdentity(of object: TokenObject) -> Data {
+        Digest.sha256(Data("keyfob object".utf8) + Data((token.uri.serial ?? "").utf8) + object.fingerprint).prefix(16)
+    }
+
+    /// The key that seals the vault is nobody's item: listing it would invite somebody to remove it.
+    private func isWrappingKey(_ object: TokenObject) -> Bool {
+        guard object.objectClass == .secretKey else { return false }
+        // A vault that cannot be read says so elsewhere.
+        let rows = (try? wrappingKeyRows()) ?? []
+        return rows.contains { $0.objectID == object.id }
+    }
+
+    // MARK: Identities
+
+    /// The join of certificates and private keys by public key.
+    private func identities(_ objects: [TokenObject], _ keys: VaultKeys?, _ criteria: Criteria) throws -> [Item] {
+        let privateKeys = objects.filter { $0.objectClass == .privateKey }
+        // Without a public half the id stands in for its hash, as every tool that writes keys sets it.
+        let byHash = Dictionary(grouping: privateKeys) { $0.publicKeyHash ?? $0.id }
+        let certificates = try items(.certificate, objects, keys) { object in
+            guard let hash = object.publicKeyHash, byHash[hash] != nil else { return false }
+            return criteria.mayMatch(object)
+        }
+        let keyItems = try items(.key, privateKeys, keys)
+        return certificates.flatMap { certificate -> [Item] in
+            guard let hash = certificate.object?.publicKeyHash else { return [] }
+            return keyItems.filter { ($0.object?.publicKeyHash ?? $0.object?.id) == hash }.map { key in
+                var item = Item(.identity, key.attributes)
+                // Label, issuer, serial number and the like are the certificate's; dates and groups the key's.
+                let certificateNames = Set(ClassSchema.of(.certificate).definitions.map(\.name))
+                let keyNames = Set(ClassSchema.of(.key).definitions.map(\.name))
+                for (name, value) in certificate.attributes
+                where name == .label || (certificateNames.contains(name) && !keyNames.contains(name)) {
+                    item.attributes[name] = value
+                }
+                if certificate.attributes[.label] == nil { item.attributes[.label] = nil }
+                item.object = key.object
+                item.certificateObject = certificate.object
+                item.certificateDER = certificate.certificateDER
+                item.isRecorded = key.isRecorded
+                item.reference = certificate.reference?.retagged(.identity)
+                return item
+            }
+        }
+    }
+}
+
+extension Criteria {
+    /// Whether the certificate itself must be looked at.
+    var needsCertificate: Bool { subjectContains != nil || issuer != nil || validOn != nil || hostName != nil }
+
+    /// Whether an object can match, told from what is known without parsing anything.
+    func mayMatch(_ object: TokenObject) -> Bool {
+        if let label = attributes[.label], let own = object.label, !own.matches(label) { return false }
+        if let hash = attributes[.publicKeyHash]?.bytes, object.objectClass == .certificate, object.publicKeyHash != hash {
+            return false
+        }
+        return true
+    }
+}

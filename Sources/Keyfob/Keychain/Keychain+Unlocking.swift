@@ -1,0 +1,202 @@
+import Foundation
+public import KeyfobPrimitives
+import PKCS11
+
+/// Locking and unlocking.
+extension Keychain {
+    /// Whether secrets can be read now without asking anybody.
+    ///
+    /// Looks for unlocked state of this process and of earlier commands; does not touch the token.
+    public var isUnlocked: Bool {
+        if lockState.withLock({ $0.keys != nil }) { return true }
+        // State that cannot be read is no state.
+        return ((try? restoreUnlockedState()) ?? nil) != nil
+    }
+
+    /// Unlocks the keychain for this process.
+    ///
+    /// Takes the PIN or passphrase from the first source that has one: options, configuration, systemd
+    /// credential, person. Nothing is asked, and nothing is sent to the token, where it is unlocked already.
+    ///
+    /// - Throws: `KeychainError`; `pinRequired` where there is nobody to ask, `pinIncorrect`,
+    ///   `passphraseIncorrect`, `pinLocked`, `pinFinalTry`, `pinRemembered`, `tokenAbsent`,
+    ///   `wrappingKeyMissing`.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func unlock() throws {
+        _ = try keys()
+    }
+
+    /// Unlocks the keychain with a passphrase or PIN that the caller has.
+    ///
+    /// - Throws: As `unlock()`, without `pinRequired`.
+    public func unlock(with secret: SecretBytes, isRecoveryCode: Bool = false) throws {
+        let pin = try pin(from: secret, isRecoveryCode: isRecoveryCode)
+        _ = try logIn(pin: pin, isStored: false)
+    }
+
+    /// Unlocks the keychain and leaves the state for other processes of this user, until it times out.
+    ///
+    /// - Returns: Where the state lies.
+    /// - Throws: As `unlock()`.
+    public func unlockForSession(timeout: Int? = nil, with secret: SecretBytes? = nil) throws -> UnlockedState.Location {
+        if let secret { try unlock(with: secret) } else { try unlockAnew() }
+        let keys = try keys()
+        guard let pin = lockState.withLock({ $0.pin }) else {
+            throw KeychainError(.pinRequired, "keychain \"\(name)\" has no PIN to keep.")
+        }
+        return try unlockedState.store(
+            Self.encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
+            timeout: timeout ?? configuration.unlockTimeout)
+    }
+
+    /// Locks the keychain: wipes its keys in this process and removes the state for others.
+    ///
+    /// - Throws: `KeychainError` where the token refuses to log out; the keys are wiped all the same.
+    public func lock() throws {
+        lockState.withLock { state in
+            state.keys = nil
+            state.pin = nil
+            state.wrappingKeys = []
+        }
+        try unlockedState.remove(stateName)
+        pinEnvironment.forget()
+        try token.logout()
+    }
+
+    /// The state that lies between two commands.
+    public var unlockedState: UnlockedState { UnlockedState(directories: directories) }
+
+    /// The name of this keychain's state in ``unlockedState``.
+    public var stateName: String { configuration.uuid.uuidString.lowercased() }
+}
+
+extension Keychain {
+    /// The vault's keys, unlocking the keychain where that is needed and possible.
+    func keys() throws -> VaultKeys {
+        if let keys = lockState.withLock({ $0.keys }) { return keys }
+        if let keys = try restoreUnlockedState() { return try settleInterruptedChanges(keys) }
+        return try unlockAnew()
+    }
+
+    /// The vault's keys where they are to be had without asking anybody; `nil` where the keychain is locked.
+    func keysIfUnlocked() throws -> VaultKeys? {
+        if let keys = lockState.withLock({ $0.keys }) { return keys }
+        if let keys = try restoreUnlockedState() { return try settleInterruptedChanges(keys) }
+        return try pinSource().source.isInteractive ? nil : unlockAnew()
+    }
+
+    @discardableResult
+    private func unlockAnew() throws -> VaultKeys {
+        let source = try pinSource().source
+        let secret = try source.read(pinPurpose, from: pinEnvironment)
+        let pin = try pin(from: secret, isRecoveryCode: false)
+        return try logIn(pin: pin, isStored: !source.isInteractive)
+    }
+
+    private var pinPurpose: PINPurpose {
+        configuration.sealedPIN == nil ? .unlock(keychain: name) : .passphrase(keychain: name)
+    }
+
+    /// The source that the PIN or passphrase comes from, and who named it.
+    public func pinSource() throws -> PINSourceSelection {
+        try PINSourceSelection(
+            option: options.pinSource, uri: token.uri.pinSource,
+            configured: configuration.pinSource.map { try PINSource(parsing: $0) }, environment: pinEnvironment)
+    }
+
+    /// The token's PIN: what a source gave, or what the passphrase that it gave unseals.
+    private func pin(from secret: SecretBytes, isRecoveryCode: Bool) throws -> SecretBytes {
+        let uuid = configuration.uuid.uuidString.lowercased()
+        if isRecoveryCode {
+            guard let seal = configuration.recoverySeal else {
+                throw KeychainError(.refused, "keychain \"\(name)\" has no recovery code.")
+            }
+            return try seal.open(with: secret, keychain: uuid, purpose: .recovery)
+        }
+        guard let seal = configuration.sealedPIN else { return secret }
+        return try seal.open(with: secret, keychain: uuid, purpose: .passphrase)
+    }
+
+    /// Logs in and unwraps the metadata key. A stored PIN that was refused once is not sent again.
+    private func logIn(pin: SecretBytes, isStored: Bool) throws -> VaultKeys {
+        let memory = WrongPINMemory(directories: directories)
+        let serial = token.uri.serial ?? ""
+        if isStored, try memory.contains(pin, serial: serial, label: token.label) {
+            throw KeychainError(
+                .pinRemembered, "the stored PIN of token \"\(token.label)\" was refused before; it is not sent again.",
+                hint: "Correct the PIN source, then unlock once by hand: keyfob unlock \(name)")
+        }
+        let previous = lockState.withLock { state in
+            let previous = state.pin
+            state.pin = pin
+            return previous
+        }
+        do {
+            let keys = try unwrapMetadataKey()
+            try memory.forget(serial: serial, label: token.label)
+            lockState.withLock { $0.keys = keys }
+            return try settleInterruptedChanges(keys)
+        } catch {
+            lockState.withLock { $0.pin = previous }
+            if isStored, (error as? KeychainError)?.code == .pinIncorrect {
+                try memory.remember(pin, serial: serial, label: token.label)
+            }
+            throw error
+        }
+    }
+
+    private func unwrapMetadataKey() throws -> VaultKeys {
+        let rows = try store.read { try $0.wrappingKeys() }
+        guard let row = rows.last(where: \.isActive) ?? rows.last else {
+            // A keychain on a token that cannot wrap has no passwords; keys and certificates it has.
+            throw KeychainError(
+                .wrappingKeyMissing, "keychain \"\(name)\" has no wrapping key.",
+                hint: "Its token cannot wrap keys; passwords need another token.")
+        }
+        let metadataKey = try unwrap(row.encryptedMetadataKey, row)
+        lockState.withLock { $0.wrappingKeys = rows }
+        return try VaultKeys(metadataKey: metadataKey, vault: store.identity)
+    }
+
+    private func restoreUnlockedState() throws -> VaultKeys? {
+        guard let payload = try unlockedState.load(stateName), let (pin, metadataKey) = Self.decode(payload) else { return nil }
+        let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
+        lockState.withLock { state in
+            state.keys = keys
+            state.pin = pin
+        }
+        return keys
+    }
+
+    /// Changes that a killed process left unfinished are settled when the keychain is unlocked next.
+    private func settleInterruptedChanges(_ keys: VaultKeys) throws -> VaultKeys {
+        let isFirst = lockState.withLock { state in
+            defer { state.hasRecovered = true }
+            return !state.hasRecovered
+        }
+        guard isFirst, try store.read({ try !$0.intents().isEmpty }) else { return keys }
+        try writer(keys).recover()
+        return keys
+    }
+
+    // The payload between commands: the PIN's length in two bytes, the PIN, the metadata key.
+    private static func encode(pin: SecretBytes, metadataKey: SecretBytes) -> SecretBytes {
+        unsafe SecretBytes(count: 2 + pin.count + metadataKey.count) { target in
+            unsafe target[0] = UInt8(truncatingIfNeeded: pin.count >> 8)
+            unsafe target[1] = UInt8(truncatingIfNeeded: pin.count)
+            unsafe pin.withUnsafeBytes { for index in 0..<pin.count { unsafe target[2 + index] = unsafe $0[index] } }
+            unsafe metadataKey.withUnsafeBytes {
+                for index in 0..<metadataKey.count { unsafe target[2 + pin.count + index] = unsafe $0[index] }
+            }
+        }
+    }
+
+    private static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes)? {
+        unsafe payload.withUnsafeBytes { bytes in
+            guard bytes.count > 2 else { return nil }
+            let count = unsafe Int(bytes[0]) << 8 | Int(bytes[1])
+            guard bytes.count == 2 + count + 32 else { return nil }
+            return unsafe (SecretBytes(bytes[2..<2 + count]), SecretBytes(bytes[(2 + count)...]))
+        }
+    }
+}

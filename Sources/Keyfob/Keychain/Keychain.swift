@@ -1,0 +1,109 @@
+import Foundation
+import KeyfobPrimitives
+public import Logging
+import PKCS11
+
+/// A keychain: a token that holds keys and certificates, and a vault of passwords that only it can open.
+///
+/// ```swift
+/// let keychain = try Keychain.open()
+/// try keychain.add(GenericPassword(service: "db/prod", account: "app"), secret: SecretBytes(utf8: "correct horse"))
+/// let password = try keychain.find(.genericPassword(service: "db/prod")).first
+/// let secret = try password.map { try keychain.secret(of: $0) }
+/// ```
+///
+/// One value serves any number of threads. Every operation comes in two forms: the blocking one runs on
+/// the caller's thread; the asynchronous one runs on threads of Keyfob's own, never on the cooperative
+/// pool. A keychain that is locked unlocks itself where it can without asking anybody: from the state that
+/// `keyfob unlock` left, or from a PIN source that needs no terminal.
+///
+/// > Important: After `fork` a child must open the keychain anew.
+public final class Keychain: Sendable {
+    /// The keychain's name.
+    public let name: String
+
+    /// Where it is and how it is opened.
+    public let configuration: KeychainConfiguration
+
+    let directories: Directories
+    let options: Options
+    let store: any ItemStore
+    let token: TokenStore
+    let index: ObjectIndex
+    let lockState: Lock<LockState>
+    let pinEnvironment: PINEnvironment
+
+    /// How a program uses a keychain.
+    public struct Options: Sendable {
+        /// Where log messages go; silent unless given.
+        public var logger: Logger
+        /// How long a wait for the token, the vault or another process may take.
+        public var timeout: Duration
+        /// Asks a person for PINs and passphrases; without one nobody is asked.
+        public var prompter: (any Prompter)?
+        /// A PIN source that goes before the configured one.
+        public var pinSource: PINSource?
+        /// Whether a PIN may be tried when the token says that one more wrong one blocks it.
+        public var allowsFinalTry: Bool
+        /// Whether a PIN file that others can read is accepted.
+        public var allowsInsecureFiles: Bool
+        /// Whether the process makes a few calls and ends, as a command does.
+        public var isOneShot: Bool
+        /// Called when a token call takes longer than half a second, as when it waits for a touch.
+        public var slowCallNotice: (@Sendable (String, Duration) -> Void)?
+
+        /// The options of a server: silent, ten seconds for any wait, nobody to ask.
+        public init() {
+            logger = Logger(label: "keyfob") { _ in SwiftLogNoOpLogHandler() }
+            timeout = .seconds(10)
+            allowsFinalTry = false
+            allowsInsecureFiles = false
+            isOneShot = false
+        }
+    }
+
+    struct LockState {
+        var keys: VaultKeys?
+        var pin: SecretBytes?
+        var wrappingKeys: [WrappingKeyRow] = []
+        /// Whether unlocking in this process has settled interrupted changes.
+        var hasRecovered = false
+    }
+
+    init(
+        configuration: KeychainConfiguration, directories: Directories, options: Options, store: any ItemStore,
+        token: (Lock<LockState>) throws -> TokenStore
+    ) throws {
+        name = configuration.name
+        self.configuration = configuration
+        self.directories = directories
+        self.options = options
+        self.store = store
+        lockState = Lock(LockState())
+        pinEnvironment = PINEnvironment(prompter: options.prompter, allowInsecureFiles: options.allowsInsecureFiles)
+        self.token = try token(lockState)
+        index = ObjectIndex(store: store, token: self.token)
+    }
+
+    /// Opens a keychain by name; without one, the default keychain.
+    ///
+    /// Blocks for as long as it takes to open a file; the token is not touched.
+    ///
+    /// - Throws: `KeychainError`; `noSuchKeychain` or `notInitialized` where there is none, `vaultDamaged`,
+    ///   `vaultTooNew` or `vaultUnavailable` where its vault cannot be used, `invalidConfiguration`.
+    public static func open(
+        _ name: String? = nil, in directories: Directories = Directories(), options: Options = Options()
+    ) throws -> Keychain {
+        try Keychains(directories).open(name, options: options)
+    }
+
+    /// The deadline of a wait that begins now.
+    var deadline: Deadline { .after(options.timeout) }
+
+    /// A writer of objects on the token.
+    func writer(_ keys: VaultKeys) -> TokenWriter {
+        TokenWriter(
+            store: store, token: token, lock: VaultLock(path: configuration.vault + ".lock"), index: index, keys: keys,
+            deadline: deadline)
+    }
+}

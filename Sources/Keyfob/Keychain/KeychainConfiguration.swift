@@ -1,0 +1,52 @@
+public import Foundation
+import PKCS11
+
+/// What a keychain's name stands for: a token, a vault and a way to the PIN.
+///
+/// Kept as JSON in the configuration directory, one file for each keychain. It holds no PIN; where a
+/// passphrase protects one, it holds the PIN sealed under the passphrase.
+public struct KeychainConfiguration: Codable, Sendable {
+    /// The form of the file.
+    public static let schema = "keyfob/keychain/v1"
+
+    /// The form this file has.
+    public var schema: String
+    /// The name.
+    public var name: String
+    /// Identifies the keychain whatever its name.
+    public var uuid: UUID
+    /// The token, as an RFC 7512 URI; never a slot number.
+    public var token: String
+    /// Where the token's module comes from.
+    public var module: ModuleLocation
+    /// Path of the vault.
+    public var vault: String
+    /// Where the PIN or passphrase comes from, in the grammar of ``PINSource``; `nil` asks a person.
+    public var pinSource: String?
+    /// The PIN under the passphrase; only for tokens that Keyfob made.
+    public var sealedPIN: PassphraseSeal?
+    /// The PIN under the recovery code.
+    public var recoverySeal: PassphraseSeal?
+    /// Seconds until an unlocked keychain locks itself; 0 never.
+    public var unlockTimeout: Int
+    /// When the keychain was made.
+    public var created: Date
+
+    /// Where a PKCS#11 module comes from.
+    public enum ModuleLocation: Codable, Sendable, Hashable {
+        /// SoftHSM with Keyfob's own directory of tokens.
+        case softHSM
+        /// A shared library.
+        case path(String)
+        /// A module by its name in p11-kit's configuration.
+        case registered(String)
+    }
+
+    /// How the PIN is protected, in words for `keyfob status`.
+    public var protection: String {
+        if sealedPIN != nil { return "a passphrase (scrypt) seals the token's PIN" }
+        guard let pinSource else { return "the token's PIN is asked for" }
+        if pinSource.hasPrefix("file:") { return "the token's PIN lies in a file that only its owner can read" }
+        return "the token's PIN comes from \(pinSource.prefix { $0 != ":" })"
+    }
+}

@@ -1,0 +1,85 @@
+import PKCS11
+
+/// What the keychain was doing when a token refused; decides what the refusal means.
+struct TokenOperation: Sendable, Hashable {
+    let verb: String
+    /// Wrapped keys come back from the token as "cannot decrypt" under several names.
+    var isUnwrapping = false
+    var isExporting = false
+
+    static let login = TokenOperation(verb: "log in")
+    static let read = TokenOperation(verb: "read its objects")
+    static let create = TokenOperation(verb: "store an object")
+    static let change = TokenOperation(verb: "change an object")
+    static let destroy = TokenOperation(verb: "remove an object")
+    static let generate = TokenOperation(verb: "generate a key")
+    static let sign = TokenOperation(verb: "sign")
+    static let decrypt = TokenOperation(verb: "decrypt")
+    static let wrap = TokenOperation(verb: "wrap a key")
+    static let unwrap = TokenOperation(verb: "unwrap a key", isUnwrapping: true)
+    static let export = TokenOperation(verb: "give a key out", isExporting: true)
+}
+
+extension KeychainError {
+    /// How tokens say that a ciphertext is not what they made.
+    private static let cannotDecrypt: Set<ReturnValue> = [
+        .encryptedDataInvalid, .encryptedDataLengthRange, .wrappedKeyInvalid, .wrappedKeyLengthRange, .aeadDecryptFailed,
+        .generalError,
+    ]
+
+    /// The keychain's view of a token's refusal; the texts of cli.md section 5.
+    static func token(_ error: PKCS11Error, _ operation: TokenOperation, token label: String) -> KeychainError {
+        let details = ["token": label, "ckr": error.returnValue.name, "function": error.function.rawValue]
+        func make(_ code: Code, _ message: String, _ hint: String?) -> KeychainError {
+            KeychainError(code, message, hint: hint, details: details, cause: error)
+        }
+        if error.function == .moduleLoad {
+            return make(
+                .moduleNotLoaded, "the PKCS#11 module cannot be loaded: \(error.detail ?? error.returnValue.name).",
+                "Install the package that has it, or correct the path.")
+        }
+        switch error.returnValue {
+        case .pinIncorrect, .pinInvalid, .pinLengthRange:
+            return make(
+                .pinIncorrect, "wrong PIN for token \"\(label)\".",
+                "Check the PIN source before trying again; nothing is retried automatically.")
+        case .pinLocked:
+            return make(
+                .pinLocked, "the PIN of token \"\(label)\" is blocked.",
+                "Unblock it with the SO PIN (PUK). Keys on it are intact.")
+        case .pinExpired:
+            return make(.pinLocked, "the PIN of token \"\(label)\" has expired.", "Set a new one with the vendor's tool.")
+        case .userNotLoggedIn, .userPINNotInitialized:
+            return make(.locked, "token \"\(label)\" wants a login to \(operation.verb).", "Unlock it: keyfob unlock")
+        case .tokenNotPresent, .deviceRemoved, .slotIDInvalid, .tokenNotRecognized:
+            return make(
+                .tokenAbsent, "token \"\(label)\" is not present.", "Insert it, or see what is there: keyfob token ls")
+        case .tokenWriteProtected, .sessionReadOnly, .actionProhibited:
+            return make(
+                .tokenReadOnly, "token \"\(label)\" is write-protected; nothing was changed.",
+                "Write with the vendor's tool, or store elsewhere: --token NAME")
+        case .deviceMemory:
+            return make(
+                .tokenFull, "token \"\(label)\" has no room for another object.", "Remove one: keyfob token show --objects")
+        case .mechanismInvalid, .mechanismParameterInvalid, .functionNotSupported, .keySizeRange, .curveNotSupported,
+            .domainParametersInvalid:
+            return make(
+                .mechanismUnsupported, "token \"\(label)\" cannot \(operation.verb) this way (\(error.returnValue.name)).",
+                "What it can do: keyfob token mechanisms")
+        case .attributeSensitive, .keyUnextractable, .keyNotWrappable:
+            return make(
+                .keyNotExtractable, "the key cannot leave token \"\(label)\": it is marked not extractable.",
+                "Use it in place: keyfob uri NAME")
+        case .functionCanceled, .cancel:
+            return make(.cancelled, "the operation on token \"\(label)\" was cancelled.", nil)
+        case _ where operation.isUnwrapping && cannotDecrypt.contains(error.returnValue):
+            return make(
+                .vaultDamaged, "token \"\(label)\" cannot unwrap a key of the vault: the row was damaged or changed.",
+                "Restore it from a backup. The other items are not affected.")
+        default:
+            return make(
+                .failed, "token \"\(label)\" could not \(operation.verb): \(error.returnValue.name) from \(error.function.rawValue)"
+                    + (error.detail.map { " (\($0))" } ?? "") + ".", nil)
+        }
+    }
+}

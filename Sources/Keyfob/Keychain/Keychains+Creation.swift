@@ -1,0 +1,165 @@
+import Foundation
+public import KeyfobPrimitives
+import OpenSSL
+public import PKCS11
+
+/// Making and removing keychains.
+extension Keychains {
+    /// How the PIN of a token that Keyfob makes is protected.
+    public enum Protection: Sendable {
+        /// A passphrase seals it; somebody must give the passphrase to unlock.
+        case passphrase(SecretBytes, source: PINSource?)
+        /// It lies in a file that only the owner can read; nobody has to give anything.
+        case file
+    }
+
+    /// Which token a new keychain is on.
+    public enum TokenChoice: Sendable {
+        /// A SoftHSM token of its own, made with it.
+        case new(Protection)
+        /// A token that is there, with the source of its PIN.
+        case existing(PKCS11URI, KeychainConfiguration.ModuleLocation, pin: SecretBytes, pinSource: PINSource?)
+    }
+
+    /// What making a keychain made.
+    public struct Creation: Sendable {
+        /// The keychain, unlocked.
+        public let keychain: Keychain
+        /// Unlocks the keychain when the passphrase is lost. Shown once; the caller puts it in a safe place.
+        public let recoveryCode: RecoveryCode?
+        /// The wrapping key's name.
+        public let wrappingKey: String
+        /// The wrap suite, by its JOSE name.
+        public let suite: String
+    }
+
+    /// Makes a keychain: token, wrapping key and vault.
+    ///
+    /// Blocks for up to a second. A failure at any step removes what the steps before have made.
+    ///
+    /// - Throws: `KeychainError`; `duplicateKeychain`, `invalidArgument` for the name, `moduleNotLoaded`,
+    ///   `mechanismUnsupported` where the token can wrap in no way, and what the token refuses.
+    public func create(_ name: String, on choice: TokenChoice, options: Keychain.Options = .init()) throws -> Creation {
+        try Self.validate(name)
+        try PrivateFile.createDirectory(directories.configuration)
+        // One creation at a time: two processes that both find the name free must not both make a token.
+        let lock = VaultLock(path: directories.configuration.appendingPathComponent(".lock").path)
+        return try lock.withLock(until: .after(options.timeout)) {
+            guard try !all().contains(where: { $0.name == name }) else {
+                throw KeychainError(.duplicateKeychain, "a keychain \"\(name)\" exists already.", details: ["keychain": name])
+            }
+            return try createLocked(name, choice, options)
+        }
+    }
+
+    private func createLocked(_ name: String, _ choice: TokenChoice, _ options: Keychain.Options) throws -> Creation {
+        let uuid = UUID()
+        let uuidText = uuid.uuidString.lowercased()
+        let vaults = directories.data.appendingPathComponent("vaults", isDirectory: true)
+        try PrivateFile.createDirectory(directories.data)
+        try PrivateFile.createDirectory(vaults)
+        var configuration = KeychainConfiguration(
+            schema: KeychainConfiguration.schema, name: name, uuid: uuid, token: "", module: .softHSM,
+            vault: vaults.appendingPathComponent(uuidText + ".sqlite").path, pinSource: nil, sealedPIN: nil,
+            recoverySeal: nil, unlockTimeout: 8 * 3600, created: Date())
+        var undo: [() throws -> Void] = []
+        do {
+            let pin: SecretBytes
+            var recovery: RecoveryCode?
+            switch choice {
+            case .new(let protection):
+                let token = try softHSM.createToken(label: name)
+                undo.append { try softHSM.destroyToken(token.uri) }
+                pin = token.pin
+                configuration.token = token.uri.description
+                switch protection {
+                case .passphrase(let passphrase, let source):
+                    let code = try RecoveryCode()
+                    configuration.sealedPIN = try PassphraseSeal(pin, under: passphrase, keychain: uuidText, purpose: .passphrase)
+                    configuration.recoverySeal = try PassphraseSeal(pin, under: code.text, keychain: uuidText, purpose: .recovery)
+                    configuration.pinSource = source?.description
+                    recovery = code
+                case .file:
+                    let folder = directories.data.appendingPathComponent("pins", isDirectory: true)
+                    try PrivateFile.createDirectory(folder)
+                    let file = folder.appendingPathComponent(uuidText + ".pin")
+                    try PrivateFile.write(pin, to: file)
+                    undo.append { try PrivateFile.remove(file) }
+                    configuration.pinSource = PINSource.file(file.path).description
+                }
+            case .existing(let uri, let module, let given, let source):
+                pin = given
+                configuration.token = uri.description
+                configuration.module = module
+                configuration.pinSource = source?.description
+            }
+            let identity = Data(try RandomBytes.bytes(count: 16))
+            try SQLiteStore.create(path: configuration.vault, identity: identity)
+            let vault = configuration.vault
+            undo.append {
+                for suffix in ["", "-wal", "-shm", ".lock"] { try PrivateFile.remove(URL(fileURLWithPath: vault + suffix)) }
+            }
+            let keychain = try open(configuration, options: options)
+            let row = try keychain.createWrappingKey(pin: pin)
+            undo.append { try keychain.destroyWrappingKey(row) }
+            try write(configuration)
+            if try defaultName() == nil { try setDefault(name) }
+            return Creation(keychain: keychain, recoveryCode: recovery, wrappingKey: row.keyID, suite: row.suite)
+        } catch {
+            // The first error is the one to report; what cannot be removed is named by `doctor` later.
+            for step in undo.reversed() { try? step() }
+            throw error
+        }
+    }
+
+    /// Removes a keychain: its vault and its configuration, and the token if Keyfob made it.
+    ///
+    /// > Important: Every password of it, and on a token of ours every key, is gone for good.
+    ///
+    /// - Throws: `KeychainError`; `noSuchKeychain`, `fileUnavailable`.
+    public func delete(_ name: String) throws {
+        let configuration = try configuration(name)
+        try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
+        if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {  // A token nobody can name is nobody's.
+            try softHSM.destroyToken(uri)
+        }
+        if let source = configuration.pinSource, source.hasPrefix("file:" + directories.data.path) {
+            try PrivateFile.remove(URL(fileURLWithPath: String(source.dropFirst(5))))
+        }
+        try removeFiles(of: configuration)
+    }
+}
+
+extension Keychain {
+    /// Makes the first wrapping key and the metadata key, and leaves the keychain unlocked.
+    func createWrappingKey(pin: SecretBytes) throws -> WrappingKeyRow {
+        lockState.withLock { $0.pin = pin }
+        let id = try RandomBytes.bytes(count: 20)
+        let metadataKey = try RandomBytes.secret(count: 32)
+        let keyID = configuration.module == .softHSM ? "keyfob-wrap-1" : "keyfob-wrap-1-\(name)"
+        let (suite, wrapped) = try token.withSession(.generate, idempotent: false) { session in
+            let suite = try WrapSuites.choose(in: session)
+            let key = try suite.generateKey(label: keyID, id: id, isPermanent: true, in: session)
+            try Obedience.check(
+                key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id(id)], in: session,
+                token: token.label)
+            return (suite, try suite.wrap(metadataKey, with: key, in: session))
+        }
+        var row = WrappingKeyRow(
+            keyID: keyID, suite: suite.name, objectID: Data(id), encryptedMetadataKey: wrapped, created: Self.now(),
+            isActive: true)
+        let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
+        row.id = try store.write { try $0.insert(row) }
+        lockState.withLock { state in
+            state.keys = keys
+            state.wrappingKeys = [row]
+        }
+        return row
+    }
+
+    func destroyWrappingKey(_ row: WrappingKeyRow) throws {
+        try token.withSession(.destroy) { session in
+            if let handle = try token.handle(ofSecretKey: row.objectID, in: session) { try session.destroy(handle) }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import KeyfobPrimitives
+import PKCS11
+
+/// The keychains of a user: which there are, and which is the default.
+///
+/// One file for each below `Directories.configuration`; every change is an atomic rename.
+public struct Keychains: Sendable {
+    /// Where they are.
+    public let directories: Directories
+
+    /// The keychains in `directories`.
+    public init(_ directories: Directories = Directories()) {
+        self.directories = directories
+    }
+
+    private var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
+    private var defaultFile: URL { directories.configuration.appendingPathComponent("default-keychain") }
+
+    private func file(_ name: String) -> URL { folder.appendingPathComponent(name + ".json") }
+
+    /// The directory of Keyfob's own SoftHSM tokens.
+    public var softHSM: SoftHSMDirectory { SoftHSMDirectory(root: directories.data) }
+
+    /// All configurations, by name. - Throws: `KeychainError` with code `invalidConfiguration` or `fileUnavailable`.
+    public func all() throws -> [KeychainConfiguration] {
+        let path = folder.path
+        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: path)
+            .filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
+            .map { try configuration(String($0.dropLast(5))) }
+    }
+
+    /// The name of the default keychain: what `KEYFOB_KEYCHAIN` says is the caller's business.
+    public func defaultName() throws -> String? {
+        guard let bytes = try PrivateFile.read(defaultFile, limit: 4096) else { return nil }
+        let name = bytes.copyString()?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        return name.isEmpty ? nil : name
+    }
+
+    /// Makes a keychain the default one. - Throws: `KeychainError` with code `noSuchKeychain`.
+    public func setDefault(_ name: String) throws {
+        _ = try configuration(name)
+        try PrivateFile.createDirectory(directories.configuration)
+        try PrivateFile.write(SecretBytes(utf8: name + "\n"), to: defaultFile)
+    }
+
+    /// The configuration of a keychain.
+    ///
+    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized` where there is no keychain at all,
+    ///   `invalidConfiguration` where the file cannot be understood, `unsafeFile` where others can write it.
+    public func configuration(_ name: String? = nil) throws -> KeychainConfiguration {
+        let wanted = try name ?? defaultName() ?? "login"
+        try Self.validate(wanted)
+        guard let bytes = try PrivateFile.read(file(wanted), limit: 1 << 20) else { throw try missing(wanted, isNamed: name != nil) }
+        do {
+            let decoder = JSONDecoder()
+            decoder.dateDecodingStrategy = .iso8601
+            let configuration = try decoder.decode(KeychainConfiguration.self, from: bytes.copyData())
+            guard configuration.schema == KeychainConfiguration.schema, configuration.name == wanted else {
+                throw KeychainError(.invalidConfiguration, "unknown form \(configuration.schema)")
+            }
+            return configuration
+        } catch {
+            throw KeychainError(
+                .invalidConfiguration, "the configuration of keychain \"\(wanted)\" cannot be read: \(file(wanted).path).",
+                hint: "Restore the file from a backup; the vault and the token are not affected.", cause: error)
+        }
+    }
+
+    private func missing(_ name: String, isNamed: Bool) throws -> KeychainError {
+        let others = try all().map(\.name)
+        if others.isEmpty {
+            return KeychainError(
+                .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init", details: ["keychain": name])
+        }
+        return KeychainError(
+            .noSuchKeychain, "there is no keychain \"\(name)\".", hint: "There are: \(others.joined(separator: ", "))",
+            details: ["keychain": name])
+    }
+
+    /// Opens a keychain. - Throws: As `configuration(_:)` and `Keychain.open`.
+    public func open(_ name: String? = nil, options: Keychain.Options = .init()) throws -> Keychain {
+        try open(configuration(name), options: options)
+    }
+
+    /// Opens a keychain by its configuration.
+    public func open(_ configuration: KeychainConfiguration, options: Keychain.Options = .init()) throws -> Keychain {
+        let uri: PKCS11URI
+        do { uri = try PKCS11URI(configuration.token) } catch {
+            throw KeychainError(
+                .invalidConfiguration, "the token of keychain \"\(configuration.name)\" is not a PKCS#11 URI.", cause: error)
+        }
+        let store = try SQLiteStore(
+            path: configuration.vault, use: options.isOneShot ? .oneShot : .server,
+            busyTimeout: Double(options.timeout.components.seconds))
+        let softHSM = softHSM
+        return try Keychain(
+            configuration: configuration, directories: directories, options: options, store: store
+        ) { state in
+            var pool = SessionPool.Configuration()
+            pool.deadline = options.timeout
+            pool.allowFinalTry = options.allowsFinalTry
+            pool.slowCallNotice = options.slowCallNotice
+            let isOurs = configuration.module == .softHSM
+            return TokenStore(
+                uri: uri, changeDetector: isOurs ? SoftHSMChangeDetector(directory: softHSM, uri: uri) : nil,
+                configuration: pool,
+                openModule: { try Self.module(configuration.module, softHSM: softHSM) },
+                pin: { state.withLock { $0.pin } })
+        }
+    }
+
+    /// Loads the module of a keychain.
+    static func module(_ location: KeychainConfiguration.ModuleLocation, softHSM: SoftHSMDirectory) throws -> Module {
+        switch location {
+        case .softHSM:
+            try softHSM.activate()
+            _ = try softHSM.heal()
+            return try softHSM.module()
+        case .path(let path):
+            return try Module.load(path: path)
+        case .registered(let name):
+            guard let module = try Module.registered(named: name) else {
+                throw KeychainError(
+                    .moduleNotLoaded, "PKCS#11 module \"\(name)\" is not configured.",
+                    hint: "Registered modules: keyfob token ls")
+            }
+            return module
+        }
+    }
+
+    /// Refuses names that are not safe as part of a path, or that a person could not type.
+    static func validate(_ name: String) throws {
+        let isFine = !name.isEmpty && name.utf8.count <= 64 && !name.hasPrefix(".") && !name.hasPrefix("-")
+            && name.unicodeScalars.allSatisfy { scalar in
+                CharacterSet.alphanumerics.contains(scalar) || "-_.".unicodeScalars.contains(scalar)
+            }
+        guard isFine else {
+            throw KeychainError(
+                .invalidArgument, "that is not a name for a keychain.",
+                hint: "Up to 64 bytes of letters, digits, \"-\", \"_\" and \".\", not beginning with \"-\" or \".\".")
+        }
+    }
+
+    func write(_ configuration: KeychainConfiguration) throws {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try PrivateFile.createDirectory(folder)
+        try PrivateFile.write(SecretBytes(encoder.encode(configuration)), to: file(configuration.name))
+    }
+
+    func removeFiles(of configuration: KeychainConfiguration) throws {
+        try PrivateFile.remove(file(configuration.name))
+        if try defaultName() == configuration.name { try PrivateFile.remove(defaultFile) }
+        for suffix in ["", "-wal", "-shm", ".lock"] {
+            try PrivateFile.remove(URL(fileURLWithPath: configuration.vault + suffix))
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+
+/// What a ciphertext is bound to: moved to another vault, row, class, version or purpose, it does not open.
+struct AdditionalData: Sendable {
+    /// What the ciphertext is.
+    enum Part: UInt8 {
+        /// The attributes of an item.
+        case attributes = 0x41
+        /// The secret of an item.
+        case secret = 0x53
+        /// The plan of a change to the token.
+        case intent = 0x49
+        /// An entry of the index of token objects.
+        case object = 0x4F
+    }
+
+    /// `"keyfob"`, the format (1), the part, the vault, the row, the class, the version.
+    let bytes: [UInt8]
+
+    init(_ part: Part, vault: Data, row: Data, itemClass: ItemClass? = nil, version: Int64 = 0) {
+        var bytes = Array("keyfob".utf8)
+        bytes.reserveCapacity(52)
+        bytes.append(1)
+        bytes.append(part.rawValue)
+        bytes.append(contentsOf: vault)
+        bytes.append(contentsOf: row)
+        bytes.append(contentsOf: itemClass.map { Array($0.rawValue.utf8) } ?? [0, 0, 0, 0])
+        bytes.append(contentsOf: version.bigEndianBytes)
+        self.bytes = bytes
+    }
+
+    /// The JWE protected header of every secret, encoded: `{"enc":"A256GCM"}`.
+    ///
+    /// Algorithm, key id and their parameters stand in the recipient's header, which is not protected:
+    /// so a new wrapping key changes the recipients and leaves the ciphertext as it is.
+    static let protectedHeader = "eyJlbmMiOiJBMjU2R0NNIn0"
+
+    /// The additional data as RFC 7516 section 5.1 step 14 has it: protected header, a dot, the JWE AAD.
+    var jose: [UInt8] { Array((Self.protectedHeader + "." + Base64URL.encode(bytes)).utf8) }
+}

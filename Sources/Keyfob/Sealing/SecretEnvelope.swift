@@ -1,0 +1,47 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+
+/// A secret under a key of its own: AES-256-GCM, fresh key and nonce for every version of a row.
+///
+/// The row key leaves this file in two ways only: to the token, to be wrapped, and wiped.
+struct SecretEnvelope: Sendable {
+    /// The ciphertext.
+    let sealed: SealedBytes
+    /// The key it was made with; to be wrapped for every recipient.
+    let rowKey: SecretBytes
+
+    /// Encrypts a secret.
+    ///
+    /// - Throws: `KeychainError` with code `dataTooLarge` for more than 32 MiB.
+    init(sealing secret: SecretBytes, _ additionalData: AdditionalData) throws {
+        guard secret.count <= SecretPadding.maximumCount else {
+            throw KeychainError(
+                .dataTooLarge, "the secret has \(secret.count) bytes; a keychain takes up to \(SecretPadding.maximumCount).",
+                hint: "Keep large files encrypted elsewhere and store their key here.")
+        }
+        rowKey = try RandomBytes.secret(count: 32)
+        let nonce = try RandomBytes.bytes(count: AESGCM.nonceCount)
+        let (ciphertext, tag) = try AESGCM(key: rowKey).seal(
+            SecretPadding.pad(secret), nonce: nonce, additionalData: additionalData.jose)
+        sealed = SealedBytes(initializationVector: nonce, ciphertext: ciphertext, tag: tag)
+    }
+
+    /// Decrypts a secret with its unwrapped key.
+    ///
+    /// - Throws: `KeychainError` with code `vaultDamaged` where ciphertext, key or additional data do not
+    ///   belong together.
+    static func open(_ sealed: SealedBytes, rowKey: SecretBytes, _ additionalData: AdditionalData) throws -> SecretBytes {
+        do {
+            let padded = try AESGCM(key: rowKey).open(
+                ciphertext: sealed.ciphertext, tag: sealed.tag, nonce: sealed.initializationVector,
+                additionalData: additionalData.jose)
+            guard let secret = SecretPadding.unpad(padded) else { throw VaultKeys.damaged(cause: nil) }
+            return secret
+        } catch let error as KeychainError {
+            throw error
+        } catch {
+            throw VaultKeys.damaged(cause: error)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+
+/// What the metadata key opens: the attributes of all items, and the digests by which they are found.
+///
+/// Made once when the keychain is unlocked and dropped, wiped, when it is locked. No token operation
+/// happens here.
+struct VaultKeys: Sendable {
+    /// The metadata key itself, for the unlocked state that lies between two commands.
+    let metadataKey: SecretBytes
+    private let vault: Data
+    private let attributeKey: AESGCM
+    private let indexKey: HMACSHA256
+    private let classDigests: [ItemClass: Data]
+
+    /// Derives the keys.
+    ///
+    /// - Throws: `OpenSSLError` where libcrypto fails.
+    init(metadataKey: SecretBytes, vault: Data) throws {
+        self.metadataKey = metadataKey
+        self.vault = vault
+        func derive(_ purpose: String) throws -> SecretBytes {
+            try HKDF.derive(key: metadataKey, salt: [UInt8](vault), info: Array("keyfob 1 \(purpose)".utf8), count: 32)
+        }
+        attributeKey = try AESGCM(key: derive("attributes"))
+        let indexKey = try HMACSHA256(key: derive("index"))
+        self.indexKey = indexKey
+        var digests: [ItemClass: Data] = [:]
+        for itemClass in ItemClass.allCases {
+            digests[itemClass] = Data(try indexKey.authenticationCode(for: Array("class\(itemClass.rawValue)".utf8))).prefix(8)
+        }
+        classDigests = digests
+    }
+
+    // MARK: Digests
+
+    /// The digest that stands for a class in the vault.
+    func digest(of itemClass: ItemClass) -> Data { classDigests[itemClass] ?? Data() }
+
+    /// The class behind a digest, or `nil` for one that this vault's keys never made.
+    func itemClass(of digest: Data) -> ItemClass? { classDigests.first { $0.value == digest }?.key }
+
+    /// The digest of one attribute's value.
+    func term(_ itemClass: ItemClass, _ name: AttributeName, _ value: AttributeValue) throws -> Data {
+        try term(itemClass, [(name, value)])
+    }
+
+    private func term(_ itemClass: ItemClass, _ parts: [(AttributeName, AttributeValue)]) throws -> Data {
+        var message = Array(itemClass.rawValue.utf8)
+        for (name, value) in parts {
+            let bytes = value.canonicalBytes
+            message += name.rawValue.utf8
+            message += UInt32(bytes.count).bigEndianBytes
+            message += bytes
+        }
+        return Data(try indexKey.authenticationCode(for: message).prefix(16))
+    }
+
+    /// All digests under which an item is found.
+    func terms(_ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> Set<Data> {
+        let schema = ClassSchema.of(itemClass)
+        var terms: Set<Data> = []
+        for definition in schema.definitions where definition.isIndexed {
+            guard let value = attributes[definition.name] else { continue }
+            terms.insert(try term(itemClass, definition.name, value))
+        }
+        for (first, second) in schema.pairs {
+            guard let one = attributes[first], let two = attributes[second] else { continue }
+            terms.insert(try term(itemClass, [(first, one), (second, two)]))
+        }
+        return terms
+    }
+
+    /// Digests that narrow a search, the most telling first; empty when none of the attributes has an index.
+    func searchTerms(_ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> [Data] {
+        let schema = ClassSchema.of(itemClass)
+        for (first, second) in schema.pairs {
+            guard let one = attributes[first], let two = attributes[second] else { continue }
+            return [try term(itemClass, [(first, one), (second, two)])]
+        }
+        return try schema.definitions.filter(\.isIndexed).compactMap { definition in
+            try attributes[definition.name].map { try term(itemClass, definition.name, $0) }
+        }
+    }
+
+    /// The digest of an item's primary key.
+    func primaryKey(_ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> Data {
+        var message = Array("primary key".utf8) + itemClass.rawValue.utf8
+        for definition in ClassSchema.of(itemClass).primaryKey {
+            let value = attributes[definition.name] ?? ClassSchema.emptyValue(of: definition.kind)
+            let bytes = value.canonicalBytes
+            message += UInt32(bytes.count).bigEndianBytes
+            message += bytes
+        }
+        return Data(try indexKey.authenticationCode(for: message))
+    }
+
+    // MARK: Ciphertext
+
+    /// Encrypts bytes that only this vault's metadata key opens.
+    func seal(_ bytes: [UInt8], _ additionalData: AdditionalData) throws -> SealedBytes {
+        let nonce = try RandomBytes.bytes(count: AESGCM.nonceCount)
+        let (ciphertext, tag) = try attributeKey.seal(bytes, nonce: nonce, additionalData: additionalData.bytes)
+        return SealedBytes(initializationVector: nonce, ciphertext: ciphertext, tag: tag)
+    }
+
+    /// Decrypts what `seal` made.
+    ///
+    /// - Throws: `KeychainError` with code `vaultDamaged` where it was changed or moved.
+    func open(_ sealed: SealedBytes, _ additionalData: AdditionalData) throws -> [UInt8] {
+        do {
+            return try attributeKey.openBytes(
+                ciphertext: sealed.ciphertext, tag: sealed.tag, nonce: sealed.initializationVector,
+                additionalData: additionalData.bytes)
+        } catch { throw Self.damaged(cause: error) }
+    }
+
+    /// Encrypts an item's attributes for one version of its row.
+    func sealAttributes(
+        _ attributes: ItemAttributes, of itemClass: ItemClass, row: Data, version: Int64
+    ) throws -> SealedBytes {
+        try seal(
+            attributes.encoded,
+            AdditionalData(.attributes, vault: vault, row: row, itemClass: itemClass, version: version))
+    }
+
+    /// Decrypts the attributes of a row; class and version must be those it was written with.
+    func openAttributes(_ row: SealedRow) throws -> (ItemClass, ItemAttributes) {
+        guard let itemClass = itemClass(of: row.classDigest) else { throw Self.damaged(cause: nil) }
+        let bytes = try open(
+            row.attributes,
+            AdditionalData(
+                .attributes, vault: vault, row: row.identity, itemClass: itemClass, version: row.version))
+        guard let attributes = ItemAttributes(encoded: bytes) else { throw Self.damaged(cause: nil) }
+        return (itemClass, attributes)
+    }
+
+    static func damaged(cause: (any Error)?) -> KeychainError {
+        KeychainError(
+            .vaultDamaged, "an item of the vault fails its integrity check: it was damaged or changed.",
+            hint: "Restore it from a backup. The other items are not affected.", cause: cause)
+    }
+}

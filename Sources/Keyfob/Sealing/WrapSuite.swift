@@ -1,0 +1,71 @@
+import KeyfobPrimitives
+import PKCS11
+
+/// A way to wrap 32-byte keys under a key that lives on the token.
+///
+/// Named as in JOSE (RFC 7518 section 4.1), so that a row can be printed as a JWE that any JOSE tool
+/// opens. Which suite a keychain uses is chosen by trying, when it is made: a listed mechanism proves
+/// nothing. An asymmetric suite fits the same calls; its `wrap` may use the public half alone.
+protocol WrapSuite: Sendable {
+    /// `alg` of JOSE.
+    var name: String { get }
+
+    /// Makes a wrapping key on the token: sensitive, not extractable, its usage limited to wrapping.
+    func generateKey(label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session) throws -> ObjectHandle
+
+    /// Wraps a key. One token operation.
+    func wrap(_ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> [UInt8]
+
+    /// Unwraps a key. One token operation.
+    func unwrap(_ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> SecretBytes
+
+    /// The members of a JWE recipient for a wrapped key: header parameters beside `alg` and `kid`, and `encrypted_key`.
+    func members(of bytes: [UInt8]) -> (header: [(name: String, value: String)], encryptedKey: [UInt8])
+}
+
+/// The suites this version knows.
+enum WrapSuites {
+    /// In order of preference.
+    static let all: [any WrapSuite] = [AESGCMKeyWrap(), AESKeyWrapSuite()]
+
+    /// The suite of a JOSE name.
+    static func named(_ name: String) throws(KeychainError) -> any WrapSuite {
+        guard let suite = all.first(where: { $0.name == name }) else {
+            throw KeychainError(
+                .vaultTooNew, "the keychain wraps its keys with \(name), which this program does not know.",
+                hint: "Update keyfob. Nothing was changed.")
+        }
+        return suite
+    }
+
+    /// The first suite that the token really carries out: generate, wrap, unwrap, compare, refuse a changed byte.
+    ///
+    /// Session keys only: nothing stays on the token. - Throws: `KeychainError` with code
+    /// `mechanismUnsupported` that names what is missing.
+    static func choose(in session: borrowing Session) throws -> any WrapSuite {
+        var failures: [String] = []
+        for suite in all {
+            do {
+                try prove(suite, in: session)
+                return suite
+            } catch let error as PKCS11Error {
+                failures.append("\(suite.name) (\(error.function.rawValue): \(error.returnValue.name))")
+            }
+        }
+        throw KeychainError(
+            .mechanismUnsupported, "this token can wrap keys in no way that Keyfob knows: \(failures.joined(separator: ", ")).",
+            hint: "Passwords need one of them. Keys, certificates and identities work without.")
+    }
+
+    private static func prove(_ suite: any WrapSuite, in session: borrowing Session) throws {
+        let id = try session.random(count: 20)
+        let key = try suite.generateKey(label: "keyfob-probe", id: id, isPermanent: false, in: session)
+        let sample = SecretBytes(try session.random(count: 32))
+        let wrapped = try suite.wrap(sample, with: key, in: session)
+        let result = try suite.unwrap(wrapped, with: key, in: session)
+        try session.destroy(key)
+        guard result == sample, wrapped.count > 32 else {
+            throw PKCS11Error(function: .unwrapKey, returnValue: .functionFailed, detail: "a wrapped key came back changed")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+public import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+
+/// The kind of key to generate.
+public struct KeySpecification: Sendable, Hashable, CustomStringConvertible {
+    enum Kind: Sendable, Hashable {
+        case rsa(bits: Int)
+        case ec(EllipticCurve)
+        case ed25519
+        case aes(bits: Int)
+    }
+
+    let kind: Kind
+
+    /// RSA; 2048 to 4096 bits.
+    public static func rsa(bits: Int) -> Self { Self(kind: .rsa(bits: bits)) }
+    /// P-256.
+    public static let p256 = Self(kind: .ec(.p256))
+    /// P-384.
+    public static let p384 = Self(kind: .ec(.p384))
+    /// P-521.
+    public static let p521 = Self(kind: .ec(.p521))
+    /// Ed25519.
+    public static let ed25519 = Self(kind: .ed25519)
+    /// AES; 128, 192 or 256 bits.
+    public static func aes(bits: Int) -> Self { Self(kind: .aes(bits: bits)) }
+
+    /// Such as `EC P-256`.
+    public var description: String {
+        switch kind {
+        case .rsa(let bits): "RSA \(bits)"
+        case .ec(let curve): "EC \(curve.name)"
+        case .ed25519: "Ed25519"
+        case .aes(let bits): "AES-\(bits)"
+        }
+    }
+}
+
+extension Keychain {
+    /// Generates a key on the token.
+    ///
+    /// Blocks: an RSA key of 4096 bits takes a second on SoftHSM and a minute on a card. The private half is
+    /// sensitive, and not extractable unless asked; both are read back.
+    ///
+    /// - Returns: The private key, or the secret key.
+    /// - Throws: `KeychainError`; `mechanismUnsupported`, `tokenDisobeyed`, `tokenFull`, `invalidArgument` for a
+    ///   size that is not allowed, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func generateKey(
+        _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false
+    ) throws -> KeyItem {
+        try specification.validate()
+        let keys = try keys()
+        var item = Item(.key)
+        item.attributes[.label] = .string(label)
+        item.attributes[.applicationTag] = applicationTag.map { .data($0) }
+        let temporaryID = try RandomBytes.bytes(count: 20)
+        let classes: [ObjectClass] = if case .aes = specification.kind { [.secretKey] } else { [.privateKey, .publicKey] }
+        let plan = TokenPlan(
+            kind: .create,
+            objects: classes.map { TokenPlan.Object(objectClass: $0.rawValue, ids: [Data(temporaryID)], fingerprint: nil) })
+        let recorded = try writer(keys).perform(.generate) { _ in
+            plan
+        } change: { session, refine in
+            let objects = try specification.generate(
+                label: label, id: temporaryID, isExtractable: isExtractable, in: session, token: token
+            ) { finalID in
+                var refined = plan
+                for index in refined.objects.indices { refined.objects[index].ids.append(finalID) }
+                try refine(refined)
+            }
+            return TokenWriter.Outcome(added: objects)
+        } commit: { writer, outcome in
+            // One row, the private or secret key's: the public half is found through it.
+            guard let object = TokenStore.completing(outcome.added).first else {
+                throw KeychainError(.failed, "the token made no key.")
+            }
+            return try record(item, object, writer, keys)
+        }
+        return KeyItem(item: recorded)
+    }
+}
+
+extension KeySpecification {
+    fileprivate func validate() throws {
+        let isFine = switch kind {
+        case .rsa(let bits): (2048...4096).contains(bits) && bits % 8 == 0
+        case .aes(let bits): [128, 192, 256].contains(bits)
+        case .ec, .ed25519: true
+        }
+        guard isFine else {
+            throw KeychainError(
+                .invalidArgument, "\(self) is not a kind of key that Keyfob generates.",
+                hint: "RSA 2048 to 4096, EC P-256, P-384 or P-521, Ed25519, AES 128, 192 or 256.")
+        }
+    }
+
+    /// Generates under a temporary id, then gives both halves the id that other tools expect.
+    fileprivate func generate(
+        label: String, id: [UInt8], isExtractable: Bool, in session: borrowing Session, token: TokenStore,
+        willRename: (Data) throws -> Void
+    ) throws -> [TokenObject] {
+        if case .aes(let bits) = kind {
+            let template: AttributeTemplate = [
+                .objectClass(.secretKey), .keyType(.aes), .valueLength(UInt(bits / 8)), .token(true), .isPrivate(true),
+                .sensitive(true), .extractable(isExtractable), .label(label), .id(id), .encrypt(true), .decrypt(true),
+                .wrap(true), .unwrap(true), .sign(false), .verify(false), .derive(false),
+            ]
+            let handle = try session.generateKey(Mechanism(.aesKeyGeneration), template: template)
+            try Obedience.check(handle, template, in: session, token: token.label)
+            return [try token.read(handle, in: session)].compactMap { $0 }
+        }
+        let (mechanism, usages) = pairMechanism
+        let privateTemplate = NewObject.privateTemplate(
+            label: label, id: id, isExtractable: isExtractable, usages: usages)
+        var publicTemplate = NewObject.publicTemplate(label: label, id: id, usages: usages)
+        publicTemplate.append(contentsOf: parameters)
+        let pair = try session.generateKeyPair(mechanism, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
+        try Obedience.check(pair.privateKey, privateTemplate, in: session, token: token.label)
+        guard let half = try token.read(pair.publicKey, in: session), let hash = half.publicKeyHash else {
+            throw KeychainError(.tokenDisobeyed, "token \"\(token.label)\" made a key pair and does not tell its public key.")
+        }
+        try willRename(hash)
+        for handle in [pair.publicKey, pair.privateKey] { try session.setAttributes([.id([UInt8](hash))], of: handle) }
+        return [
+            try token.read(pair.privateKey, in: session), try token.read(pair.publicKey, in: session),
+        ].compactMap { $0 }
+    }
+
+    private var pairMechanism: (Mechanism, KeyUsages) {
+        switch kind {
+        case .rsa: (Mechanism(.rsaPKCSKeyPairGeneration), KeyUsages(encrypts: true))
+        case .ed25519: (Mechanism(.ecEdwardsKeyPairGeneration), KeyUsages())
+        case .ec, .aes: (Mechanism(.ecKeyPairGeneration), KeyUsages(derives: true))
+        }
+    }
+
+    private var parameters: AttributeTemplate {
+        switch kind {
+        case .rsa(let bits): [.modulusBits(UInt(bits)), .publicExponent([1, 0, 1])]
+        case .ec(let curve): [.ecParameters(curve.parametersDER)]
+        case .ed25519: [.ecParameters(EllipticCurve.ed25519.parametersDER)]
+        case .aes: []
+        }
+    }
+}

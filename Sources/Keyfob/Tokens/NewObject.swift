@@ -1,0 +1,164 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+
+/// An object that is about to be made: its template, and how to recognise it.
+///
+/// The one place that says what our objects look like to other tools. Every template says all of token,
+/// private, sensitive, extractable and the usages: the defaults of tokens differ (tokens.md 3).
+struct NewObject: Sendable {
+    let objectClass: ObjectClass
+    let id: [UInt8]
+    let fingerprint: Data?
+    let template: AttributeTemplate
+
+    /// How the plan names it.
+    var planned: TokenPlan.Object {
+        TokenPlan.Object(objectClass: objectClass.rawValue, ids: [Data(id)], fingerprint: fingerprint)
+    }
+
+    /// Whether an object on the token is this one already.
+    func isSame(as object: TokenObject) -> Bool {
+        guard object.objectClass == objectClass else { return false }
+        if let fingerprint, fingerprint == object.fingerprint { return true }
+        return objectClass == .privateKey && object.publicKeyHash == Data(id)
+    }
+}
+
+extension NewObject {
+    /// A certificate.
+    init(certificate: Certificate, label: AttributeValue?) {
+        let hash = [UInt8](certificate.publicKey.identifier)
+        objectClass = .certificate
+        id = hash
+        template = [
+            .objectClass(.certificate), .certificateType(.x509), .token(true), .isPrivate(false),
+            .bytes(.label, [UInt8](label?.bytes ?? Data())), .id(hash),
+            .subject([UInt8](certificate.subject.der)), .issuer([UInt8](certificate.issuer.der)),
+            .serialNumber([UInt8](certificate.serialNumberDER)), .value([UInt8](certificate.der)),
+        ]
+        fingerprint = Digest.sha256(Self.classBytes(.certificate) + certificate.der)
+    }
+
+    /// The two halves of a key pair that is imported.
+    static func pair(
+        _ key: PrivateKey, label: String, subject: [UInt8]?, isExtractable: Bool
+    ) throws -> (privateKey: NewObject, publicKey: NewObject) {
+        let publicKey = key.publicKey
+        let id = [UInt8](publicKey.identifier)
+        let usage = KeyUsages(publicKey.algorithm)
+        var privateTemplate = privateTemplate(
+            label: label, id: id, isExtractable: isExtractable, usages: usage)
+        if let subject { privateTemplate.append(.subject(subject)) }
+        var publicTemplate = publicTemplate(label: label, id: id, usages: usage)
+        try material(key, &privateTemplate, &publicTemplate)
+        let spki = publicKey.subjectPublicKeyInfo
+        // An EC private key on a token mostly does not tell its point; its id then stands for it.
+        let isSelfDescribing = if case .rsa = publicKey.algorithm { true } else { false }
+        return (
+            NewObject(
+                objectClass: .privateKey, id: id,
+                fingerprint: isSelfDescribing ? Digest.sha256(classBytes(.privateKey) + spki) : nil,
+                template: privateTemplate),
+            NewObject(
+                objectClass: .publicKey, id: id, fingerprint: Digest.sha256(classBytes(.publicKey) + spki),
+                template: publicTemplate)
+        )
+    }
+
+    /// What every private key of ours has.
+    static func privateTemplate(label: String, id: [UInt8], isExtractable: Bool, usages: KeyUsages) -> AttributeTemplate {
+        [
+            .objectClass(.privateKey), .token(true), .isPrivate(true), .sensitive(true), .extractable(isExtractable),
+            .label(label), .id(id), .sign(usages.signs), .decrypt(usages.encrypts), .unwrap(usages.encrypts),
+            .derive(usages.derives),
+        ]
+    }
+
+    /// What every public key of ours has.
+    static func publicTemplate(label: String, id: [UInt8], usages: KeyUsages) -> AttributeTemplate {
+        [
+            .objectClass(.publicKey), .token(true), .isPrivate(false), .label(label), .id(id), .verify(usages.signs),
+            .encrypt(usages.encrypts), .wrap(usages.encrypts),
+        ]
+    }
+
+    private static func material(
+        _ key: PrivateKey, _ privateTemplate: inout AttributeTemplate, _ publicTemplate: inout AttributeTemplate
+    ) throws {
+        switch try key.components() {
+        case .rsa(let n, let e, let d, let p, let q, let dp, let dq, let qinv):
+            privateTemplate.append(.keyType(.rsa))
+            privateTemplate.append(.modulus([UInt8](n)))
+            privateTemplate.append(.publicExponent([UInt8](e)))
+            for (type, value) in [
+                (AttributeType.privateExponent, d), (.prime1, p), (.prime2, q), (.exponent1, dp), (.exponent2, dq),
+                (.coefficient, qinv),
+            ] { privateTemplate.append(.secret(type, value)) }
+            publicTemplate.append(.keyType(.rsa))
+            publicTemplate.append(.modulus([UInt8](n)))
+            publicTemplate.append(.publicExponent([UInt8](e)))
+        case .ec(let curve, let value, let point):
+            guard let curve = EllipticCurve(curve), let point = ECPoint([UInt8](point), curve: curve) else {
+                throw KeychainError(.unsupportedFormat, "keys on this curve cannot be stored on a token.")
+            }
+            for isPrivate in [true, false] {
+                var template = isPrivate ? privateTemplate : publicTemplate
+                template.append(.keyType(.ec))
+                template.append(.ecParameters(curve.parametersDER))
+                template.append(isPrivate ? .secret(.value, value) : .ecPoint(point.derOctetString))
+                if isPrivate { privateTemplate = template } else { publicTemplate = template }
+            }
+        case .ed25519(let seed):
+            let curve = EllipticCurve.ed25519
+            guard let point = ECPoint([UInt8](key.publicKey.bits), curve: curve) else {
+                throw KeychainError(.unsupportedFormat, "the Ed25519 key has no usable public key.")
+            }
+            privateTemplate.append(.keyType(.ecEdwards))
+            privateTemplate.append(.ecParameters(curve.parametersDER))
+            privateTemplate.append(.secret(.value, seed))
+            publicTemplate.append(.keyType(.ecEdwards))
+            publicTemplate.append(.ecParameters(curve.parametersDER))
+            publicTemplate.append(.ecPoint(point.derOctetString))
+        }
+    }
+
+    static func classBytes(_ objectClass: ObjectClass) -> Data {
+        Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes)
+    }
+}
+
+/// What a key pair may be used for.
+struct KeyUsages: Sendable, Hashable {
+    var signs = true
+    var encrypts = false
+    var derives = false
+
+    init(signs: Bool = true, encrypts: Bool = false, derives: Bool = false) {
+        self.signs = signs
+        self.encrypts = encrypts
+        self.derives = derives
+    }
+
+    /// Everything that keys of an algorithm can do: RSA encrypts, the Weierstrass curves agree on keys.
+    init(_ algorithm: KeyAlgorithm) {
+        switch algorithm {
+        case .rsa: encrypts = true
+        case .ec: derives = true
+        default: break
+        }
+    }
+}
+
+extension EllipticCurve {
+    /// The token's word for a curve of libcrypto's.
+    init?(_ curve: NamedCurve) {
+        switch curve {
+        case .p256: self = .p256
+        case .p384: self = .p384
+        case .p521: self = .p521
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import PKCS11
+
+/// Reads an object back after it was made: some tokens accept a template and make something else of it.
+enum Obedience {
+    /// The attributes that protect a key.
+    private static let protecting: [AttributeType] = [.token, .isPrivate, .sensitive, .extractable, .id]
+
+    /// Compares the protecting attributes with the template they were asked for in.
+    ///
+    /// - Throws: `KeychainError` with code `tokenDisobeyed` after destroying the object.
+    static func check(
+        _ handle: ObjectHandle, _ template: AttributeTemplate, in session: borrowing Session, token: String
+    ) throws {
+        let asked = protecting.filter { template[$0] != nil }
+        let values = try session.attributes(asked, of: handle)
+        guard let wrong = asked.first(where: { template[$0]?.value != values[$0] }) else { return }
+        try session.destroy(handle)
+        throw KeychainError(
+            .tokenDisobeyed, "token \"\(token)\" did not obey: \(wrong.name) of the new object is not what was asked for.",
+            hint: "The object was removed again. This token cannot protect keys as Keyfob promises.",
+            details: ["token": token, "attribute": wrong.name])
+    }
+}

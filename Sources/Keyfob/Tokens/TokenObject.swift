@@ -1,0 +1,212 @@
+import Foundation
+import OpenSSL
+import PKCS11
+
+/// What the keychain knows of one object on a token, without its handle.
+///
+/// Made by reading the object (``TokenObject/init(reading:)``) or from the vault's index. The encoded
+/// form is that of ``ItemAttributes``, under names of its own.
+struct TokenObject: Sendable, Hashable {
+    /// `CKA_CLASS`.
+    var objectClass: ObjectClass
+    /// `CKA_ID`; empty where the object has none.
+    var id: Data
+    /// `CKA_LABEL`, text where it is UTF-8.
+    var label: AttributeValue?
+    /// `CKA_VALUE` of a certificate: DER.
+    var certificateDER: Data?
+    /// SubjectPublicKeyInfo of a key, where the token tells it.
+    var publicKeyInfo: Data?
+    /// SHA-1 of the public key's bits, where the public key is known.
+    var publicKeyHash: Data?
+    /// `CKA_KEY_TYPE`.
+    var keyType: KeyType?
+    /// Bits of the modulus, of the curve or of the secret key.
+    var sizeInBits: Int?
+    /// The truth values that matter.
+    var flags: Flags
+    /// What tells this object from every other of its class: SHA-256 of class and public material.
+    var fingerprint: Data
+
+    struct Flags: OptionSet, Sendable, Hashable {
+        let rawValue: Int64
+        static let isPrivate = Flags(rawValue: 1 << 0)
+        static let sensitive = Flags(rawValue: 1 << 1)
+        static let alwaysSensitive = Flags(rawValue: 1 << 2)
+        static let extractable = Flags(rawValue: 1 << 3)
+        static let neverExtractable = Flags(rawValue: 1 << 4)
+        static let encrypt = Flags(rawValue: 1 << 5)
+        static let decrypt = Flags(rawValue: 1 << 6)
+        static let sign = Flags(rawValue: 1 << 7)
+        static let verify = Flags(rawValue: 1 << 8)
+        static let wrap = Flags(rawValue: 1 << 9)
+        static let unwrap = Flags(rawValue: 1 << 10)
+        static let derive = Flags(rawValue: 1 << 11)
+        static let modifiable = Flags(rawValue: 1 << 12)
+        static let alwaysAuthenticate = Flags(rawValue: 1 << 13)
+        static let local = Flags(rawValue: 1 << 14)
+    }
+
+    /// The class of items the object belongs to, or `nil` for objects that are no items.
+    var itemClass: ItemClass? {
+        switch objectClass {
+        case .certificate: .certificate
+        case .privateKey, .publicKey, .secretKey: .key
+        default: nil
+        }
+    }
+
+    /// What the token calls the object, for the index: class and id, or the fingerprint where it has no id.
+    var indexKey: Data {
+        Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + fingerprint.prefix(16) + id
+    }
+}
+
+// MARK: Reading
+
+extension TokenObject {
+    /// The attributes from which an object is read, the ones of every class in one call.
+    static let attributeTypes: [AttributeType] = [
+        .objectClass, .id, .label, .keyType, .isPrivate, .sensitive, .alwaysSensitive, .extractable, .neverExtractable,
+        .encrypt, .decrypt, .sign, .verify, .wrap, .unwrap, .derive, .modifiable, .alwaysAuthenticate, .local,
+        .certificateType, .value, .modulus, .publicExponent, .ecParameters, .ecPoint, .valueLength,
+    ]
+
+    private static let flagTypes: [(AttributeType, Flags)] = [
+        (.isPrivate, .isPrivate), (.sensitive, .sensitive), (.alwaysSensitive, .alwaysSensitive),
+        (.extractable, .extractable), (.neverExtractable, .neverExtractable), (.encrypt, .encrypt),
+        (.decrypt, .decrypt), (.sign, .sign), (.verify, .verify), (.wrap, .wrap), (.unwrap, .unwrap),
+        (.derive, .derive), (.modifiable, .modifiable), (.alwaysAuthenticate, .alwaysAuthenticate), (.local, .local),
+    ]
+
+    /// The attributes to ask an object of a class for. The value of a key is never among them.
+    static func attributeTypes(of objectClass: ObjectClass) -> [AttributeType] {
+        switch objectClass {
+        case .certificate: [.objectClass, .id, .label, .isPrivate, .modifiable, .certificateType, .value]
+        case .privateKey, .publicKey: attributeTypes.filter { ![.value, .certificateType, .valueLength].contains($0) }
+        default: attributeTypes.filter { ![.value, .certificateType, .modulus, .publicExponent, .ecPoint].contains($0) }
+        }
+    }
+
+    /// The object behind what was read of it, or `nil` for debris: no class, or a certificate without a value.
+    init?(reading values: AttributeValues, certificateKeyHash: (Data) -> Data?) {
+        guard let objectClass = values.objectClass else { return nil }
+        self.objectClass = objectClass
+        id = values[.id].map { Data($0) } ?? Data()
+        label = values[.label].flatMap { bytes in
+            bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self).map { .string($0) } ?? .data(Data(bytes))
+        }
+        flags = Self.flagTypes.reduce(into: []) { flags, row in
+            if values.bool(row.0) == true { flags.insert(row.1) }
+        }
+        keyType = values.keyType
+        var material = Data()
+        switch objectClass {
+        case .certificate:
+            guard let value = values[.value], !value.isEmpty else { return nil }
+            let der = Data(value)
+            certificateDER = der
+            publicKeyHash = certificateKeyHash(der)
+            material = der
+        case .privateKey, .publicKey:
+            if let key = PublicKey(reading: values) {
+                publicKeyInfo = key.subjectPublicKeyInfo
+                publicKeyHash = key.identifier
+                sizeInBits = key.size
+                material = key.subjectPublicKeyInfo
+            } else {
+                sizeInBits = values[.ecParameters].flatMap { EllipticCurve(parametersDER: $0)?.bits }
+                material = id
+            }
+        default:
+            sizeInBits = values.ulong(.valueLength).flatMap { Int(exactly: $0) }.map { $0 * 8 }
+            material = id
+        }
+        fingerprint = Digest.sha256(Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + material)
+    }
+}
+
+extension EllipticCurve {
+    /// Bits of the field: a P-521 coordinate takes 66 bytes.
+    var bits: Int { self == .p521 ? 521 : fieldBytes * 8 }
+}
+
+extension PublicKey {
+    /// The public key that a key object tells of itself; `nil` where it does not (EC private keys mostly do not).
+    init?(reading values: AttributeValues) {
+        switch values.keyType {
+        case .rsa:
+            guard let modulus = values[.modulus], let exponent = values[.publicExponent], !modulus.isEmpty else { return nil }
+            // A modulus that libcrypto refuses makes an object without a known public key, not a failed listing.
+            guard let key = try? PublicKey(rsaModulus: Data(modulus), publicExponent: Data(exponent)) else { return nil }
+            self = key
+        case .ec, .ecEdwards:
+            guard let parameters = values[.ecParameters], let curve = EllipticCurve(parametersDER: parameters),
+                let encoded = values[.ecPoint], let point = ECPoint(encoded, curve: curve)
+            else { return nil }
+            guard let key = try? PublicKey(point: point, curve: curve) else { return nil }  // As above.
+            self = key
+        default: return nil
+        }
+    }
+
+    /// The public key of a point on one of the curves that tokens know.
+    init(point: ECPoint, curve: EllipticCurve) throws {
+        switch curve {
+        case .p256: self = try PublicKey(ecPoint: Data(point.rawBytes), curve: .p256)
+        case .p384: self = try PublicKey(ecPoint: Data(point.rawBytes), curve: .p384)
+        case .p521: self = try PublicKey(ecPoint: Data(point.rawBytes), curve: .p521)
+        default: self = try PublicKey(ed25519: Data(point.rawBytes))
+        }
+    }
+}
+
+// MARK: Index form
+
+extension AttributeName {
+    static let indexedClass = AttributeName(rawValue: "_cls")
+    static let indexedFlags = AttributeName(rawValue: "_flg")
+    static let indexedValue = AttributeName(rawValue: "_val")
+    static let indexedKeyType = AttributeName(rawValue: "_kty")
+    static let indexedPublicKey = AttributeName(rawValue: "_spk")
+    /// In a row of the vault: `CKA_ID` of the object the row belongs to.
+    static let objectID = AttributeName(rawValue: "_cid")
+    /// In a row of the vault: fingerprint of the object the row belongs to.
+    static let objectFingerprint = AttributeName(rawValue: "_fpr")
+}
+
+extension TokenObject {
+    /// The object in the form in which the vault's index keeps it.
+    var encoded: [UInt8] {
+        var attributes = ItemAttributes()
+        attributes[.indexedClass] = .number(Int64(bitPattern: UInt64(objectClass.rawValue)))
+        attributes[.objectID] = .data(id)
+        attributes[.label] = label
+        attributes[.indexedValue] = certificateDER.map { .data($0) }
+        attributes[.indexedPublicKey] = publicKeyInfo.map { .data($0) }
+        attributes[.publicKeyHash] = publicKeyHash.map { .data($0) }
+        attributes[.indexedKeyType] = keyType.map { .number(Int64(bitPattern: UInt64($0.rawValue))) }
+        attributes[.keySizeInBits] = sizeInBits.map { .number(Int64($0)) }
+        attributes[.indexedFlags] = .number(flags.rawValue)
+        attributes[.objectFingerprint] = .data(fingerprint)
+        return attributes.encoded
+    }
+
+    /// The object that `encoded` came from; `nil` for other bytes.
+    init?(encoded: [UInt8]) {
+        guard let attributes = ItemAttributes(encoded: encoded),
+            let objectClass = attributes[.indexedClass]?.number, let id = attributes[.objectID]?.bytes,
+            let flags = attributes[.indexedFlags]?.number, let fingerprint = attributes[.objectFingerprint]?.bytes
+        else { return nil }
+        self.objectClass = ObjectClass(rawValue: UInt(UInt64(bitPattern: objectClass)))
+        self.id = id
+        label = attributes[.label]
+        certificateDER = attributes[.indexedValue]?.bytes
+        publicKeyInfo = attributes[.indexedPublicKey]?.bytes
+        publicKeyHash = attributes[.publicKeyHash]?.bytes
+        keyType = attributes[.indexedKeyType]?.number.map { KeyType(rawValue: UInt(UInt64(bitPattern: $0))) }
+        sizeInBits = attributes[.keySizeInBits]?.number.flatMap { Int(exactly: $0) }
+        self.flags = Flags(rawValue: flags)
+        self.fingerprint = fingerprint
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import PKCS11
+
+/// A change to several objects on the token, as it is written to the vault before the first of them is touched.
+///
+/// Several objects and a row cannot be one transaction. So the plan goes to disk first, then the objects
+/// are changed, then one transaction writes the rows and removes the plan. A plan that is found at the next
+/// opening was cut short: additions and renamings are undone, removals are finished. Either way every
+/// identity is whole or not there, and nothing that was reported as done is lost.
+struct TokenPlan: Codable, Sendable {
+    enum Kind: String, Codable, Sendable {
+        /// Objects are made; undone by destroying those that are there.
+        case create
+        /// Objects are destroyed; finished by destroying those that are left.
+        case destroy
+        /// Labels are changed; undone by putting the old ones back.
+        case relabel
+    }
+
+    /// One object, as it can be recognised on the token.
+    struct Object: Codable, Sendable, Hashable {
+        var objectClass: UInt
+        /// `CKA_ID` while the change is under way, and after it; they differ for generated keys only.
+        var ids: [Data]
+        /// Where it is known in advance.
+        var fingerprint: Data?
+        /// `CKA_LABEL` before a change of labels.
+        var oldLabel: Data?
+
+        func matches(_ object: TokenObject) -> Bool {
+            object.objectClass.rawValue == objectClass && ids.contains(object.id)
+                && (fingerprint == nil || fingerprint == object.fingerprint)
+        }
+    }
+
+    var kind: Kind
+    var objects: [Object]
+    /// Identities of rows that go with the objects.
+    var rows: [Data] = []
+}
+
+extension TokenPlan.Object {
+    /// The plan's entry for an object that is on the token.
+    init(_ object: TokenObject) {
+        self.init(
+            objectClass: object.objectClass.rawValue, ids: [object.id], fingerprint: object.fingerprint,
+            oldLabel: object.label?.bytes)
+    }
+}
+
+/// Plans in the vault, sealed: they name objects that only the owner may know.
+extension VaultKeys {
+    func sealPlan(_ plan: TokenPlan, identity: Data, vault: Data) throws -> IntentRow {
+        let bytes = [UInt8](try JSONEncoder().encode(plan))
+        return IntentRow(
+            plan: try seal(bytes, AdditionalData(.intent, vault: vault, row: identity)), identity: identity)
+    }
+
+    func openPlan(_ intent: IntentRow, vault: Data) throws -> TokenPlan {
+        let bytes = try open(intent.plan, AdditionalData(.intent, vault: vault, row: intent.identity))
+        do { return try JSONDecoder().decode(TokenPlan.self, from: Data(bytes)) } catch {
+            throw VaultKeys.damaged(cause: error)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+
+/// The token behind a keychain: its sessions, its objects, and the handles they have at the moment.
+///
+/// The module is loaded at the first call that needs it: a keychain that answers from its vault never
+/// touches the token. All calls block.
+final class TokenStore: Sendable {
+    /// Which token; never a slot number.
+    let uri: PKCS11URI
+    /// Tells whether objects changed; `nil` for tokens that cannot tell.
+    let changeDetector: (any TokenChangeDetector)?
+    private let openModule: @Sendable () throws -> Module
+    private let pin: @Sendable () throws -> SecretBytes?
+    private let configuration: SessionPool.Configuration
+    private let state = Lock(State())
+
+    private struct State {
+        var pool: SessionPool?
+        var handles: [HandleKey: CachedHandle] = [:]
+    }
+
+    private struct HandleKey: Hashable {
+        let objectClass: ObjectClass
+        let id: Data
+        let fingerprint: Data
+    }
+
+    private struct CachedHandle {
+        let handle: ObjectHandle
+        let epoch: Int
+    }
+
+    /// A store for the token of `uri`.
+    ///
+    /// - Parameters:
+    ///   - openModule: Loads the module; called once.
+    ///   - pin: Gives the PIN when the token wants a login; `nil` reads without one.
+    init(
+        uri: PKCS11URI, changeDetector: (any TokenChangeDetector)?, configuration: SessionPool.Configuration,
+        openModule: @escaping @Sendable () throws -> Module, pin: @escaping @Sendable () throws -> SecretBytes?
+    ) {
+        self.uri = uri
+        self.changeDetector = changeDetector
+        self.configuration = configuration
+        self.openModule = openModule
+        self.pin = pin
+    }
+
+    /// The token's label, for messages.
+    var label: String { uri.token ?? uri.serial ?? "token" }
+
+    /// The pool of sessions, made at the first call.
+    func pool() throws -> SessionPool {
+        if let pool = state.withLock({ $0.pool }) { return pool }
+        // Loading runs the module's code, so it happens outside the lock; of two winners one is kept.
+        let module = try openModule()
+        let made = SessionPool(module: module, token: uri, configuration: configuration, pin: pin)
+        return state.withLock { state in
+            if let pool = state.pool { return pool }
+            state.pool = made
+            return made
+        }
+    }
+
+    /// Runs `body` with a session, and once more with fresh handles where a handle had died.
+    ///
+    /// - Throws: `KeychainError` for what the token refuses; what `body` throws otherwise.
+    func withSession<Result>(
+        _ operation: TokenOperation, idempotent: Bool = true, _ body: (borrowing Session) throws -> Result
+    ) throws -> Result {
+        do {
+            let pool = try pool()
+            do {
+                return try pool.withSession(idempotent: idempotent, body)
+            } catch let error as PKCS11Error where idempotent && error.recovery == .lookUpAgain {
+                forgetHandles()
+                return try pool.withSession(idempotent: idempotent, body)
+            }
+        } catch let error as PKCS11Error {
+            throw KeychainError.token(error, operation, token: label)
+        }
+    }
+
+    /// Ends the login; every handle of a private object dies with it.
+    func logout() throws {
+        guard let pool = state.withLock({ $0.pool }) else { return }
+        forgetHandles()
+        do { try pool.logout() } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
+    }
+
+    // MARK: Handles
+
+    /// Drops every cached handle: after something was destroyed some tokens give its number away at once.
+    func forgetHandles() {
+        state.withLock { $0.handles.removeAll() }
+    }
+
+    /// The handle of an object, from the cache where it was found since the last login.
+    func handle(of object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
+        let key = HandleKey(objectClass: object.objectClass, id: object.id, fingerprint: object.fingerprint)
+        let epoch = try pool().loginEpoch
+        if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch { return cached.handle }
+        let handle = try search(for: object, in: session)
+        state.withLock { $0.handles[key] = CachedHandle(handle: handle, epoch: epoch) }
+        return handle
+    }
+
+    /// The handle of an object if it was found in this process, else 0: the hint of a reference.
+    func knownHandle(of object: TokenObject) -> UInt64 {
+        let key = HandleKey(objectClass: object.objectClass, id: object.id, fingerprint: object.fingerprint)
+        return state.withLock { UInt64($0.handles[key]?.handle.rawValue ?? 0) }
+    }
+
+    /// The handle of an object that is about to be changed: class and fingerprint are read back first.
+    ///
+    /// A handle that now belongs to another object is forgotten and the object searched once more.
+    func verifiedHandle(of object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
+        let handle = try handle(of: object, in: session)
+        if try isCurrent(handle, object, in: session) { return handle }
+        forgetHandles()
+        let found = try search(for: object, in: session)
+        return found
+    }
+
+    /// The handle of a secret key by its id, found once for each login; `nil` where the token has none.
+    ///
+    /// Not read back: a wrong key cannot open what this one sealed, and the error says so.
+    func handle(ofSecretKey id: Data, in session: borrowing Session) throws -> ObjectHandle? {
+        let key = HandleKey(objectClass: .secretKey, id: id, fingerprint: Data())
+        let epoch = try pool().loginEpoch
+        if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch { return cached.handle }
+        guard let handle = try session.findObjects([.objectClass(.secretKey), .id([UInt8](id))], limit: 1).first else {
+            return nil
+        }
+        state.withLock { $0.handles[key] = CachedHandle(handle: handle, epoch: epoch) }
+        return handle
+    }
+
+    private func isCurrent(_ handle: ObjectHandle, _ object: TokenObject, in session: borrowing Session) throws -> Bool {
+        let values: AttributeValues
+        do throws(PKCS11Error) {
+            values = try session.attributes(TokenObject.attributeTypes(of: object.objectClass), of: handle)
+        } catch {
+            guard error.recovery == .lookUpAgain else { throw error }
+            return false
+        }
+        guard let current = TokenObject(reading: values, certificateKeyHash: { _ in nil }) else { return false }
+        return current.objectClass == object.objectClass && current.fingerprint == object.fingerprint
+            && current.id == object.id
+    }
+
+    private func search(for object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
+        var template: AttributeTemplate = [.objectClass(object.objectClass)]
+        if !object.id.isEmpty {
+            template.append(.id([UInt8](object.id)))
+        } else if let der = object.certificateDER {
+            template.append(.value([UInt8](der)))
+        }
+        for handle in try session.findObjects(template) where try isCurrent(handle, object, in: session) {
+            return handle
+        }
+        throw KeychainError(
+            .itemNotFound, "the object is no longer on token \"\(label)\".",
+            hint: "Another program removed or replaced it. What is there: keyfob token show --objects")
+    }
+
+    // MARK: Reading
+
+    /// Every certificate and key on the token, by one search; the private ones where somebody is logged in.
+    ///
+    /// Objects without a class, certificates without a value and the like are debris of a killed process:
+    /// left out, and counted in `debris`.
+    func readObjects() throws -> (objects: [TokenObject], debris: Int) {
+        try withSession(.read) { session in
+            var objects: [TokenObject] = []
+            var debris = 0
+            for handle in try session.findObjects() {
+                let found: TokenObject?
+                do throws(PKCS11Error) { found = try read(handle, in: session) } catch {
+                    guard Self.isDebris(error) else { throw error }
+                    debris += 1
+                    continue
+                }
+                guard let found else { continue }
+                objects.append(found)
+            }
+            return (Self.completing(objects), debris)
+        }
+    }
+
+    /// One object, or `nil` for an object that is no item of ours (data, domain parameters, …).
+    func read(_ handle: ObjectHandle, in session: borrowing Session) throws(PKCS11Error) -> TokenObject? {
+        let first = try session.attributes([.objectClass], of: handle)
+        guard let objectClass = first.objectClass else {
+            throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeValueInvalid, detail: "no class")
+        }
+        guard [.certificate, .privateKey, .publicKey, .secretKey].contains(objectClass) else { return nil }
+        let values = try session.attributes(TokenObject.attributeTypes(of: objectClass), of: handle)
+        guard let object = TokenObject(reading: values, certificateKeyHash: Self.keyHash) else {
+            throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeValueInvalid, detail: "no value")
+        }
+        return object
+    }
+
+    private static func isDebris(_ error: PKCS11Error) -> Bool {
+        error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid
+            || error.recovery == .lookUpAgain
+    }
+
+    private static func keyHash(ofCertificate der: Data) -> Data? {
+        // A certificate that libcrypto cannot read is still an object; it only has no known key.
+        (try? Certificate(der: der))?.publicKey.identifier
+    }
+
+    /// Private keys that do not tell their public key take it from the public key object of the same id.
+    static func completing(_ objects: [TokenObject]) -> [TokenObject] {
+        let publicKeys = Dictionary(
+            objects.filter { $0.objectClass == .publicKey && !$0.id.isEmpty }.map { ($0.id, $0) },
+            uniquingKeysWith: { first, _ in first })
+        return objects.map { object in
+            guard object.objectClass == .privateKey, object.publicKeyHash == nil, let half = publicKeys[object.id]
+            else { return object }
+            var object = object
+            object.publicKeyInfo = half.publicKeyInfo
+            object.publicKeyHash = half.publicKeyHash
+            object.sizeInBits = object.sizeInBits ?? half.sizeInBits
+            return object
+        }
+    }
+}

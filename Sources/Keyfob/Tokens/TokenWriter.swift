@@ -1,0 +1,165 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+
+/// Changes to the token that are atomic together with their rows; see ``TokenPlan``.
+struct TokenWriter: Sendable {
+    let store: any ItemStore
+    let token: TokenStore
+    let lock: VaultLock
+    let index: ObjectIndex
+    let keys: VaultKeys
+    let deadline: Deadline
+
+    /// What a change made of the token's objects.
+    struct Outcome {
+        var added: [TokenObject] = []
+        var changed: [(before: TokenObject, after: TokenObject)] = []
+        var removed: [TokenObject] = []
+    }
+
+    /// Carries out one change.
+    ///
+    /// - Parameters:
+    ///   - plan: Looks at the objects that are there, refuses duplicates, and says what will be done;
+    ///     `nil` when there is nothing to do to the token.
+    ///   - change: Does it. Runs at most once; must do no more than the plan says. May refine the plan on
+    ///     disk through the closure it is given before it goes on.
+    ///   - commit: Writes the rows, in the transaction that also removes the plan.
+    func perform<Result>(
+        _ operation: TokenOperation,
+        plan: ([TokenObject]) throws -> TokenPlan?,
+        change: (borrowing Session, (TokenPlan) throws -> Void) throws -> Outcome,
+        commit: (any StoreWriter, Outcome) throws -> Result
+    ) throws -> Result {
+        try lock.withLock(until: deadline) {
+            try recoverLocked()
+            let before = token.changeDetector?.snapshot()
+            let objects = try index.objects(keys)
+            guard let plan = try plan(objects) else {
+                return try store.write { try commit($0, Outcome()) }
+            }
+            let identity = Data(try RandomBytes.bytes(count: 16))
+            let intent = try keys.sealPlan(plan, identity: identity, vault: store.identity)
+            let intentID = try store.write { try $0.insert(intent) }
+            var current = plan
+            do {
+                let outcome = try token.withSession(operation, idempotent: false) { session in
+                    try change(session) { refined in
+                        current = refined
+                        var row = try keys.sealPlan(refined, identity: identity, vault: store.identity)
+                        row.id = intentID
+                        try store.write { try $0.update(row) }
+                    }
+                }
+                if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
+                let stamp = newStamp(before: before, outcome)
+                return try store.write { writer in
+                    let result = try commit(writer, outcome)
+                    try updateIndex(writer, outcome, before: before, stamp: stamp)
+                    try writer.deleteIntent(intentID)
+                    return result
+                }
+            } catch {
+                // A removal that was begun is finished at the next opening; everything else is undone now, and
+                // what cannot be undone now, then. The first error is the one to report.
+                if current.kind != .destroy, (try? settle(current)) != nil {
+                    try? store.write { try $0.deleteIntent(intentID) }
+                }
+                throw error
+            }
+        }
+    }
+
+    // MARK: Recovery
+
+    /// Settles changes that another process did not live to finish. Must be called without the lock.
+    func recover() throws {
+        try lock.withLock(until: deadline) { try recoverLocked() }
+    }
+
+    private func recoverLocked() throws {
+        let intents = try store.read { try $0.intents() }
+        for intent in intents {
+            let plan = try keys.openPlan(intent, vault: store.identity)
+            try settle(plan)
+            try store.write { writer in
+                for identity in plan.kind == .destroy ? plan.rows : [] {
+                    if let row = try writer.row(identity: identity, withSecret: false) { try writer.delete(rowID: row.id) }
+                }
+                try writer.deleteIntent(intent.id)
+                // Objects came and went without the index.
+                try writer.replaceObjectIndex([], stamp: nil)
+            }
+        }
+    }
+
+    private func settle(_ plan: TokenPlan) throws {
+        try token.withSession(.destroy) { session in
+            for handle in try session.findObjects() {
+                let object: TokenObject?
+                do throws(PKCS11Error) { object = try token.read(handle, in: session) } catch {
+                    // An object without a class is the rest of a kill inside C_CreateObject: nobody can use it.
+                    if plan.kind == .create, error.returnValue == .attributeValueInvalid, token.changeDetector != nil {
+                        try session.destroy(handle)
+                    }
+                    continue
+                }
+                guard let object else { continue }
+                if plan.kind == .create, token.changeDetector != nil, try isRest(object, handle, in: session) {
+                    try session.destroy(handle)
+                    continue
+                }
+                guard let planned = plan.objects.first(where: { $0.matches(object) }) else { continue }
+                switch plan.kind {
+                case .create, .destroy: try session.destroy(handle)
+                case .relabel: try session.setAttributes([.bytes(.label, [UInt8](planned.oldLabel ?? Data()))], of: handle)
+                }
+            }
+        }
+        token.forgetHandles()
+    }
+
+    /// Whether an object on the default token is half of one that a kill cut short: no id, no label, and
+    /// either a public key, or a private key that cannot sign (tokens.md 6).
+    private func isRest(_ object: TokenObject, _ handle: ObjectHandle, in session: borrowing Session) throws -> Bool {
+        guard object.id.isEmpty, object.label == nil else { return false }
+        switch object.objectClass {
+        case .publicKey: return object.publicKeyInfo == nil
+        case .privateKey:
+            guard object.keyType == .ec else { return false }
+            do throws(PKCS11Error) {
+                _ = try session.sign([UInt8](repeating: 7, count: 32), with: handle, using: Mechanism(.ecdsa))
+            } catch {
+                guard error.returnValue == .generalError else { throw error }
+                return true
+            }
+            return false
+        default: return false
+        }
+    }
+
+    // MARK: Index
+
+    /// The stamp after the change, where it can be proved that nobody else changed anything meanwhile.
+    private func newStamp(before: TokenSnapshot?, _ outcome: Outcome) -> Data? {
+        guard let detector = token.changeDetector, let before, let after = detector.snapshot() else { return nil }
+        let difference = before.difference(to: after)
+        guard difference.added == outcome.added.count, difference.removed == outcome.removed.count,
+            difference.changed == outcome.changed.count
+        else { return nil }
+        return after.stamp
+    }
+
+    private func updateIndex(
+        _ writer: any StoreWriter, _ outcome: Outcome, before: TokenSnapshot?, stamp: Data?
+    ) throws {
+        guard let stamp, let before, try writer.objectIndexStamp() == before.stamp else {
+            return try writer.updateObjectIndex(inserting: [], removing: [], stamp: nil)
+        }
+        let added = try (outcome.added + outcome.changed.map(\.after)).map { try index.entry($0, keys) }
+        let removed = try (outcome.removed + outcome.changed.map(\.before)).map { try index.entry($0, keys).key }
+        try writer.updateObjectIndex(inserting: added, removing: removed, stamp: stamp)
+    }
+}

@@ -1,0 +1,48 @@
+import CLinux
+import Foundation
+import KeyfobPrimitives
+
+/// The write lock of a keychain: one process at a time changes objects on its token.
+///
+/// An advisory lock on a file beside the vault, so that the kernel releases it with the process. It is
+/// separate from SQLite's own lock because a change to a token spans two transactions: the intent must be
+/// on disk before the first object is made. The file holds who has it, for the message to those who wait.
+struct VaultLock: Sendable {
+    let path: String
+
+    /// Runs `body` while this process alone may change the token.
+    ///
+    /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first.
+    func withLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
+        let descriptor = unsafe keyfob_open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw KeychainError(
+                .vaultUnavailable, "the lock \(path) cannot be opened: \(unsafe String(cString: strerror(errno))).")
+        }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else {
+                throw KeychainError(
+                    .vaultUnavailable, "the lock \(path) cannot be taken: \(unsafe String(cString: strerror(errno))).")
+            }
+            guard !deadline.hasPassed else { throw busy() }
+            // Short enough not to be felt; there is no way to wait for a lock with a deadline.
+            usleep(2_000)
+        }
+        record("\(ProcessInfo.processInfo.processName) (pid \(getpid()))", in: descriptor)
+        return try body()
+    }
+
+    private func record(_ holder: String, in descriptor: Int32) {
+        guard ftruncate(descriptor, 0) == 0 else { return }
+        _ = unsafe holder.withCString { unsafe pwrite(descriptor, $0, strlen($0), 0) }
+    }
+
+    private func busy() -> KeychainError {
+        // Only for the message: a holder that cannot be read is "another process".
+        let holder = (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { $0.isEmpty ? nil : $0 }
+        return KeychainError(
+            .vaultBusy, "the keychain is in use by \(holder ?? "another process").",
+            hint: "Wait until it is done, or allow a longer wait: --timeout 60s")
+    }
+}

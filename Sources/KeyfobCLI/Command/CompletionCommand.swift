@@ -1,0 +1,34 @@
+import ArgumentParser
+
+/// `keyfob completion`: the script that teaches a shell to complete our commands.
+struct CompletionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "completion", "Print the completion script for a shell.",
+        examples: Examples(
+            "keyfob completion bash > ~/.local/share/bash-completion/completions/keyfob",
+            "keyfob completion zsh > \"${fpath[1]}/_keyfob\"",
+            "keyfob completion fish > ~/.config/fish/completions/keyfob.fish"))
+
+    /// A shell that can complete.
+    enum Shell: String, CaseIterable, ExpressibleByArgument {
+        case bash, zsh, fish
+
+        fileprivate var completion: CompletionShell {
+            switch self {
+            case .bash: .bash
+            case .zsh: .zsh
+            case .fish: .fish
+            }
+        }
+    }
+
+    @Argument(help: "bash, zsh or fish.")
+    var shell: Shell
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        try StandardOutput.write(KeyfobCommand.completionScript(for: shell.completion) + "\n")
+    }
+}

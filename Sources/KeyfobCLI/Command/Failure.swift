@@ -1,0 +1,77 @@
+import ArgumentParser
+import Keyfob
+
+/// A failed command as its caller sees it: a message, a remedy and an exit status.
+struct Failure {
+    let code: String
+    let status: ExitStatus
+    let message: String
+    let hint: String?
+    let details: [(name: String, value: String)]
+
+    /// Describes any error that a command threw.
+    init(_ error: any Error) {
+        switch error {
+        case let error as KeychainError: self.init(keychain: error)
+        case let error as UsageError: self.init(usage: error.message, hint: error.hint)
+        case is CancellationError: self.init(keychain: KeychainError(.cancelled, "stopped."))
+        default: self.init(keychain: KeychainError(.failed, String(describing: error), cause: error))
+        }
+    }
+
+    /// Describes a command line that does not make sense.
+    init(usage message: String, hint: String?) {
+        code = "usage"
+        status = .usage
+        self.message = message
+        self.hint = hint
+        details = []
+    }
+
+    private init(keychain error: KeychainError) {
+        code = error.code.rawValue
+        status = ExitStatus(error.code)
+        message = error.message
+        hint = error.hint
+        var details = error.details.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+        if let name = Self.returnValueName(in: error.cause) { details.append(("ckr", name)) }
+        self.details = details
+    }
+
+    /// `keyfob: ` and the message, then the hint behind four spaces; with `-v` the CKR name too.
+    func text(verbose: Bool) -> String {
+        var text = "keyfob: " + Self.visibleLines(message)
+        if verbose, let name = details.first(where: { $0.name == "ckr" })?.value { text += " (\(Visible.text(name)))" }
+        text += "\n"
+        if let hint { text += "    " + Self.visibleLines(hint) + "\n" }
+        return text
+    }
+
+    /// One line of JSON for standard error.
+    var json: String {
+        var error: [Value.Member] = [
+            .init("code", .string(code)),
+            .init("exit", .integer(Int64(status.rawValue))),
+            .init("message", .string(message)),
+        ]
+        if let hint { error.append(.init("hint", .string(hint))) }
+        error.append(.init("details", .object(details.map { .init($0.name, .string($0.value)) })))
+        return Document(members: [.init("error", .object(error))]).value.json + "\n"
+    }
+
+    /// Messages are ours, the names in them are not: lines stay, all other control characters are shown.
+    private static func visibleLines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { Visible.text(String($0)) }
+            .joined(separator: "\n    ")
+    }
+
+    /// The CKR name somewhere below `error`: errors keep the one beneath them as `cause`, and the
+    /// description of a PKCS#11 error holds the name of its return value.
+    private static func returnValueName(in error: (any Error)?) -> String? {
+        guard let error else { return nil }
+        if let error = error as? KeychainError { return returnValueName(in: error.cause) }
+        let text = String(describing: error)
+        guard let start = text.firstRange(of: "CKR_")?.lowerBound else { return nil }
+        return String(text[start...].prefix { $0 == "_" || ($0.isASCII && ($0.isUppercase || $0.isNumber)) })
+    }
+}

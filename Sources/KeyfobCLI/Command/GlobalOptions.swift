@@ -1,0 +1,105 @@
+import ArgumentParser
+
+/// The options that every command takes, before or after its verb.
+///
+/// An option wins over its environment variable. Commands read the computed values below, never the
+/// raw options.
+struct GlobalOptions: ParsableArguments {
+    @Option(name: [.customShort("k"), .long], help: ArgumentHelp("The keychain to use.", valueName: "name"))
+    var keychain: String?
+
+    @Option(help: ArgumentHelp("The token to use, by its label or as a PKCS#11 URI.", valueName: "name|uri"))
+    var token: String?
+
+    @Option(help: ArgumentHelp("The profile of the configuration to use.", valueName: "name"))
+    var profile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the PIN comes from: prompt, env:NAME, file:PATH, fd:N, credential:NAME, …", valueName: "source"))
+    var pinSource: String?
+
+    @Flag(help: "Never ask; fail where a question would be needed.")
+    var noInput = false
+
+    @Flag(name: [.customShort("y"), .customLong("yes")], help: "Answer questions with yes.")
+    var yes = false
+
+    @Flag(help: "Say what would be done, and do nothing.")
+    var dryRun = false
+
+    @Flag(help: "Print one JSON document; the same as --format json.")
+    var json = false
+
+    @Option(name: .customLong("format"), help: ArgumentHelp("How results are printed.", valueName: "format"))
+    var formatOption: OutputFormat?
+
+    @Flag(name: [.customShort("q"), .long], help: "Print results and errors only.")
+    var quiet = false
+
+    @Flag(name: [.customShort("v"), .long], help: "Say more; twice for every PKCS#11 call.")
+    var verbose: Int
+
+    @Option(help: ArgumentHelp("When to colour: never, auto or always.", valueName: "when"))
+    var color: When = .auto
+
+    @Option(help: ArgumentHelp("When to show progress: never, auto or always.", valueName: "when"))
+    var progress: When = .auto
+
+    @Option(help: ArgumentHelp("How long to wait for a busy keychain or token, such as 10s.", valueName: "duration"))
+    var timeout: TimeSpan?
+
+    @Option(help: ArgumentHelp("The configuration file to use.", valueName: "file"))
+    var config: String?
+
+    /// The names above whose next argument is their value; a test compares them with the parser's own.
+    static let namesTakingValue: Set<String> = [
+        "-k", "--keychain", "--token", "--profile", "--pin-source", "--format", "--color", "--progress", "--timeout",
+        "--config",
+    ]
+}
+
+extension GlobalOptions {
+    /// The keychain of `--keychain` or `KEYFOB_KEYCHAIN`; `nil` for the default one.
+    var keychainName: String? { keychain ?? Environment.nonEmpty("KEYFOB_KEYCHAIN") }
+
+    /// The token of `--token` or `KEYFOB_TOKEN`.
+    var tokenName: String? { token ?? Environment.nonEmpty("KEYFOB_TOKEN") }
+
+    /// The profile of `--profile` or `KEYFOB_PROFILE`.
+    var profileName: String? { profile ?? Environment.nonEmpty("KEYFOB_PROFILE") }
+
+    /// The PIN source given on the command line. It goes before the one in a token's URI, which goes
+    /// before the environment's, so the two stay apart.
+    var explicitPINSource: String? { pinSource }
+
+    /// The PIN source of `KEYFOB_PIN_SOURCE`.
+    var environmentPINSource: String? { Environment.nonEmpty("KEYFOB_PIN_SOURCE") }
+
+    /// The configuration file of `--config` or `KEYFOB_CONFIG`.
+    var configurationFile: String? { config ?? Environment.nonEmpty("KEYFOB_CONFIG") }
+
+    /// The PKCS#11 module of `KEYFOB_MODULE`.
+    var modulePath: String? { Environment.nonEmpty("KEYFOB_MODULE") }
+
+    /// The terminal, which asks nothing with `--no-input` or `KEYFOB_NO_INPUT`.
+    var terminal: Terminal { Terminal(mayAsk: !noInput && !Environment.isOn("KEYFOB_NO_INPUT")) }
+
+    /// Where and how results go.
+    ///
+    /// - Throws: `UsageError` when `KEYFOB_FORMAT` names no format or two options contradict.
+    func output() throws -> Output {
+        let format = try OutputFormat.resolve(
+            option: formatOption, json: json, environment: Environment.value("KEYFOB_FORMAT"))
+        let colour = Colour(color, isTerminal: StandardOutput.isTerminal, environment: Environment.value)
+        return Output(format: format, colour: colour, isQuiet: quiet, verbosity: verbose)
+    }
+
+    /// Whether to go on with something destructive: `--yes`, or the person's answer.
+    ///
+    /// - Throws: `KeychainError.refused` where nobody can be asked; `cancelled` at end of file.
+    func confirm(_ question: String) throws -> Bool {
+        if yes { return true }
+        return try terminal.confirm(question)
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+
+/// A command line split into the command it names and that command's arguments.
+///
+/// Done before ArgumentParser sees it, for three reasons: an unknown verb gets the nearest known one,
+/// global options may stand before the verb, and only the named command is built by reflection, which
+/// for the whole tree would cost more than reading a secret.
+struct Invocation {
+    /// The named command; the root or a noun when no verb follows.
+    let command: any ParsableCommand.Type
+    /// The words that lead to it, such as `["secret", "set"]`.
+    let path: [String]
+    /// Everything else, in its order, options that stood before the verb first.
+    let arguments: [String]
+
+    /// Splits `arguments`, which do not include the program's name.
+    ///
+    /// - Throws: `UsageError` for a word that names no command.
+    init(_ arguments: [String], root: any ParsableCommand.Type) throws {
+        var command = root
+        var path: [String] = []
+        var leading: [String] = []
+        var index = 0
+        while index < arguments.count, arguments[index] != "--" {
+            let word = arguments[index]
+            if word.hasPrefix("-"), word.count > 1 {
+                leading.append(word)
+                index += 1
+                if GlobalOptions.namesTakingValue.contains(word), index < arguments.count {
+                    leading.append(arguments[index])
+                    index += 1
+                }
+                continue
+            }
+            let children = command.configuration.subcommands
+            if children.isEmpty { break }
+            guard let child = children.first(where: { Self.names(of: $0).contains(word) }) else {
+                // ArgumentParser's own `help` stands in no list of subcommands.
+                if path.isEmpty, word == "help" { break }
+                throw Self.unknown(word, after: path, children)
+            }
+            command = child
+            path.append(Self.name(of: child))
+            index += 1
+        }
+        self.command = command
+        self.path = path
+        self.arguments = leading + arguments[index...]
+    }
+
+    /// The command line in the order that the root command can parse.
+    var normalized: [String] { path + arguments }
+
+    /// The command, parsed.
+    ///
+    /// - Throws: what ArgumentParser throws, with the root's view of usage and help.
+    func parse(root: any ParsableCommand.Type) throws -> any ParsableCommand {
+        guard command.configuration.subcommands.isEmpty else { return try root.parseAsRoot(normalized) }
+        do {
+            return try Self.parse(command, arguments)
+        } catch {
+            // Errors and help texts name the command by its whole path only when the root parses.
+            return try root.parseAsRoot(normalized)
+        }
+    }
+
+    private static func parse<Command: ParsableCommand>(
+        _ command: Command.Type, _ arguments: [String]
+    ) throws -> any ParsableCommand {
+        try command.parse(arguments)
+    }
+
+    private static func name(of command: any ParsableCommand.Type) -> String {
+        command.configuration.commandName ?? command._commandName
+    }
+
+    private static func names(of command: any ParsableCommand.Type) -> [String] {
+        [name(of: command)] + command.configuration.aliases
+    }
+
+    private static func unknown(_ word: String, after path: [String], _ children: [any ParsableCommand.Type])
+        -> UsageError
+    {
+        let parent = (["keyfob"] + path).joined(separator: " ")
+        let names = children.filter { $0.configuration.shouldDisplay }.flatMap(names)
+        var hint = "All commands: \(parent) --help"
+        if let nearest = Spelling.nearest(to: word, among: names) { hint = "Did you mean \"\(nearest)\"? " + hint }
+        return UsageError("\"\(Visible.text(word))\" is no command of \(parent).", hint: hint)
+    }
+}

@@ -1,0 +1,19 @@
+import ArgumentParser
+
+/// The root of the command tree.
+///
+/// Commands are synchronous: the library blocks where the token blocks, and starting the concurrency
+/// runtime would only delay the first byte.
+struct KeyfobCommand: ParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        "keyfob", "A keychain whose safe is a PKCS#11 token.",
+        examples: Examples(
+            "keyfob init",
+            "keyfob set db/prod",
+            "keyfob get db/prod"),
+        discussion: "Every command takes the global options, before or after its verb; its own --help lists them.",
+        version: version,
+        subcommands: [CompletionCommand.self])
+}

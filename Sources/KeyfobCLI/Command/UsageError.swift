@@ -1,0 +1,38 @@
+/// A command line that does not make sense; exit status 2.
+struct UsageError: Error, CustomStringConvertible {
+    let message: String
+    let hint: String?
+
+    init(_ message: String, hint: String? = nil) {
+        self.message = message
+        self.hint = hint
+    }
+
+    var description: String { hint.map { "\(message)\n    \($0)" } ?? message }
+
+    /// A secret was given as an argument, where `ps` and the shell's history show it. The text never
+    /// repeats the argument itself.
+    ///
+    /// - Parameter item: the name before it, for the advice.
+    static func secretOnCommandLine(item: String) -> UsageError {
+        let name = ShellWord.quoted(item)
+        return UsageError(
+            "secret values are not taken from the command line, where other users can read them.",
+            hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(name) --stdin     or just: keyfob set \(name)")
+    }
+}
+
+/// Words for a POSIX shell.
+enum ShellWord {
+    /// `word` as it can be typed: bare where that is safe, else in single quotes.
+    static func quoted(_ word: String) -> String {
+        let isPlain = word.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "/", ".", "_", "-", ":", "@", "%", "+", "=", ",": true
+            default: false
+            }
+        }
+        if isPlain, !word.isEmpty { return word }
+        return "'" + Visible.text(word).replacing("'", with: "'\\''") + "'"
+    }
+}

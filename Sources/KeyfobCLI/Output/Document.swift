@@ -1,0 +1,122 @@
+import Yams
+
+/// The one result of a command, in any of the machine-readable forms.
+///
+/// The first member is always `"schema": "keyfob/v1"`. Members are only ever added.
+struct Document: Equatable, Sendable {
+    /// The name of the schema that every document of this version follows.
+    static let schema = "keyfob/v1"
+
+    /// The members after the schema.
+    let members: [Value.Member]
+
+    /// A document of these members, in this order.
+    init(_ members: KeyValuePairs<String, Value>) {
+        self.members = members.map { Value.Member($0.key, $0.value) }
+    }
+
+    /// A document of these members, in this order.
+    init(members: [Value.Member]) {
+        self.members = members
+    }
+
+    /// The whole document, schema first.
+    var value: Value { .object([Value.Member("schema", .string(Self.schema))] + members) }
+
+    /// The text in `format`, with its last newline.
+    ///
+    /// - Throws: `YamlError` of Yams, should its emitter fail.
+    func rendered(as format: OutputFormat) throws -> String {
+        switch format {
+        case .json: value.json + "\n"
+        case .yaml: try Yams.serialize(node: value.yamlNode, allowUnicode: true, sortKeys: false)
+        case .env: environmentLines
+        case .tsv, .table: tabSeparated
+        }
+    }
+
+    /// `NAME='value'` lines: nested members joined by `_`, in capitals, without the schema.
+    private var environmentLines: String {
+        var lines = ""
+        for (path, text) in Value.object(members).leaves() {
+            let name = path.joined(separator: "_").uppercased().unicodeScalars.map { scalar -> Character in
+                switch scalar {
+                case "A"..."Z", "0"..."9", "_": Character(scalar)
+                default: "_"
+                }
+            }
+            // A shell variable cannot hold a zero byte, and what a shell cuts off must not look whole.
+            let value = text.replacing("\0", with: "").replacing("'", with: "'\\''")
+            let safe = name.first.map { $0.isNumber } == true ? "_" + String(name) : String(name)
+            lines += "\(safe)='\(value)'\n"
+        }
+        return lines
+    }
+
+    /// One row per element where the document holds one list of objects, else one row per member.
+    private var tabSeparated: String {
+        var rows: [[String]] = []
+        if let list = firstList {
+            var names: [String] = []
+            let leaves = list.map { element in element.leaves().map { ($0.path.joined(separator: "."), $0.text) } }
+            for (name, _) in leaves.joined() where !names.contains(name) { names.append(name) }
+            rows.append(names)
+            for element in leaves {
+                rows.append(names.map { name in element.first { $0.0 == name }?.1 ?? "" })
+            }
+        } else {
+            rows = Value.object(members).leaves().map { [$0.path.joined(separator: "."), $0.text] }
+        }
+        return rows.map { row in row.map(Self.escapedCell).joined(separator: "\t") + "\n" }.joined()
+    }
+
+    private var firstList: [Value]? {
+        let lists = members.compactMap { member -> [Value]? in
+            if case .array(let elements) = member.value { elements } else { nil }
+        }
+        guard lists.count == 1, let list = lists.first else { return nil }
+        return list.allSatisfy { if case .object = $0 { true } else { false } } ? list : nil
+    }
+
+    private static func escapedCell(_ text: String) -> String {
+        var cell = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": cell += "\\\\"
+            case "\t": cell += "\\t"
+            case "\n": cell += "\\n"
+            case "\r": cell += "\\r"
+            default: cell.unicodeScalars.append(scalar)
+            }
+        }
+        return cell
+    }
+}
+
+extension Value {
+    /// All values that are not lists or objects, each with the names that lead to it.
+    fileprivate func leaves(_ path: [String] = []) -> [(path: [String], text: String)] {
+        switch self {
+        case .null: [(path, "")]
+        case .boolean(let flag): [(path, flag ? "true" : "false")]
+        case .integer(let number): [(path, String(number))]
+        case .string(let text): [(path, text)]
+        case .array(let elements):
+            elements.enumerated().flatMap { index, element in element.leaves(path + [String(index)]) }
+        case .object(let members): members.flatMap { $0.value.leaves(path + [$0.name]) }
+        }
+    }
+
+    fileprivate var yamlNode: Node {
+        switch self {
+        case .null: Node("null", Tag(.null))
+        case .boolean(let flag): Node(flag ? "true" : "false", Tag(.bool))
+        case .integer(let number): Node(String(number), Tag(.int))
+        // Quoted always: "no", "1e3" and "2025-11-21" are text here, and plain they would not be.
+        case .string(let text): Node(text, Tag(.str), .doubleQuoted)
+        case .array(let elements): Node(elements.map(\.yamlNode), Tag(.seq))
+        case .object(let members):
+            Node(members.map { (Node($0.name, Tag(.str)), $0.value.yamlNode) }, Tag(.map))
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Glibc
+
+/// A line on standard error that says how far a long operation is.
+///
+/// Nothing is shown for the first 400 ms, so that what is quick stays silent, and nothing to a file or
+/// pipe unless asked for. Used from one thread.
+struct Progress: ~Copyable {
+    private static let patience: Duration = .milliseconds(400)
+    private static let interval: Duration = .milliseconds(100)
+
+    private let title: String
+    private let total: Int?
+    private let isShown: Bool
+    private let overwrites: Bool
+    private let write: (String) -> Void
+    private let start: ContinuousClock.Instant
+    private var last: ContinuousClock.Instant?
+    private var isDirty = false
+
+    /// Progress of `title`, such as `re-wrapping`, over `total` steps, or over an unknown number.
+    init(
+        _ title: String, total: Int? = nil, when: When, isTerminal: Bool = isatty(STDERR_FILENO) == 1,
+        write: @escaping (String) -> Void = { StandardError.write($0) }
+    ) {
+        self.title = Visible.text(title)
+        self.total = total
+        self.write = write
+        isShown = when == .always || (when == .auto && isTerminal)
+        overwrites = isTerminal
+        start = .now
+    }
+
+    deinit {
+        if isDirty { write("\r\u{1B}[K") }
+    }
+
+    /// Says that `count` steps are done.
+    mutating func update(_ count: Int) {
+        let now = ContinuousClock.now
+        guard isShown, now - start >= Self.patience else { return }
+        let isLast = count == total
+        if let last, !isLast, now - last < (overwrites ? Self.interval : .seconds(1)) { return }
+        last = now
+        show(text(count, elapsed: now - start))
+    }
+
+    /// Says at once what is waited for, such as a touch on the token.
+    mutating func waiting(for what: String) {
+        guard isShown else { return }
+        show("\(title): waiting for \(Visible.text(what))")
+    }
+
+    private mutating func show(_ line: String) {
+        write(overwrites ? "\r  \(line)\u{1B}[K" : "  \(line)\n")
+        isDirty = overwrites
+    }
+
+    private func text(_ count: Int, elapsed: Duration) -> String {
+        guard let total, total > 0 else { return "\(title)  \(Phrases.grouped(count))" }
+        let percent = min(100, count * 100 / total)
+        var line = "\(title)  \(Phrases.grouped(count))/\(Phrases.grouped(total))  \(percent)%"
+        if count > 0, count < total {
+            let seconds = elapsed / .seconds(1)
+            let left = seconds / Double(count) * Double(total - count)
+            line += "  \(Phrases.duration(seconds: max(1, left))) left"
+        }
+        return line
+    }
+}

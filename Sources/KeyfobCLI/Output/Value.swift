@@ -1,0 +1,106 @@
+import Foundation
+
+/// A JSON value whose members keep the order in which they were written.
+///
+/// Dictionaries have no order, and output that changes from run to run can neither be compared nor read.
+indirect enum Value: Equatable, Sendable {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case string(String)
+    case array([Value])
+    case object([Member])
+
+    /// One member of an object.
+    struct Member: Equatable, Sendable {
+        let name: String
+        let value: Value
+
+        init(_ name: String, _ value: Value) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Text where there is some, else `null`.
+    static func optional(_ text: String?) -> Value { text.map(Value.string) ?? .null }
+
+    /// A count.
+    static func count(_ number: Int) -> Value { .integer(Int64(number)) }
+
+    /// A moment, as RFC 3339 in UTC with whole seconds.
+    static func time(_ date: Date?) -> Value { date.map { .string(RFC3339.string(from: $0)) } ?? .null }
+
+    /// Bytes in base64, for a member whose name ends in `_b64`.
+    static func base64(_ bytes: some DataProtocol) -> Value { .string(Data(bytes).base64EncodedString()) }
+
+    /// A digest as `sha256:` and lower-case hexadecimal digits.
+    static func fingerprint(sha256 digest: some Sequence<UInt8>) -> Value {
+        .string("sha256:" + digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined())
+    }
+}
+
+extension Value: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
+    init(stringLiteral value: String) { self = .string(value) }
+    init(booleanLiteral value: Bool) { self = .boolean(value) }
+    init(integerLiteral value: Int64) { self = .integer(value) }
+}
+
+extension Value: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
+    init(arrayLiteral elements: Value...) { self = .array(elements) }
+    init(dictionaryLiteral elements: (String, Value)...) { self = .object(elements.map { Member($0, $1) }) }
+}
+
+extension Value {
+    /// The value as compact JSON (RFC 8259) on one line.
+    var json: String {
+        var text = ""
+        write(to: &text)
+        return text
+    }
+
+    private func write(to text: inout String) {
+        switch self {
+        case .null: text += "null"
+        case .boolean(let flag): text += flag ? "true" : "false"
+        case .integer(let number): text += String(number)
+        case .string(let string): Self.write(string, to: &text)
+        case .array(let elements):
+            text += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text += "," }
+                element.write(to: &text)
+            }
+            text += "]"
+        case .object(let members):
+            text += "{"
+            for (index, member) in members.enumerated() {
+                if index > 0 { text += "," }
+                Self.write(member.name, to: &text)
+                text += ":"
+                member.value.write(to: &text)
+            }
+            text += "}"
+        }
+    }
+
+    private static func write(_ string: String, to text: inout String) {
+        text += "\""
+        for scalar in string.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            // RFC 8259 asks for the first range only. The others are escaped because this line may be
+            // shown on a terminal, which they could drive.
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}

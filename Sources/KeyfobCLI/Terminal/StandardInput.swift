@@ -1,0 +1,66 @@
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+
+/// Standard input, as the place a secret or a file comes from.
+enum StandardInput {
+    /// The most that is read: 32 MiB.
+    static let limit = 32 << 20
+
+    /// Whether something was piped or redirected in: a pipe or a file, not a terminal, `/dev/null` or a
+    /// socket, from which a service manager never sends anything.
+    static var isPipeOrFile: Bool {
+        var status = stat()
+        guard unsafe fstat(STDIN_FILENO, &status) == 0 else { return false }
+        let kind = status.st_mode & S_IFMT
+        return kind == S_IFIFO || kind == S_IFREG
+    }
+
+    /// Everything up to the end.
+    ///
+    /// Blocks until the writer closes its end.
+    ///
+    /// - Parameter strippingNewline: drops one newline (or CR LF) at the end, as the output of other
+    ///   programs has one that is no part of the secret.
+    /// - Throws: `KeychainError.dataTooLarge` beyond `limit`; `fileUnavailable` when reading fails.
+    static func readSecret(
+        strippingNewline: Bool = false, limit: Int = limit, from descriptor: Int32 = STDIN_FILENO
+    ) throws -> SecretBytes {
+        var chunks: [(bytes: SecretBytes, count: Int)] = []
+        var total = 0
+        while true {
+            var count = 0
+            // A list of chunks, not a growing array: growing would leave copies behind, unwiped.
+            let chunk = try unsafe SecretBytes(count: 64 << 10) { buffer throws(KeychainError) in
+                count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
+            }
+            if count == 0 { break }
+            total += count
+            guard total <= limit else {
+                throw KeychainError(.dataTooLarge, "standard input holds more than \(Phrases.size(limit)).")
+            }
+            chunks.append((chunk, count))
+        }
+        let all = unsafe SecretBytes(count: total) { target in
+            var offset = 0
+            for chunk in chunks {
+                unsafe chunk.bytes.withUnsafeBytes { source in
+                    for index in 0..<chunk.count { unsafe target[offset + index] = unsafe source[index] }
+                }
+                offset += chunk.count
+            }
+        }
+        return strippingNewline ? all.withoutLastNewline : all
+    }
+}
+
+extension SecretBytes {
+    /// The bytes without one `\n` or `\r\n` at their end.
+    var withoutLastNewline: SecretBytes {
+        let dropped = unsafe withUnsafeBytes { bytes -> Int in
+            guard unsafe bytes.last == 0x0A else { return 0 }
+            return unsafe bytes.count > 1 && bytes[bytes.count - 2] == 0x0D ? 2 : 1
+        }
+        return dropped == 0 ? self : prefix(count - dropped)
+    }
+}

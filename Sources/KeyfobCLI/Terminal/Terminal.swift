@@ -1,0 +1,147 @@
+import CLinux
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+
+/// Questions to the person at the controlling terminal, never to standard input.
+///
+/// Standard input and output may be pipes that carry data; `/dev/tty` is where the person is.
+struct Terminal: Sendable {
+    /// The longest line a terminal delivers at once (N_TTY_BUF_SIZE of the kernel).
+    private static let longestLine = 4096
+
+    /// Whether questions are allowed: false with `--no-input` or `KEYFOB_NO_INPUT`.
+    let mayAsk: Bool
+
+    /// The terminal's path; another one than the controlling terminal only in tests.
+    var device = "/dev/tty"
+
+    /// Whether a question would reach anybody.
+    var canAsk: Bool {
+        guard mayAsk, let descriptor = open() else { return false }
+        close(descriptor)
+        return true
+    }
+
+    /// Asks for a secret without echo. The line's newline is not part of it.
+    ///
+    /// Blocks until a line is entered. - Throws: `KeychainError.pinRequired` where nobody can be asked,
+    /// with `hint` saying what to do instead; `cancelled` at end of file or Ctrl-C.
+    func readSecret(_ prompt: String, hint: String) throws -> SecretBytes {
+        try withTerminal(asking: prompt, hint: hint) { descriptor in
+            try Self.withoutEcho(descriptor) {
+                try Self.write(prompt, to: descriptor)
+                return try Self.readLine(descriptor)
+            }
+        }
+    }
+
+    /// Asks for a new secret twice, until both entries agree, at most three times.
+    ///
+    /// - Throws: as `readSecret`; `KeychainError.cancelled` when the entries never agree.
+    func readNewSecret(_ prompt: String, again: String = "Again: ", hint: String) throws -> SecretBytes {
+        for _ in 0..<3 {
+            let first = try readSecret(prompt, hint: hint)
+            if try readSecret(again, hint: hint) == first { return first }
+            try withTerminal(asking: prompt, hint: hint) { try Self.write("The two entries differ.\n", to: $0) }
+        }
+        throw KeychainError(.cancelled, "The two entries differed three times; nothing was changed.")
+    }
+
+    /// Asks a question whose answer is no unless it is yes.
+    ///
+    /// - Parameters:
+    ///   - question: the question without its answers, such as `Delete "db/prod"?`.
+    ///   - flag: the option that answers it beforehand; the error names it.
+    /// - Throws: `KeychainError.refused` where nobody can be asked; `cancelled` at end of file.
+    func confirm(_ question: String, flag: String = "--yes") throws -> Bool {
+        let answer = try readAnswer("\(Visible.text(question)) [y/N] ", question: question, flag: flag)
+        return ["y", "yes"].contains(answer.lowercased())
+    }
+
+    /// Asks for the name of what is about to be lost; anything but that name is no.
+    ///
+    /// - Throws: as `confirm`.
+    func confirm(_ question: String, byTyping name: String, flag: String = "--yes") throws -> Bool {
+        let prompt = "\(Visible.text(question)) Type \(Visible.text(name)) to go on: "
+        return try readAnswer(prompt, question: question, flag: flag) == name
+    }
+
+    private func readAnswer(_ prompt: String, question: String, flag: String) throws -> String {
+        guard mayAsk, let descriptor = open() else {
+            let reason = mayAsk ? "there is no terminal to ask" : "asking is switched off"
+            throw KeychainError(
+                .refused, "a question needs an answer, and \(reason): \(Visible.text(question))",
+                hint: "Answer it beforehand: \(flag)")
+        }
+        defer { close(descriptor) }
+        try Self.write(prompt, to: descriptor)
+        let answer = try Self.readLine(descriptor).copyString() ?? ""
+        return answer.trimmingBlanks
+    }
+
+    private func withTerminal<Result>(
+        asking prompt: String, hint: String, _ body: (Int32) throws -> Result
+    ) throws -> Result {
+        guard mayAsk, let descriptor = open() else {
+            let what = Visible.text(prompt).trimmingBlanks
+            let reason = mayAsk ? "there is no terminal to ask on" : "asking is switched off"
+            throw KeychainError(.pinRequired, "input is needed (\(what)) and \(reason).", hint: hint)
+        }
+        defer { close(descriptor) }
+        return try body(descriptor)
+    }
+
+    private func open() -> Int32? {
+        let descriptor = unsafe keyfob_open(device, O_RDWR | O_CLOEXEC | O_NOCTTY, 0)
+        return descriptor >= 0 ? descriptor : nil
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) throws {
+        var text = text
+        try text.withUTF8 { try unsafe FileDescriptor.writeAll(UnsafeRawBufferPointer($0), to: descriptor) }
+    }
+
+    /// Runs `body` with echo off, and turns it on again however `body` or the process ends.
+    private static func withoutEcho<Result>(_ descriptor: Int32, _ body: () throws -> Result) throws -> Result {
+        var before = termios()
+        guard unsafe tcgetattr(descriptor, &before) == 0 else {
+            throw KeychainError(.failed, "the terminal does not say how it is set.")
+        }
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        // The newline is echoed, else the next message would stand on the prompt's line.
+        silent.c_lflag |= tcflag_t(ECHONL | ICANON | ISIG)
+        // Ctrl-Z and Ctrl-\ would leave a shell without echo behind.
+        unsafe withUnsafeMutableBytes(of: &silent.c_cc) { characters in
+            unsafe characters[Int(VSUSP)] = 0
+            unsafe characters[Int(VQUIT)] = 0
+        }
+        return try Interruption.restoring(descriptor, to: before) {
+            // TCSAFLUSH drops what was typed ahead: it was meant for something else, and was echoed.
+            unsafe tcsetattr(descriptor, TCSAFLUSH, &silent)
+            defer { unsafe tcsetattr(descriptor, TCSAFLUSH, &before) }
+            return try body()
+        }
+    }
+
+    private static func readLine(_ descriptor: Int32) throws -> SecretBytes {
+        var count = 0
+        let line = try unsafe SecretBytes(count: longestLine) { buffer throws(KeychainError) in
+            count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
+        }
+        guard count > 0 else { throw KeychainError(.cancelled, "cancelled.") }
+        let endsInNewline = unsafe line.withUnsafeBytes { unsafe $0[count - 1] == 0x0A }
+        return line.prefix(endsInNewline ? count - 1 : count)
+    }
+}
+
+extension String {
+    /// Without blanks at both ends.
+    var trimmingBlanks: String {
+        var rest = self[...]
+        while rest.first?.isWhitespace == true { rest.removeFirst() }
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return String(rest)
+    }
+}

@@ -1,0 +1,129 @@
+import COpenSSL
+public import Foundation
+import KeyfobPrimitives
+
+/// An X.509 certificate (RFC 5280). Equal when the DER is equal.
+///
+/// Parsed once; immutable and safe to use from any thread. Copies share one parsed value.
+public struct Certificate: Sendable {
+    /// The largest certificate that is read, in bytes of DER.
+    public static let maximumSize = 1 << 20
+    /// The largest file that is read, in bytes.
+    public static let maximumFileSize = 1 << 26
+
+    let fields: CertificateFields
+    let handle: OwnedPointer
+
+    /// A certificate from its DER.
+    ///
+    /// - Throws: `KeyFileError`: `damaged` when it is cut off, has something after it, or is no certificate;
+    ///   `tooLarge`.
+    public init(der: Data) throws {
+        guard der.count <= Self.maximumSize else { throw KeyFileError(.tooLarge, "a certificate is below 1 MiB") }
+        try KeyFileError.checkLength(of: der.prefix(8), count: der.count)
+        let handle = unsafe der.withUnsafeBytes { bytes in
+            unsafe decoded(bytes, release: { unsafe X509_free($0) }) { unsafe d2i_X509(nil, $0, $1) }
+        }
+        guard let handle else {
+            throw KeyFileError(.damaged, "it is not a certificate", cause: OpenSSLError(draining: "d2i_X509"))
+        }
+        self.handle = handle
+        do {
+            fields = try CertificateFields(der: der, handle: handle)
+        } catch is DERError {
+            throw KeyFileError(.damaged, "it is not a certificate in DER")
+        }
+    }
+
+    /// The first certificate in a PEM file.
+    ///
+    /// - Throws: `KeyFileError`: `notFound`, or as `init(der:)`.
+    public init(pem: Data) throws {
+        guard let first = try Self.all(inPEM: pem).first else { throw KeyFileError(.notFound, "no CERTIFICATE block") }
+        self = first
+    }
+
+    /// The first certificate in PEM text.
+    ///
+    /// - Throws: As `init(pem:)`.
+    public init(pem: String) throws { try self.init(pem: Data(pem.utf8)) }
+
+    /// All certificates of a PEM file, in its order. Other blocks, text around them and CR LF are passed over.
+    ///
+    /// - Throws: `KeyFileError`: `damaged` when one of the blocks is broken; `tooLarge` above 64 MiB.
+    public static func all(inPEM data: Data) throws -> [Certificate] {
+        guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
+        let labels = ["CERTIFICATE", "X509 CERTIFICATE"]
+        return try PEM.blocks(in: data).filter { labels.contains($0.label) }.map { block in
+            guard let content = block.content else {
+                throw KeyFileError(.damaged, "a PEM block is broken or not closed")
+            }
+            return try Certificate(der: content.copyData())
+        }
+    }
+
+    /// The certificates of a file in PEM (one or many) or DER (one).
+    ///
+    /// - Throws: `KeyFileError`: `notFound` when PEM holds none or the file is empty, or as `init(der:)`.
+    public static func load(_ data: Data) throws -> [Certificate] {
+        guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
+        guard !data.isEmpty else { throw KeyFileError(.notFound, "the file is empty") }
+        if data.first == DERTag.sequence, PEM.blocks(in: data.prefix(1 << 16)).isEmpty {
+            return [try Certificate(der: data)]
+        }
+        let found = try all(inPEM: data)
+        guard found.isEmpty else { return found }
+        guard PEM.blocks(in: data).isEmpty else { throw KeyFileError(.notFound, "the file has no certificate") }
+        return [try Certificate(der: data)]
+    }
+
+    /// The whole certificate in DER.
+    public var der: Data { fields.der }
+    /// PEM with lines of 64 columns.
+    public var pem: String { PublicText.pem(der, label: "CERTIFICATE") }
+    /// Whom the certificate is for.
+    public var subject: DistinguishedName { fields.subject }
+    /// Who signed it.
+    public var issuer: DistinguishedName { fields.issuer }
+    /// 1, 2 or 3.
+    public var version: Int { fields.version }
+    /// The content octets of the serial number's INTEGER, a leading zero included.
+    public var serialNumber: Data { fields.serialNumber }
+    /// The serial number as a whole INTEGER, as `CKA_SERIAL_NUMBER` holds it.
+    public var serialNumberDER: Data { fields.serialNumberDER }
+    /// The first moment at which it is valid.
+    public var notBefore: Date { fields.notBefore }
+    /// The last moment at which it is valid.
+    public var notAfter: Date { fields.notAfter }
+    /// The key it is about.
+    public var publicKey: PublicKey { fields.publicKey }
+
+    /// Whether `date` is within the validity; says nothing about trust.
+    public func isValid(on date: Date) -> Bool { notBefore <= date && date <= notAfter }
+
+    /// OpenSSL's name of the signature algorithm, such as "ecdsa-with-SHA256"; the object identifier where none.
+    public var signatureAlgorithm: String {
+        let number = unsafe OBJ_txt2nid(fields.signatureAlgorithm.rawValue)
+        guard number != NID_undef, let name = unsafe OBJ_nid2ln(number) else {
+            return fields.signatureAlgorithm.rawValue
+        }
+        return unsafe String(cString: name)
+    }
+
+    /// SHA-1 of the DER.
+    public var sha1Fingerprint: Data { Digest.sha1(der) }
+    /// SHA-256 of the DER.
+    public var sha256Fingerprint: Data { Digest.sha256(der) }
+}
+
+extension Certificate: Hashable {
+    /// Equal DER.
+    public static func == (left: Certificate, right: Certificate) -> Bool { left.der == right.der }
+    /// Hashes the DER.
+    public func hash(into hasher: inout Hasher) { hasher.combine(der) }
+}
+
+extension Certificate: CustomStringConvertible {
+    /// Subject and issuer.
+    public var description: String { "Certificate(\(subject), issued by \(issuer))" }
+}

@@ -1,0 +1,93 @@
+import COpenSSL
+public import Foundation
+
+extension CertificateChain {
+    /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 6.1), without revocation, without network.
+    ///
+    /// An anchor need not be self-signed: what is given as an anchor is trusted.
+    ///
+    /// - Throws: `OpenSSLError` when libcrypto itself fails; a chain that is not accepted is a result, not an error.
+    public static func verify(
+        leaf: Certificate, intermediates: [Certificate], anchors: [Certificate], on date: Date = Date(),
+        host: String? = nil, purpose: Purpose = .any
+    ) throws -> VerificationResult {
+        if purpose == .codeSigning, !allowsCodeSigning(leaf) {
+            return .rejected(Failure(code: .wrongPurpose, depth: 0, certificate: leaf))
+        }
+        // libcrypto takes an empty name for "any name".
+        let name = host.map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
+        if let name, name.isEmpty || name.utf8.contains(0) {
+            return .rejected(Failure(code: .hostMismatch, depth: 0, certificate: leaf))
+        }
+        let store = try unsafe check("X509_STORE_new", X509_STORE_new())
+        defer { unsafe X509_STORE_free(store) }
+        for anchor in anchors {
+            try unsafe anchor.handle.withPointer {
+                try check("X509_STORE_add_cert", unsafe X509_STORE_add_cert(store, $0))
+            }
+        }
+        let untrusted = try unsafe check("OPENSSL_sk_new_null", OPENSSL_sk_new_null())
+        // The stack borrows: `intermediates` outlives it.
+        defer { unsafe OPENSSL_sk_free(untrusted) }
+        for intermediate in intermediates {
+            try unsafe intermediate.handle.withPointer {
+                try check("OPENSSL_sk_push", unsafe OPENSSL_sk_push(untrusted, UnsafeRawPointer($0)))
+            }
+        }
+        let verification = try unsafe check("X509_STORE_CTX_new", X509_STORE_CTX_new())
+        defer { unsafe X509_STORE_CTX_free(verification) }
+        return try unsafe leaf.handle.withPointer { certificate in
+            try check("X509_STORE_CTX_init", unsafe X509_STORE_CTX_init(verification, store, certificate, untrusted))
+            let parameters = unsafe X509_STORE_CTX_get0_param(verification)
+            unsafe X509_VERIFY_PARAM_set_time(parameters, Int(date.timeIntervalSince1970))
+            try check("X509_VERIFY_PARAM_set_flags", unsafe X509_VERIFY_PARAM_set_flags(
+                parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN) | UInt(X509_V_FLAG_TRUSTED_FIRST)))
+            if purpose != .any, purpose != .codeSigning {
+                try check("X509_VERIFY_PARAM_set_purpose", unsafe X509_VERIFY_PARAM_set_purpose(
+                    parameters, purpose.rawValue))
+            }
+            if let name { try unsafe expect(name, parameters) }
+            let isTrusted = unsafe X509_verify_cert(verification) == 1
+            ERR_clear_error()
+            guard isTrusted else { return unsafe .rejected(failure(verification)) }
+            return try unsafe .trusted(chain(verification))
+        }
+    }
+
+    private static func allowsCodeSigning(_ leaf: Certificate) -> Bool {
+        leaf.extendedKeyUsage.contains(.codeSigning) && leaf.keyUsage.map { $0.contains(.digitalSignature) } ?? true
+    }
+
+    private static func expect(_ name: String, _ parameters: OpaquePointer?) throws(OpenSSLError) {
+        if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, name) == 1 { return }
+        ERR_clear_error()
+        unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        try check("X509_VERIFY_PARAM_set1_host", unsafe X509_VERIFY_PARAM_set1_host(parameters, name, name.utf8.count))
+    }
+
+    private static func failure(_ verification: OpaquePointer) -> Failure {
+        let code = FailureCode(rawValue: unsafe X509_STORE_CTX_get_error(verification))
+        let depth = Int(unsafe X509_STORE_CTX_get_error_depth(verification))
+        let current = unsafe X509_STORE_CTX_get_current_cert(verification)
+        return Failure(code: code, depth: depth, certificate: unsafe copy(current))
+    }
+
+    private static func chain(_ verification: OpaquePointer) throws -> [Certificate] {
+        let stack = unsafe X509_STORE_CTX_get0_chain(verification)
+        let count = unsafe OPENSSL_sk_num(stack)
+        return try (0..<max(0, count)).map { index in
+            let certificate = unsafe OpaquePointer(OPENSSL_sk_value(stack, index))
+            return try Certificate(der: unsafe encoded("i2d_X509") { unsafe i2d_X509(certificate, $0) })
+        }
+    }
+
+    /// A certificate that was parsed before parses again; should it not, the failure stands without it.
+    private static func copy(_ certificate: OpaquePointer?) -> Certificate? {
+        guard let certificate = unsafe certificate else { return nil }
+        do {
+            return try Certificate(der: unsafe encoded("i2d_X509") { unsafe i2d_X509(certificate, $0) })
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,133 @@
+public import Foundation
+
+/// A name in a certificate: the subject or the issuer (RFC 5280 4.1.2.4).
+public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
+    /// One type and value.
+    public struct Attribute: Hashable, Sendable {
+        /// The type, such as 2.5.4.3 for the common name.
+        public let type: OID
+        /// The value as text; octets that are no string of a known kind are shown in hexadecimal after "#".
+        public let value: String
+    }
+
+    /// The whole Name in DER.
+    public let der: Data
+    /// The relative names in the order of the DER, each with its attributes (usually one).
+    public let relativeNames: [[Attribute]]
+    /// Apple's normalised form: the content octets of the Name, in which every PrintableString is upper-cased (ASCII),
+    /// trimmed, and has runs of blanks reduced to one. It is what `issr` and `subj` of a certificate item hold.
+    public let normalized: Data
+
+    /// Reads a Name.
+    ///
+    /// - Throws: `KeyFileError` (`damaged`) when it is not one.
+    public init(der: Data) throws {
+        do {
+            try self.init(element: DERReader.single([UInt8](der)[...], tag: DERTag.sequence))
+        } catch {
+            throw KeyFileError(.damaged, "it is not a distinguished name")
+        }
+    }
+
+    init(element: DERElement) throws(DERError) {
+        der = Data(element.whole)
+        var names: [[Attribute]] = []
+        var normalized: [UInt8] = []
+        for relative in try element.children() {
+            guard relative.tag == DERTag.set else { throw DERError() }
+            var attributes: [Attribute] = []
+            var content: [UInt8] = []
+            for pair in try relative.children() {
+                let parts = try pair.children()
+                guard pair.tag == DERTag.sequence, parts.count == 2 else { throw DERError() }
+                attributes.append(Attribute(type: try parts[0].objectIdentifier(), value: Self.text(of: parts[1])))
+                let value = parts[1].tag == DERTag.printableString
+                    ? DERWriter.element(parts[1].tag, Self.normalized(parts[1].content)) : Array(parts[1].whole)
+                content += DERWriter.sequence(Array(parts[0].whole), value)
+            }
+            names.append(attributes)
+            normalized += DERWriter.element(DERTag.set, content)
+        }
+        relativeNames = names
+        self.normalized = Data(normalized)
+    }
+
+    /// All attributes in the order of the DER.
+    public var attributes: [Attribute] { relativeNames.flatMap { $0 } }
+    /// Whether there is no attribute at all.
+    public var isEmpty: Bool { relativeNames.isEmpty }
+
+    /// The last, which is the most specific, common name.
+    public var commonName: String? { value("2.5.4.3") }
+    /// The last organisation.
+    public var organization: String? { value("2.5.4.10") }
+    /// The last organisational unit.
+    public var organizationalUnit: String? { value("2.5.4.11") }
+    /// The last country.
+    public var country: String? { value("2.5.4.6") }
+    /// The last e-mail address (PKCS#9, deprecated in names).
+    public var emailAddress: String? { value("1.2.840.113549.1.9.1") }
+
+    /// As RFC 4514 (RFC 2253) has it: most specific first, such as "CN=web,O=Example".
+    public var description: String {
+        relativeNames.reversed().map { relative in
+            relative.map { "\(Self.shortNames[$0.type.rawValue] ?? $0.type.rawValue)=\(Self.escaped($0.value))" }
+                .joined(separator: "+")
+        }.joined(separator: ",")
+    }
+
+    /// Equal DER.
+    public static func == (left: DistinguishedName, right: DistinguishedName) -> Bool { left.der == right.der }
+    /// Hashes the DER.
+    public func hash(into hasher: inout Hasher) { hasher.combine(der) }
+
+    private func value(_ type: String) -> String? { attributes.last { $0.type.rawValue == type }?.value }
+
+    private static let shortNames = [
+        "2.5.4.3": "CN", "2.5.4.4": "SN", "2.5.4.5": "serialNumber", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST",
+        "2.5.4.9": "STREET", "2.5.4.10": "O", "2.5.4.11": "OU", "2.5.4.12": "title", "2.5.4.42": "GN",
+        "0.9.2342.19200300.100.1.1": "UID", "0.9.2342.19200300.100.1.25": "DC", "1.2.840.113549.1.9.1": "emailAddress",
+    ]
+
+    private static func normalized(_ content: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        for byte in content {
+            if byte == 0x20 {
+                if let last = result.last, last != 0x20 { result.append(byte) }
+            } else {
+                result.append((0x61...0x7A).contains(byte) ? byte - 0x20 : byte)
+            }
+        }
+        if result.last == 0x20 { result.removeLast() }
+        return result
+    }
+
+    private static func text(of element: DERElement) -> String {
+        let octets = element.content
+        let decoded: String? = switch element.tag {
+        case DERTag.utf8String, DERTag.printableString, DERTag.ia5String, 0x12:
+            String(validating: octets, as: UTF8.self)
+        case DERTag.teletexString: String(String.UnicodeScalarView(octets.map { Unicode.Scalar($0) }))
+        case DERTag.bmpString: String(bytes: octets, encoding: .utf16BigEndian)
+        case DERTag.universalString: String(bytes: octets, encoding: .utf32BigEndian)
+        default: nil
+        }
+        return decoded ?? "#" + element.whole.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private static func escaped(_ value: String) -> String {
+        var result = ""
+        for (index, scalar) in value.unicodeScalars.enumerated() {
+            let isLast = index == value.unicodeScalars.count - 1
+            switch scalar {
+            case ",", "+", "\"", "\\", "<", ">", ";": result += "\\\(scalar)"
+            case " " where index == 0 || isLast: result += "\\ "
+            case "#" where index == 0: result += "\\#"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                result += "\\" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16, uppercase: true)
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import KeyfobPrimitives
+
+/// One block between BEGIN and END lines (RFC 7468), with the headers of RFC 1421 where it has some.
+struct PEMBlock {
+    let label: String
+    let headers: [String]
+    /// The decoded content; `nil` when the base64 is broken or the END line is missing.
+    let content: SecretBytes?
+}
+
+/// Reads and writes PEM. The content may be a private key, so it is decoded straight into wiped memory.
+enum PEM {
+    /// All blocks in the order of the file. Text around them and CR at line ends are ignored.
+    static func blocks(in data: Data) -> [PEMBlock] {
+        var blocks: [PEMBlock] = []
+        var label: String?
+        var headers: [String] = []
+        var body: [ArraySlice<UInt8>] = []
+        let bytes = [UInt8](data)
+        for line in bytes.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+            if let name = marker("BEGIN", in: line) {
+                if let open = label { blocks.append(PEMBlock(label: open, headers: headers, content: nil)) }
+                label = name
+                headers = []
+                body = []
+            } else if let name = marker("END", in: line) {
+                if let open = label {
+                    let content = open == name ? decode(body) : nil
+                    blocks.append(PEMBlock(label: open, headers: headers, content: content))
+                }
+                label = nil
+            } else if label != nil {
+                if line.contains(0x3A) {
+                    headers.append(String(decoding: line, as: UTF8.self))
+                } else {
+                    body.append(line)
+                }
+            }
+        }
+        if let open = label { blocks.append(PEMBlock(label: open, headers: headers, content: nil)) }
+        return blocks
+    }
+
+    /// A block with lines of 64 columns.
+    static func encode(_ content: SecretBytes, label: String) -> SecretBytes {
+        let begin = [UInt8]("-----BEGIN \(label)-----\n".utf8)
+        let end = [UInt8]("-----END \(label)-----\n".utf8)
+        let characters = (content.count + 2) / 3 * 4
+        let lines = (characters + 63) / 64
+        return unsafe SecretBytes(count: begin.count + characters + lines + end.count) { output in
+            var position = 0
+            func put(_ byte: UInt8) {
+                unsafe output[position] = byte
+                position += 1
+            }
+            begin.forEach(put)
+            unsafe content.withUnsafeBytes { source in
+                var column = 0
+                for index in stride(from: 0, to: source.count, by: 3) {
+                    let left = min(3, source.count - index)
+                    var group = unsafe UInt32(source[index]) << 16
+                    if left > 1 { group |= unsafe UInt32(source[index + 1]) << 8 }
+                    if left > 2 { group |= unsafe UInt32(source[index + 2]) }
+                    for part in 0..<4 {
+                        put(part <= left ? alphabet[Int(group >> (18 - 6 * UInt32(part)) & 0x3F)] : 0x3D)
+                    }
+                    column += 4
+                    if column == 64 || index + 3 >= source.count {
+                        put(0x0A)
+                        column = 0
+                    }
+                }
+            }
+            end.forEach(put)
+        }
+    }
+
+    private static let alphabet = [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    private static let values: [UInt8] = {
+        var table = [UInt8](repeating: 0xFF, count: 256)
+        for (value, character) in alphabet.enumerated() { table[Int(character)] = UInt8(value) }
+        return table
+    }()
+
+    private static func marker(_ word: String, in line: ArraySlice<UInt8>) -> String? {
+        guard line.contains(0x2D), line.count < 200 else { return nil }
+        let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+        let start = "-----\(word) "
+        guard text.hasPrefix(start), text.hasSuffix("-----"), text.count > start.count + 5 else { return nil }
+        return String(text.dropFirst(start.count).dropLast(5))
+    }
+
+    private static func decode(_ lines: [ArraySlice<UInt8>]) -> SecretBytes? {
+        var characters = 0
+        var padding = 0
+        for byte in lines.joined() {
+            switch byte {
+            case 0x20, 0x09: continue
+            case 0x3D: padding += 1
+            default:
+                guard padding == 0, values[Int(byte)] != 0xFF else { return nil }
+                characters += 1
+            }
+        }
+        guard padding <= 2, (characters + padding) % 4 == 0, characters > 0 else { return nil }
+        return unsafe SecretBytes(count: characters * 3 / 4) { output in
+            var group: UInt32 = 0
+            var bits = 0
+            var position = 0
+            for byte in lines.joined() where values[Int(byte)] != 0xFF {
+                group = group << 6 | UInt32(values[Int(byte)])
+                bits += 6
+                if bits >= 8 {
+                    bits -= 8
+                    unsafe output[position] = UInt8(truncatingIfNeeded: group >> UInt32(bits))
+                    position += 1
+                }
+            }
+        }
+    }
+}

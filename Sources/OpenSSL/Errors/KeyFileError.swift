@@ -1,0 +1,53 @@
+/// A file or blob with keys or certificates could not be read.
+public struct KeyFileError: Error, Sendable, CustomStringConvertible {
+    /// Why; an open set.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The name of the code.
+        public let rawValue: String
+
+        /// A code by name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The key is encrypted and no passphrase was given.
+        public static let passphraseRequired = Code(rawValue: "passphraseRequired")
+        /// The passphrase does not open the key, or the ciphertext was changed: these formats cannot tell.
+        public static let wrongPassphrase = Code(rawValue: "wrongPassphrase")
+        /// The encoding is broken or cut off.
+        public static let damaged = Code(rawValue: "damaged")
+        /// The encoding is sound but holds something this library does not read.
+        public static let unsupported = Code(rawValue: "unsupported")
+        /// The file is PEM and holds nothing of the expected kind, or it is empty.
+        public static let notFound = Code(rawValue: "notFound")
+        /// The file is larger than anything of its kind.
+        public static let tooLarge = Code(rawValue: "tooLarge")
+
+        /// The name.
+        public var description: String { rawValue }
+    }
+
+    /// Why it could not be read.
+    public let code: Code
+    /// What was found, in words; never content.
+    public let detail: String
+    /// What libcrypto said, where it said something.
+    public let cause: OpenSSLError?
+
+    /// An error with a code and a sentence.
+    init(_ code: Code, _ detail: String, cause: OpenSSLError? = nil) {
+        self.code = code
+        self.detail = detail
+        self.cause = cause
+    }
+
+    /// Code, detail and cause.
+    public var description: String {
+        cause.map { "\(code): \(detail) (\($0))" } ?? "\(code): \(detail)"
+    }
+
+    /// Throws `damaged` when DER that should fill `data` is cut off or is followed by something.
+    static func checkLength(of bytes: some Collection<UInt8>, count: Int) throws(KeyFileError) {
+        guard let header = DERHeader(bytes) else { throw KeyFileError(.damaged, "it is not DER") }
+        if header.total > count { throw KeyFileError(.damaged, "it ends after \(count) of \(header.total) bytes") }
+        if header.total < count { throw KeyFileError(.damaged, "\(count - header.total) bytes follow its end") }
+    }
+}

@@ -1,0 +1,89 @@
+import COpenSSL
+import Foundation
+
+/// What an AlgorithmIdentifier says about encryption under a passphrase (RFC 8018, RFC 7292 appendix C).
+struct PasswordEncryption {
+    /// Such as "40-bit RC2" or "AES-256-CBC".
+    let name: String
+    /// Whether it is older than PBES2 with AES.
+    let isLegacy: Bool
+    /// How often the derivation runs; 1 where the identifier does not say.
+    let iterations: Int
+
+    /// More than this would hold the process for minutes: a file that asks for it is hostile.
+    static let maximumIterations = 20_000_000
+
+    /// Reads the DER of an AlgorithmIdentifier.
+    init(algorithm: [UInt8]) throws(DERError) {
+        let parts = try DERReader.single(algorithm[...], tag: DERTag.sequence).children()
+        guard let first = parts.first else { throw DERError() }
+        let oid = try first.objectIdentifier()
+        guard oid.rawValue == "1.2.840.113549.1.5.13" else {
+            name = Self.oldNames[oid.rawValue] ?? oid.rawValue
+            isLegacy = Self.oldNames[oid.rawValue] != nil
+            iterations = parts.count > 1 ? try parts[1].children().last?.smallInteger() ?? 1 : 1
+            return
+        }
+        guard parts.count > 1 else { throw DERError() }
+        let schemes = try parts[1].children()
+        guard schemes.count == 2, let cipher = try schemes[1].children().first else { throw DERError() }
+        let cipherOID = try cipher.objectIdentifier().rawValue
+        name = Self.ciphers[cipherOID] ?? Self.oldCiphers[cipherOID] ?? cipherOID
+        isLegacy = Self.oldCiphers[cipherOID] != nil
+        let derivation = try schemes[0].children()
+        guard derivation.count == 2, try derivation[0].objectIdentifier().rawValue == "1.2.840.113549.1.5.12" else {
+            iterations = 1
+            return
+        }
+        let parameters = try derivation[1].children()
+        guard parameters.count >= 2 else { throw DERError() }
+        iterations = try parameters[1].smallInteger()
+    }
+
+    /// Reads an X509_ALGOR of libcrypto; `nil` where it is not of the expected shape.
+    init?(_ algorithm: UnsafePointer<X509_ALGOR>?) {
+        do {
+            let der = try unsafe encoded("i2d_X509_ALGOR") { unsafe i2d_X509_ALGOR(algorithm, $0) }
+            try self.init(algorithm: [UInt8](der))
+        } catch {
+            return nil
+        }
+    }
+
+    private static let oldNames = [
+        "1.2.840.113549.1.12.1.1": "128-bit RC4", "1.2.840.113549.1.12.1.2": "40-bit RC4",
+        "1.2.840.113549.1.12.1.3": "3DES", "1.2.840.113549.1.12.1.4": "two-key 3DES",
+        "1.2.840.113549.1.12.1.5": "128-bit RC2", "1.2.840.113549.1.12.1.6": "40-bit RC2",
+        "1.2.840.113549.1.5.1": "DES with MD2", "1.2.840.113549.1.5.3": "DES with MD5",
+        "1.2.840.113549.1.5.4": "RC2 with MD2", "1.2.840.113549.1.5.6": "RC2 with MD5",
+        "1.2.840.113549.1.5.10": "DES with SHA-1", "1.2.840.113549.1.5.11": "RC2 with SHA-1",
+    ]
+    private static let oldCiphers = [
+        "1.3.14.3.2.7": "DES", "1.2.840.113549.3.7": "3DES", "1.2.840.113549.3.2": "RC2",
+    ]
+    private static let ciphers = [
+        "2.16.840.1.101.3.4.1.2": "AES-128-CBC", "2.16.840.1.101.3.4.1.22": "AES-192-CBC",
+        "2.16.840.1.101.3.4.1.42": "AES-256-CBC",
+    ]
+}
+
+/// A library context of our own with the default and, where it is installed, the legacy provider.
+///
+/// Old files need RC2 and single DES, which the default context must not offer to anybody else in the process.
+enum ReadingLibrary {
+    private static let context: OwnedPointer? = {
+        guard let context = unsafe OSSL_LIB_CTX_new() else { return nil }
+        unsafe OSSL_PROVIDER_load(context, "default")
+        unsafe OSSL_PROVIDER_load(context, "legacy")
+        ERR_clear_error()
+        return unsafe OwnedPointer(adopting: context) { unsafe OSSL_LIB_CTX_free($0) }
+    }()
+
+    /// Lends the context. `nil` is libcrypto's own, and serves when memory ran out.
+    static func with<Result, Failure: Error>(
+        _ body: (OpaquePointer?) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let context else { return try body(nil) }
+        return try unsafe context.withPointer { (pointer) throws(Failure) in try unsafe body(pointer) }
+    }
+}

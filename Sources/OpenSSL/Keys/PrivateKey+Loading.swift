@@ -1,0 +1,188 @@
+import COpenSSL
+public import Foundation
+public import KeyfobPrimitives
+
+extension PrivateKey {
+    /// The largest key file that is read, in bytes.
+    public static let maximumFileSize = 1 << 20
+
+    /// Reads a key from PEM or DER: PKCS#8 plain or encrypted, PKCS#1, SEC 1, and PEM encrypted the old way (RFC 1421).
+    ///
+    /// `passphrase` is called at most once, and only for an encrypted key. Blocks while the passphrase is derived, and
+    /// to check that the numbers of the key belong together: for RSA 0.03 s at 2048 bits, 0.2 s at 4096.
+    ///
+    /// - Throws: `KeyFileError` with its code; what `passphrase` throws.
+    public static func load(_ data: Data, passphrase: (() throws -> SecretBytes?)? = nil) throws -> PrivateKey {
+        guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a key file is below 1 MiB") }
+        guard !data.isEmpty else { throw KeyFileError(.notFound, "the file is empty") }
+        let blocks = PEM.blocks(in: data)
+        guard !blocks.isEmpty else {
+            let der = unsafe data.withUnsafeBytes { source in
+                unsafe SecretBytes(count: source.count) { target in
+                    for index in 0..<source.count { unsafe target[index] = unsafe source[index] }
+                }
+            }
+            return try load(der: der, passphrase: passphrase)
+        }
+        guard let block = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
+            throw KeyFileError(.notFound, "the file has no private key")
+        }
+        if block.label.hasPrefix("OPENSSH") {
+            throw KeyFileError(.unsupported, "it is an OpenSSH key; convert it with: ssh-keygen -p -m PKCS8")
+        }
+        guard let content = block.content else { throw KeyFileError(.damaged, "the PEM block is broken or not closed") }
+        if block.headers.contains(where: { $0.hasPrefix("DEK-Info") }) {
+            return try load(decryptTraditional(content, headers: block.headers, passphrase: try ask(passphrase)), true)
+        }
+        return try load(der: content, passphrase: passphrase)
+    }
+
+    private static func load(der: SecretBytes, passphrase: (() throws -> SecretBytes?)?) throws -> PrivateKey {
+        let start = unsafe der.withUnsafeBytes { unsafe Array($0.prefix(16)) }
+        try KeyFileError.checkLength(of: start, count: der.count)
+        guard let header = DERHeader(start), header.tag == DERTag.sequence, header.count < start.count else {
+            throw KeyFileError(.damaged, "it is not a key")
+        }
+        // An encrypted PKCS#8 starts with its algorithm, every other form with a version number.
+        guard start[header.count] == DERTag.sequence else { return try load(der, false) }
+        return try load(decryptPKCS8(der, passphrase: try ask(passphrase)), true)
+    }
+
+    private static func ask(_ passphrase: (() throws -> SecretBytes?)?) throws -> SecretBytes {
+        guard let passphrase, let answer = try passphrase() else {
+            throw KeyFileError(.passphraseRequired, "the key is encrypted")
+        }
+        return answer
+    }
+
+    private static func load(_ der: SecretBytes, _ wasEncrypted: Bool) throws -> PrivateKey {
+        let handle = unsafe der.withUnsafeBytes { bytes in
+            unsafe decoded(bytes, release: { unsafe EVP_PKEY_free($0) }) { unsafe d2i_AutoPrivateKey(nil, $0, $1) }
+        }
+        guard let handle else {
+            let cause = OpenSSLError(draining: "d2i_AutoPrivateKey")
+            if isSoundPKCS8(der) {
+                throw KeyFileError(.unsupported, "a kind of key that OpenSSL cannot read", cause: cause)
+            }
+            guard wasEncrypted else { throw KeyFileError(.damaged, "it is not a key", cause: cause) }
+            throw KeyFileError(.wrongPassphrase, "the decrypted bytes are not a key", cause: cause)
+        }
+        ERR_clear_error()
+        let key = try PrivateKey(handle: handle)
+        try key.checkNumbers()
+        return key
+    }
+
+    /// One changed byte in a modulus or a prime gives a key that loads and signs garbage.
+    func checkNumbers() throws {
+        switch publicKey.algorithm {
+        case .rsa, .ec: break
+        default: return
+        }
+        let context = try unsafe handle.withPointer { key in
+            try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
+        }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        guard unsafe EVP_PKEY_check(context) == 1 else {
+            let cause = OpenSSLError(draining: "EVP_PKEY_check")
+            throw KeyFileError(.damaged, "the numbers of the key do not belong together", cause: cause)
+        }
+    }
+
+    private static func isSoundPKCS8(_ der: SecretBytes) -> Bool {
+        let information = unsafe der.withUnsafeBytes { bytes in
+            unsafe decoded(bytes, release: { unsafe PKCS8_PRIV_KEY_INFO_free($0) }) {
+                unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
+            }
+        }
+        ERR_clear_error()
+        guard let information else { return false }
+        return unsafe information.withPointer { information in
+            var algorithm: OpaquePointer?
+            guard unsafe PKCS8_pkey_get0(&algorithm, nil, nil, nil, information) == 1 else { return false }
+            return unsafe ![NID_rsaEncryption, NID_X9_62_id_ecPublicKey, NID_ED25519].contains(OBJ_obj2nid(algorithm))
+        }
+    }
+
+    private static func decryptPKCS8(_ der: SecretBytes, passphrase: SecretBytes) throws -> SecretBytes {
+        let sealed = unsafe der.withUnsafeBytes { bytes in
+            unsafe decoded(bytes, release: { unsafe X509_SIG_free($0) }) { unsafe d2i_X509_SIG(nil, $0, $1) }
+        }
+        guard let sealed else {
+            throw KeyFileError(.damaged, "it is not an encrypted key", cause: OpenSSLError(draining: "d2i_X509_SIG"))
+        }
+        return try unsafe sealed.withPointer { sealed in
+            var algorithm: UnsafePointer<X509_ALGOR>?
+            unsafe X509_SIG_get0(sealed, &algorithm, nil)
+            guard let encryption = unsafe PasswordEncryption(algorithm) else {
+                throw KeyFileError(.damaged, "its encryption is not described")
+            }
+            guard encryption.iterations <= PasswordEncryption.maximumIterations else {
+                throw KeyFileError(.unsupported, "it asks for \(encryption.iterations) iterations")
+            }
+            let opened = unsafe passphrase.withUnsafeBytes { secret in
+                unsafe ReadingLibrary.with { library in
+                    unsafe PKCS8_decrypt_ex(
+                        sealed, secret.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(secret.count), library,
+                        nil)
+                }
+            }
+            guard let opened = unsafe opened else {
+                let cause = OpenSSLError(draining: "PKCS8_decrypt_ex")
+                throw KeyFileError(
+                    cause.isUnknownAlgorithm ? .unsupported : .wrongPassphrase, "encrypted with \(encryption.name)",
+                    cause: cause)
+            }
+            defer { unsafe PKCS8_PRIV_KEY_INFO_free(opened) }
+            return try unsafe encodedSecret("i2d_PKCS8_PRIV_KEY_INFO") { unsafe i2d_PKCS8_PRIV_KEY_INFO(opened, $0) }
+        }
+    }
+
+    private static func decryptTraditional(
+        _ content: SecretBytes, headers: [String], passphrase: SecretBytes
+    ) throws -> SecretBytes {
+        var cipher = unsafe EVP_CIPHER_INFO()
+        var text = [CChar]((headers.joined(separator: "\n") + "\n").utf8CString)
+        guard unsafe PEM_get_EVP_CIPHER_INFO(&text, &cipher) == 1 else {
+            throw KeyFileError(
+                .unsupported, "the DEK-Info header names no known cipher",
+                cause: OpenSSLError(draining: "PEM_get_EVP_CIPHER_INFO"))
+        }
+        // The size limit of key files keeps the count within long; decryption works in place.
+        var count = content.count
+        let opened = try unsafe passphrase.withCString { secret in
+            try unsafe SecretBytes(count: content.count) { output in
+                unsafe content.withUnsafeBytes { source in
+                    for index in 0..<source.count { unsafe output[index] = unsafe source[index] }
+                }
+                // Without a callback the last argument is the passphrase itself (PEM_do_header(3)).
+                let result = unsafe PEM_do_header(
+                    &cipher, output.baseAddress, &count, nil, UnsafeMutableRawPointer(mutating: secret))
+                guard result == 1 else {
+                    let cause = OpenSSLError(draining: "PEM_do_header")
+                    throw KeyFileError(
+                        cause.isUnknownAlgorithm ? .unsupported : .wrongPassphrase, "the old PEM encryption",
+                        cause: cause)
+                }
+            }
+        }
+        return opened.prefix(count)
+    }
+}
+
+extension OpenSSLError {
+    /// Whether the stack says that an algorithm is not there, as against a wrong key.
+    var isUnknownAlgorithm: Bool {
+        stack.contains { entry in
+            switch (entry.libraryNumber, entry.reasonNumber) {
+            case (ERR_LIB_EVP, EVP_R_UNKNOWN_PBE_ALGORITHM), (ERR_LIB_EVP, EVP_R_UNSUPPORTED_ALGORITHM),
+                (ERR_LIB_EVP, EVP_R_UNSUPPORTED_CIPHER), (ERR_LIB_EVP, EVP_R_UNKNOWN_CIPHER),
+                (ERR_LIB_EVP, EVP_R_UNKNOWN_DIGEST), (ERR_LIB_EVP, EVP_R_UNSUPPORTED_PRF),
+                (ERR_LIB_EVP, EVP_R_UNSUPPORTED_KEY_DERIVATION_FUNCTION),
+                (ERR_LIB_PKCS12, PKCS12_R_UNKNOWN_DIGEST_ALGORITHM):
+                true
+            default: false
+            }
+        }
+    }
+}

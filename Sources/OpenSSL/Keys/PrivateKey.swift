@@ -1,0 +1,125 @@
+import COpenSSL
+public import Foundation
+public import KeyfobPrimitives
+
+/// A private key in the memory of this process; libcrypto wipes it when the last copy goes.
+///
+/// For keys on their way to a token, and for files. Immutable and safe to use from any thread.
+public struct PrivateKey: Sendable {
+    let handle: OwnedPointer
+    /// The public half.
+    public let publicKey: PublicKey
+
+    /// Takes over `handle`, an EVP_PKEY with both halves.
+    init(handle: OwnedPointer) throws {
+        self.handle = handle
+        let information = try unsafe handle.withPointer { key in
+            try unsafe encoded("i2d_PUBKEY") { unsafe i2d_PUBKEY(key, $0) }
+        }
+        publicKey = try PublicKey(subjectPublicKeyInfo: information)
+    }
+
+    /// Makes a key.
+    ///
+    /// Blocks: RSA takes from tenths of a second to many seconds.
+    ///
+    /// - Throws: `CryptoError` (`unsupportedKey`) for a kind or size not offered (RSA below 1024 or above 16384
+    ///   bits); `OpenSSLError` when libcrypto fails.
+    public static func generate(_ algorithm: KeyAlgorithm) throws -> PrivateKey {
+        let name: String
+        switch algorithm {
+        case .rsa(let bits) where (1024...16384).contains(bits): name = "RSA"
+        case .ec(let curve) where curve.bits != nil: name = "EC"
+        case .ed25519: name = "ED25519"
+        default: throw CryptoError(.unsupportedKey, "cannot generate \(algorithm)")
+        }
+        let context = try unsafe check("EVP_PKEY_CTX_new_from_name", EVP_PKEY_CTX_new_from_name(nil, name, nil))
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        try check("EVP_PKEY_keygen_init", unsafe EVP_PKEY_keygen_init(context))
+        if case .rsa(let bits) = algorithm {
+            try check("EVP_PKEY_CTX_set_rsa_keygen_bits", unsafe EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(bits)))
+        }
+        if case .ec(let curve) = algorithm {
+            let group = unsafe OBJ_txt2nid(curve.rawValue)
+            try check(
+                "EVP_PKEY_CTX_set_ec_paramgen_curve_nid",
+                unsafe EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, group))
+        }
+        var key: OpaquePointer?
+        try check("EVP_PKEY_generate", unsafe EVP_PKEY_generate(context, &key))
+        let pointer = try unsafe check("EVP_PKEY_generate", key)
+        return try PrivateKey(handle: unsafe OwnedPointer(adopting: pointer) { unsafe EVP_PKEY_free($0) })
+    }
+
+    /// Signs `message`.
+    ///
+    /// - Throws: `CryptoError` (`unsupportedKey`) when scheme and key do not fit; `OpenSSLError` when libcrypto fails.
+    public func sign(_ message: some ContiguousBytes, using scheme: SignatureScheme) throws -> Data {
+        guard scheme.fits(publicKey.algorithm) else {
+            throw CryptoError(.unsupportedKey, "\(scheme) does not work with \(publicKey.algorithm)")
+        }
+        let context = try unsafe check("EVP_MD_CTX_new", EVP_MD_CTX_new())
+        defer { unsafe EVP_MD_CTX_free(context) }
+        return try unsafe handle.withPointer { key in
+            var keyContext: OpaquePointer?
+            try check("EVP_DigestSignInit_ex", unsafe EVP_DigestSignInit_ex(
+                context, &keyContext, scheme.digest?.name, nil, nil, key, nil))
+            try unsafe scheme.configure(keyContext)
+            return try unsafe message.withUnsafeBytes { message in
+                let bytes = unsafe message.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                var count = 0
+                try check("EVP_DigestSign", unsafe EVP_DigestSign(context, nil, &count, bytes, message.count))
+                var output = [UInt8](repeating: 0, count: count)
+                try check("EVP_DigestSign", unsafe EVP_DigestSign(context, &output, &count, bytes, message.count))
+                return Data(output.prefix(count))
+            }
+        }
+    }
+
+    /// Decrypts RSA-OAEP (RFC 8017 7.1), MGF1 over the same digest and an empty label.
+    ///
+    /// - Throws: `CryptoError`: `unsupportedKey` for another kind, `authenticationFailed` when the ciphertext is not
+    ///   for this key; `OpenSSLError` when libcrypto fails.
+    public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) throws -> SecretBytes {
+        guard case .rsa = publicKey.algorithm else { throw CryptoError(.unsupportedKey, "OAEP takes an RSA key") }
+        let context = try unsafe handle.withPointer { key in
+            try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
+        }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        try check("EVP_PKEY_decrypt_init", unsafe EVP_PKEY_decrypt_init(context))
+        try unsafe OAEP.configure(context, hash: hash)
+        var count = 0
+        try check("EVP_PKEY_decrypt", unsafe EVP_PKEY_decrypt(context, nil, &count, ciphertext, ciphertext.count))
+        let whole = try unsafe SecretBytes(count: count) { output in
+            guard unsafe EVP_PKEY_decrypt(context, output.baseAddress, &count, ciphertext, ciphertext.count) == 1 else {
+                ERR_clear_error()
+                throw CryptoError(.authenticationFailed, "the ciphertext does not belong to this key")
+            }
+        }
+        return whole.prefix(count)
+    }
+
+    /// The shared secret with another EC key: the x coordinate (SEC 1 3.3.1), not yet a key.
+    ///
+    /// - Throws: `CryptoError` (`unsupportedKey`) when the keys are not on one curve; `OpenSSLError` when libcrypto
+    ///   fails.
+    public func sharedSecret(with other: PublicKey) throws -> SecretBytes {
+        guard case .ec = publicKey.algorithm, other.algorithm == publicKey.algorithm, let peer = other.handle else {
+            throw CryptoError(.unsupportedKey, "key agreement takes two keys on one curve")
+        }
+        let context = try unsafe handle.withPointer { key in
+            try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
+        }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        try check("EVP_PKEY_derive_init", unsafe EVP_PKEY_derive_init(context))
+        try unsafe peer.withPointer {
+            try check("EVP_PKEY_derive_set_peer", unsafe EVP_PKEY_derive_set_peer(context, $0))
+        }
+        var count = 0
+        try check("EVP_PKEY_derive", unsafe EVP_PKEY_derive(context, nil, &count))
+        let whole = try unsafe SecretBytes(count: count) { output in
+            try check("EVP_PKEY_derive", unsafe EVP_PKEY_derive(context, output.baseAddress, &count))
+        }
+        return whole.prefix(count)
+    }
+}

@@ -1,0 +1,71 @@
+import COpenSSL
+public import Foundation
+public import KeyfobPrimitives
+
+extension PublicKey {
+    /// Whether `signature` is this key's signature of `message`.
+    ///
+    /// - Throws: `CryptoError` (`unsupportedKey`) when scheme and key do not fit; `OpenSSLError` when libcrypto fails.
+    public func verify(
+        _ signature: some ContiguousBytes, of message: some ContiguousBytes, using scheme: SignatureScheme
+    ) throws -> Bool {
+        let handle = try usableHandle(for: scheme)
+        let context = try unsafe check("EVP_MD_CTX_new", EVP_MD_CTX_new())
+        defer { unsafe EVP_MD_CTX_free(context) }
+        return try unsafe handle.withPointer { key in
+            var keyContext: OpaquePointer?
+            try check("EVP_DigestVerifyInit_ex", unsafe EVP_DigestVerifyInit_ex(
+                context, &keyContext, scheme.digest?.name, nil, nil, key, nil))
+            try unsafe scheme.configure(keyContext)
+            let result = unsafe signature.withUnsafeBytes { signature in
+                unsafe message.withUnsafeBytes { message in
+                    unsafe EVP_DigestVerify(
+                        context, signature.baseAddress?.assumingMemoryBound(to: UInt8.self), signature.count,
+                        message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count)
+                }
+            }
+            // A signature that is no signature at all leaves errors behind; it is still only "no".
+            ERR_clear_error()
+            return result == 1
+        }
+    }
+
+    /// Encrypts with RSA-OAEP (RFC 8017 7.1), MGF1 over the same digest and an empty label.
+    ///
+    /// - Throws: `CryptoError` (`unsupportedKey`) for another kind of key; `OpenSSLError` when the secret is too long.
+    public func encryptOAEP(_ secret: SecretBytes, hash: Digest) throws -> [UInt8] {
+        guard case .rsa = algorithm, let handle else { throw CryptoError(.unsupportedKey, "OAEP takes an RSA key") }
+        let context = try unsafe handle.withPointer { key in
+            try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
+        }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        try check("EVP_PKEY_encrypt_init", unsafe EVP_PKEY_encrypt_init(context))
+        try unsafe OAEP.configure(context, hash: hash)
+        return try unsafe secret.withUnsafeBytes { source in
+            let bytes = unsafe source.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            var count = 0
+            try check("EVP_PKEY_encrypt", unsafe EVP_PKEY_encrypt(context, nil, &count, bytes, source.count))
+            var output = [UInt8](repeating: 0, count: count)
+            try check("EVP_PKEY_encrypt", unsafe EVP_PKEY_encrypt(context, &output, &count, bytes, source.count))
+            return Array(output.prefix(count))
+        }
+    }
+
+    func usableHandle(for scheme: SignatureScheme) throws(CryptoError) -> OwnedPointer {
+        guard scheme.fits(algorithm), let handle else {
+            throw CryptoError(.unsupportedKey, "\(scheme) does not work with \(algorithm)")
+        }
+        return handle
+    }
+}
+
+/// The padding of RSA-OAEP, for both directions.
+enum OAEP {
+    static func configure(_ context: OpaquePointer, hash: Digest) throws(OpenSSLError) {
+        try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_OAEP_PADDING))
+        try check(
+            "EVP_PKEY_CTX_set_rsa_oaep_md_name", unsafe EVP_PKEY_CTX_set_rsa_oaep_md_name(context, hash.name, nil))
+        try check(
+            "EVP_PKEY_CTX_set_rsa_mgf1_md_name", unsafe EVP_PKEY_CTX_set_rsa_mgf1_md_name(context, hash.name, nil))
+    }
+}

@@ -1,0 +1,85 @@
+import COpenSSL
+
+/// How a message is hashed, padded and signed.
+public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
+    enum Family: Hashable, Sendable { case rsaPKCS1, rsaPSS, ecdsa, ed25519 }
+
+    let family: Family
+    /// The digest of the message; `nil` for Ed25519, which has its own.
+    public let digest: Digest?
+
+    /// RSASSA-PKCS1-v1_5 (RFC 8017 8.2).
+    public static func rsaPKCS1(_ digest: Digest) -> Self { Self(family: .rsaPKCS1, digest: digest) }
+    /// RSASSA-PSS with a salt as long as the digest and MGF1 of the same digest (RFC 8017 8.1).
+    public static func rsaPSS(_ digest: Digest) -> Self { Self(family: .rsaPSS, digest: digest) }
+    /// ECDSA with the signature in DER (RFC 3279 2.2.3); `ECDSASignature` converts.
+    public static func ecdsa(_ digest: Digest) -> Self { Self(family: .ecdsa, digest: digest) }
+    /// Ed25519 (RFC 8032).
+    public static let ed25519 = Self(family: .ed25519, digest: nil)
+
+    /// Family and digest.
+    public var description: String { digest.map { "\(family) \($0)" } ?? "\(family)" }
+
+    func fits(_ algorithm: KeyAlgorithm) -> Bool {
+        switch (family, algorithm) {
+        case (.rsaPKCS1, .rsa), (.rsaPSS, .rsa), (.ecdsa, .ec), (.ed25519, .ed25519): true
+        default: false
+        }
+    }
+
+    /// Sets the padding on a context of EVP_DigestSignInit(3) or EVP_DigestVerifyInit(3).
+    func configure(_ context: OpaquePointer?) throws(OpenSSLError) {
+        switch family {
+        case .ecdsa, .ed25519: return
+        case .rsaPKCS1:
+            try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING))
+        case .rsaPSS:
+            try check(
+                "EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING))
+            try check(
+                "EVP_PKEY_CTX_set_rsa_pss_saltlen",
+                unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(context, RSA_PSS_SALTLEN_DIGEST))
+        }
+    }
+}
+
+/// An ECDSA signature in its two forms: DER, as X.509 and TLS have it, and `r || s`, as PKCS#11 and JOSE have it.
+public struct ECDSASignature: Hashable, Sendable {
+    /// SEQUENCE of two INTEGERs.
+    public let der: [UInt8]
+    /// Both numbers padded to the curve's size, one after the other.
+    public let raw: [UInt8]
+
+    /// From `r || s`.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) for an empty or odd length.
+    public init(raw: [UInt8]) throws(CryptoError) {
+        guard !raw.isEmpty, raw.count % 2 == 0, raw.count <= 1024 else {
+            throw CryptoError(.invalidInput, "r and s have the same length")
+        }
+        self.raw = raw
+        let half = raw.count / 2
+        der = DERWriter.sequence(
+            DERWriter.unsignedInteger(raw.prefix(half)), DERWriter.unsignedInteger(raw.suffix(half)))
+    }
+
+    /// From DER, for a curve whose order takes `size` bytes.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) when it is not such a signature.
+    public init(der: [UInt8], size: Int) throws(CryptoError) {
+        do {
+            let numbers = try DERReader.single(der[...], tag: DERTag.sequence).children()
+            guard numbers.count == 2, size > 0, size <= 512 else { throw DERError() }
+            var raw: [UInt8] = []
+            for number in numbers {
+                let octets = number.content.drop { $0 == 0 }
+                guard number.tag == DERTag.integer, octets.count <= size else { throw DERError() }
+                raw += [UInt8](repeating: 0, count: size - octets.count) + octets
+            }
+            self.der = der
+            self.raw = raw
+        } catch {
+            throw CryptoError(.invalidInput, "it is not an ECDSA signature of this size")
+        }
+    }
+}

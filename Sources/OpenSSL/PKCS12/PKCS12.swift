@@ -1,0 +1,156 @@
+import COpenSSL
+public import Foundation
+public import KeyfobPrimitives
+
+/// Files with keys and certificates under a passphrase (RFC 7292): `.p12`, `.pfx`.
+public struct PKCS12: Sendable {
+    private init() {}
+
+    /// The largest file that is read, in bytes.
+    public static let maximumSize = 1 << 24
+    /// How often each derivation runs in a file that `write` makes.
+    public static let iterations = 100_000
+
+    /// What a file holds.
+    public struct Contents: Sendable {
+        /// One private key.
+        public struct KeyEntry: Sendable {
+            /// The key.
+            public let key: PrivateKey
+            /// The name that the maker of the file gave it.
+            public let friendlyName: String?
+            /// What ties it to its certificate, as the maker of the file chose it.
+            public let localKeyID: Data?
+        }
+
+        /// One certificate.
+        public struct CertificateEntry: Sendable {
+            /// The certificate.
+            public let certificate: Certificate
+            /// The name that the maker of the file gave it.
+            public let friendlyName: String?
+            /// What ties it to its key, as the maker of the file chose it.
+            public let localKeyID: Data?
+        }
+
+        /// A key with the certificate for it.
+        public struct Identity: Sendable {
+            /// The key.
+            public let key: PrivateKey
+            /// The certificate whose public key is the key's.
+            public let certificate: Certificate
+            /// The name of the key, else of the certificate.
+            public let friendlyName: String?
+            /// The certificate and what vouches for it, found among the other certificates of the file.
+            public let chain: CertificateChain
+        }
+
+        /// The private keys, in the order of the file.
+        public internal(set) var keys: [KeyEntry] = []
+        /// The certificates, in the order of the file.
+        public internal(set) var certificates: [CertificateEntry] = []
+
+        /// The pairs by public key, one for each certificate that fits a key. Local key ids are not consulted: files
+        /// with wrong ones exist, and a public key cannot be wrong.
+        public var identities: [Identity] {
+            keys.flatMap { entry in
+                certificates.filter { $0.certificate.publicKey == entry.key.publicKey }.map { match in
+                    Identity(
+                        key: entry.key, certificate: match.certificate,
+                        friendlyName: entry.friendlyName ?? match.friendlyName,
+                        chain: .order(leaf: match.certificate, candidates: certificates.map(\.certificate)))
+                }
+            }
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// Blocks while the passphrase is derived, from milliseconds to seconds, as the file asks. A passphrase that is
+    /// `nil` or empty is tried in both forms, which the format tells apart. With `allowLegacy` RC2, RC4, DES and
+    /// 3DES are read too, in a library context of our own. `ignoringIntegrity` looks into a file whose MAC is wrong.
+    ///
+    /// - Throws: `PKCS12Error` with its code. Outer lengths are checked first, then the MAC, then the content.
+    public static func read(
+        _ data: Data, passphrase: SecretBytes?, allowLegacy: Bool = true, ignoringIntegrity: Bool = false
+    ) throws(PKCS12Error) -> Contents {
+        let der = try checkEnvelope(data)
+        do {
+            return try unsafe ReadingLibrary.with { library in
+                let file = try unsafe PKCS12File(der: der, library: library)
+                return try file.contents(
+                    passphrase: passphrase, allowLegacy: allowLegacy, ignoringIntegrity: ignoringIntegrity)
+            }
+        } catch {
+            throw PKCS12Error(wrapping: error)
+        }
+    }
+
+    /// The file without what may follow it, once its outer lengths are right and it starts as a PFX does.
+    private static func checkEnvelope(_ data: Data) throws(PKCS12Error) -> Data {
+        guard data.count <= maximumSize else { throw PKCS12Error(.tooLarge, "a PKCS#12 file is below 16 MiB") }
+        guard !data.isEmpty else { throw PKCS12Error(.notPKCS12, "the file is empty") }
+        let start = [UInt8](data.prefix(16))
+        guard start[0] == DERTag.sequence else { throw PKCS12Error(.notPKCS12, "it does not start as PKCS#12 does") }
+        // Some makers write BER with indefinite lengths, which say nothing about a cut.
+        let isIndefinite = start.count > 1 && start[1] == 0x80
+        let header = DERHeader(start)
+        guard isIndefinite || header != nil else {
+            throw start.count < 6
+                ? PKCS12Error(.damaged, "it ends after \(start.count) bytes")
+                : PKCS12Error(.notPKCS12, "it does not start as PKCS#12 does")
+        }
+        let version = start.dropFirst(header?.count ?? 2).prefix(3)
+        guard version.elementsEqual([DERTag.integer, 1, 3].prefix(version.count)) else {
+            throw PKCS12Error(.notPKCS12, "it is not version 3 of PKCS#12")
+        }
+        guard let header else { return data }
+        guard header.total <= data.count else {
+            throw PKCS12Error(.damaged, "it ends after \(data.count) of \(header.total) bytes")
+        }
+        return Data(data.prefix(header.total))
+    }
+
+    /// Makes a file: PBES2 with AES-256-CBC and PBKDF2 over HMAC-SHA-256, and a MAC with SHA-256.
+    ///
+    /// Blocks some tenths of a second. `chain` are further certificates; the leaf among them is not written twice.
+    /// An empty passphrase is accepted, because other programs ask for it; it protects nothing.
+    ///
+    /// - Throws: `PKCS12Error` (`invalidInput`) when the certificate is not the key's or the passphrase holds a NUL.
+    public static func write(
+        key: PrivateKey, certificate: Certificate, chain: [Certificate], friendlyName: String?, passphrase: SecretBytes
+    ) throws(PKCS12Error) -> Data {
+        guard certificate.publicKey == key.publicKey else {
+            throw PKCS12Error(.invalidInput, "the certificate is for another key")
+        }
+        if let friendlyName, friendlyName.utf8.contains(0) {
+            throw PKCS12Error(.invalidInput, "the name holds a NUL")
+        }
+        do {
+            let stack = try unsafe check("OPENSSL_sk_new_null", OPENSSL_sk_new_null())
+            // The stack borrows: `chain` outlives it.
+            defer { unsafe OPENSSL_sk_free(stack) }
+            for further in chain where further != certificate {
+                try unsafe further.handle.withPointer {
+                    try check("OPENSSL_sk_push", unsafe OPENSSL_sk_push(stack, UnsafeRawPointer($0)))
+                }
+            }
+            return try unsafe passphrase.withCString { secret in
+                let pointer = try unsafe key.handle.withPointer { key in
+                    try unsafe certificate.handle.withPointer { certificate in
+                        // Without its own MAC: PKCS12_create chooses the digest by version.
+                        try unsafe check("PKCS12_create_ex", PKCS12_create_ex(
+                            secret, friendlyName, key, certificate, stack, NID_aes_256_cbc, NID_aes_256_cbc,
+                            Int32(iterations), -1, 0, nil, nil))
+                    }
+                }
+                defer { unsafe PKCS12_free(pointer) }
+                try check("PKCS12_set_mac", unsafe PKCS12_set_mac(
+                    pointer, secret, -1, nil, 0, Int32(iterations), EVP_sha256()))
+                return try unsafe encoded("i2d_PKCS12") { unsafe i2d_PKCS12(pointer, $0) }
+            }
+        } catch {
+            throw PKCS12Error(wrapping: error)
+        }
+    }
+}

@@ -1,0 +1,268 @@
+import COpenSSL
+import Foundation
+import KeyfobPrimitives
+
+/// One parsed PFX while it is read. Used by one thread.
+@safe final class PKCS12File {
+    private let pointer: OpaquePointer
+    private let library: OpaquePointer?
+    private var content = PKCS12.Contents()
+    /// Whether the MAC vouches for every byte.
+    private var isAuthentic = false
+
+    /// Parses `der`; algorithms come from `library`, which outlives the file.
+    @unsafe init(der: Data, library: OpaquePointer?) throws {
+        // PKCS12_init_ex is how a library context gets into a parsed file.
+        var parsed = try unsafe Optional(check("PKCS12_init_ex", PKCS12_init_ex(NID_pkcs7_data, library, nil)))
+        let result = unsafe der.withUnsafeBytes { bytes in
+            var position = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return unsafe d2i_PKCS12(&parsed, &position, bytes.count)
+        }
+        guard let result = unsafe result else {
+            throw PKCS12Error(.damaged, "its encoding is broken", cause: OpenSSLError(draining: "d2i_PKCS12"))
+        }
+        unsafe pointer = result
+        unsafe self.library = library
+    }
+
+    deinit { unsafe PKCS12_free(pointer) }
+
+    /// Checks and opens everything.
+    func contents(passphrase: SecretBytes?, allowLegacy: Bool, ignoringIntegrity: Bool) throws -> PKCS12.Contents {
+        guard let safes = unsafe PKCS12_unpack_authsafes(pointer) else {
+            throw PKCS12Error(.damaged, "it has no contents", cause: OpenSSLError(draining: "PKCS12_unpack_authsafes"))
+        }
+        defer { unsafe OPENSSL_sk_pop_free(safes) { unsafe PKCS7_free($0?.assumingMemoryBound(to: PKCS7.self)) } }
+        let sealed = try unsafe sealedParts(safes)
+        for part in sealed {
+            if part.encryption.isLegacy, !allowLegacy { throw Self.legacy(part.encryption) }
+            try Self.checkIterations(part.encryption.iterations)
+        }
+        // No passphrase and an empty one are two different inputs to the old derivation.
+        let forms: [SecretBytes?] = passphrase.map { $0.isEmpty ? [nil, $0] : [$0] } ?? [nil, SecretBytes([])]
+        let form = try choose(forms, sealed: sealed, ignoringIntegrity: ignoringIntegrity)
+        for index in 0..<max(0, unsafe OPENSSL_sk_num(safes)) {
+            let part = unsafe OPENSSL_sk_value(safes, index).assumingMemoryBound(to: PKCS7.self)
+            try unsafe open(part, form, allowLegacy: allowLegacy)
+        }
+        return content
+    }
+
+    /// The form of the passphrase that the MAC, or where there is none the content, agrees with.
+    private func choose(_ forms: [SecretBytes?], sealed: [SealedPart], ignoringIntegrity: Bool) throws -> SecretBytes? {
+        let hasMAC = unsafe PKCS12_mac_present(pointer) == 1
+        if hasMAC {
+            var count: UnsafePointer<ASN1_INTEGER>?
+            unsafe PKCS12_get0_mac(nil, nil, nil, &count, pointer)
+            try Self.checkIterations(unsafe count == nil ? 1 : ASN1_INTEGER_get(count))
+            for form in forms {
+                let isRight = unsafe Self.withPassphrase(form) { unsafe PKCS12_verify_mac(pointer, $0, $1) } == 1
+                let failure = OpenSSLError(draining: "PKCS12_verify_mac")
+                if isRight {
+                    isAuthentic = true
+                    return form
+                }
+                if failure.isUnknownAlgorithm {
+                    throw PKCS12Error(.unsupported, "its integrity check uses an unknown algorithm", cause: failure)
+                }
+            }
+        }
+        let opening = forms.first { form in sealed.contains { opens($0, form) } }
+        if let opening {
+            guard hasMAC, !ignoringIntegrity else { return opening }
+            throw PKCS12Error(.integrityCheckFailed, "the passphrase opens it, but its integrity check fails")
+        }
+        guard sealed.isEmpty, !hasMAC || ignoringIntegrity else {
+            throw PKCS12Error(.wrongPassphrase, "the passphrase opens no part of it")
+        }
+        return forms.first ?? nil
+    }
+
+    /// Something encrypted that can be seen without the passphrase. The pointers live as long as the unpacked safes.
+    @safe private struct SealedPart {
+        let algorithm: UnsafePointer<X509_ALGOR>
+        let octets: UnsafePointer<ASN1_OCTET_STRING>
+        let encryption: PasswordEncryption
+        /// Owns the bags that `algorithm` points into, for keys in an unencrypted safe.
+        let owner: OwnedPointer?
+    }
+
+    private func sealedParts(_ safes: OpaquePointer) throws -> [SealedPart] {
+        var parts: [SealedPart] = []
+        for index in 0..<max(0, unsafe OPENSSL_sk_num(safes)) {
+            let part = unsafe OPENSSL_sk_value(safes, index).assumingMemoryBound(to: PKCS7.self)
+            switch unsafe OBJ_obj2nid(part.pointee.type) {
+            case NID_pkcs7_encrypted:
+                guard let information = unsafe part.pointee.d.encrypted?.pointee.enc_data,
+                    let octets = unsafe information.pointee.enc_data
+                else { throw PKCS12Error(.damaged, "an encrypted part is empty") }
+                unsafe try append(information.pointee.algorithm, octets, nil, to: &parts)
+            case NID_pkcs7_data:
+                guard let bags = unsafe PKCS12_unpack_p7data(part) else {
+                    let cause = OpenSSLError(draining: "PKCS12_unpack_p7data")
+                    throw PKCS12Error(.damaged, "a part is broken", cause: cause)
+                }
+                let owner = unsafe Self.owner(ofBags: bags)
+                for index in 0..<max(0, unsafe OPENSSL_sk_num(bags)) {
+                    let bag = unsafe OpaquePointer(OPENSSL_sk_value(bags, index))
+                    guard unsafe PKCS12_SAFEBAG_get_nid(bag) == NID_pkcs8ShroudedKeyBag else { continue }
+                    var algorithm: UnsafePointer<X509_ALGOR>?
+                    var octets: UnsafePointer<ASN1_OCTET_STRING>?
+                    unsafe X509_SIG_get0(PKCS12_SAFEBAG_get0_pkcs8(bag), &algorithm, &octets)
+                    unsafe try append(algorithm, octets, owner, to: &parts)
+                }
+            default:
+                throw PKCS12Error(.unsupported, "a part is encrypted to a certificate or of an unknown kind")
+            }
+        }
+        return parts
+    }
+
+    private func append(
+        _ algorithm: UnsafePointer<X509_ALGOR>?, _ octets: UnsafePointer<ASN1_OCTET_STRING>?, _ owner: OwnedPointer?,
+        to parts: inout [SealedPart]
+    ) throws {
+        guard let algorithm = unsafe algorithm, let octets = unsafe octets,
+            let encryption = unsafe PasswordEncryption(algorithm)
+        else { throw PKCS12Error(.damaged, "the encryption of a part is not described") }
+        parts.append(unsafe SealedPart(algorithm: algorithm, octets: octets, encryption: encryption, owner: owner))
+    }
+
+    /// Whether decryption gives DER of just the right length: padding alone fits one wrong passphrase in 256.
+    private func opens(_ part: SealedPart, _ form: SecretBytes?) -> Bool {
+        var output: UnsafeMutablePointer<UInt8>?
+        var count: Int32 = 0
+        unsafe Self.withPassphrase(form) { secret, length in
+            unsafe output = PKCS12_pbe_crypt_ex(
+                part.algorithm, secret, length, ASN1_STRING_get0_data(part.octets), ASN1_STRING_length(part.octets),
+                nil, &count, 0, library, nil)
+        }
+        ERR_clear_error()
+        guard let output = unsafe output else { return false }
+        defer { unsafe CRYPTO_clear_free(output, Int(count), nil, 0) }
+        let start = unsafe UnsafeBufferPointer(start: output, count: min(8, Int(count)))
+        guard let header = unsafe DERHeader(start) else { return false }
+        return header.tag == DERTag.sequence && header.total == Int(count)
+    }
+
+    private func open(_ part: UnsafeMutablePointer<PKCS7>, _ form: SecretBytes?, allowLegacy: Bool) throws {
+        let isEncrypted = unsafe OBJ_obj2nid(part.pointee.type) == NID_pkcs7_encrypted
+        let bags = unsafe Self.withPassphrase(form) { secret, count in
+            isEncrypted ? unsafe PKCS12_unpack_p7encdata(part, secret, count) : unsafe PKCS12_unpack_p7data(part)
+        }
+        guard let bags = unsafe bags else { throw Self.failure("PKCS12_unpack_p7encdata") }
+        let owner = unsafe Self.owner(ofBags: bags)
+        try unsafe owner.withPointer { try unsafe open(bags: $0, form, allowLegacy: allowLegacy, depth: 0) }
+    }
+
+    private func open(bags: OpaquePointer, _ form: SecretBytes?, allowLegacy: Bool, depth: Int) throws {
+        for index in 0..<max(0, unsafe OPENSSL_sk_num(bags)) {
+            let bag = unsafe OpaquePointer(OPENSSL_sk_value(bags, index))
+            switch unsafe PKCS12_SAFEBAG_get_nid(bag) {
+            case NID_keyBag:
+                try unsafe append(key: PKCS12_SAFEBAG_get0_p8inf(bag), bag)
+            case NID_pkcs8ShroudedKeyBag:
+                try unsafe openKey(bag, form, allowLegacy: allowLegacy)
+            case NID_certBag where unsafe PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate:
+                let certificate = try unsafe check("PKCS12_SAFEBAG_get1_cert", PKCS12_SAFEBAG_get1_cert(bag))
+                defer { unsafe X509_free(certificate) }
+                let der = try unsafe encoded("i2d_X509") { unsafe i2d_X509(certificate, $0) }
+                content.certificates.append(PKCS12.Contents.CertificateEntry(
+                    certificate: try Certificate(der: der), friendlyName: unsafe Self.friendlyName(bag),
+                    localKeyID: unsafe Self.localKeyID(bag)))
+            case NID_safeContentsBag:
+                guard depth < 8, let inner = unsafe PKCS12_SAFEBAG_get0_safes(bag) else {
+                    throw PKCS12Error(.damaged, "its parts are nested too deeply")
+                }
+                try unsafe open(bags: inner, form, allowLegacy: allowLegacy, depth: depth + 1)
+            default:
+                // Revocation lists, secrets of Java and certificates of other kinds are not ours to judge.
+                continue
+            }
+        }
+    }
+
+    private func openKey(_ bag: OpaquePointer?, _ form: SecretBytes?, allowLegacy: Bool) throws {
+        var algorithm: UnsafePointer<X509_ALGOR>?
+        unsafe X509_SIG_get0(PKCS12_SAFEBAG_get0_pkcs8(bag), &algorithm, nil)
+        guard let encryption = unsafe PasswordEncryption(algorithm) else {
+            throw PKCS12Error(.damaged, "the encryption of a key is not described")
+        }
+        if encryption.isLegacy, !allowLegacy { throw Self.legacy(encryption) }
+        try Self.checkIterations(encryption.iterations)
+        let opened = unsafe Self.withPassphrase(form) { secret, count in
+            unsafe PKCS12_decrypt_skey_ex(bag, secret, count, library, nil)
+        }
+        guard let opened = unsafe opened else { throw Self.failure("PKCS12_decrypt_skey_ex") }
+        defer { unsafe PKCS8_PRIV_KEY_INFO_free(opened) }
+        try unsafe append(key: opened, bag)
+    }
+
+    private func append(key information: OpaquePointer?, _ bag: OpaquePointer?) throws {
+        guard let key = unsafe EVP_PKCS82PKEY(information) else {
+            let cause = OpenSSLError(draining: "EVP_PKCS82PKEY")
+            throw PKCS12Error(.unsupported, "a key is of a kind that OpenSSL cannot read", cause: cause)
+        }
+        ERR_clear_error()
+        let handle = unsafe OwnedPointer(adopting: key) { unsafe EVP_PKEY_free($0) }
+        let result = try PrivateKey(handle: handle)
+        if !isAuthentic { try result.checkNumbers() }
+        content.keys.append(PKCS12.Contents.KeyEntry(
+            key: result, friendlyName: unsafe Self.friendlyName(bag),
+            localKeyID: unsafe Self.localKeyID(bag)))
+    }
+
+    private static func friendlyName(_ bag: OpaquePointer?) -> String? {
+        guard let name = unsafe PKCS12_get_friendlyname(bag) else { return nil }
+        defer { unsafe CRYPTO_free(name, nil, 0) }
+        return unsafe String(validatingCString: name)
+    }
+
+    private static func localKeyID(_ bag: OpaquePointer?) -> Data? {
+        guard let value = unsafe PKCS12_SAFEBAG_get0_attr(bag, NID_localKeyID),
+            unsafe value.pointee.type == V_ASN1_OCTET_STRING, let octets = unsafe value.pointee.value.octet_string,
+            let bytes = unsafe ASN1_STRING_get0_data(octets)
+        else { return nil }
+        return unsafe Data(bytes: bytes, count: Int(ASN1_STRING_length(octets)))
+    }
+
+    private static func owner(ofBags bags: OpaquePointer) -> OwnedPointer {
+        unsafe OwnedPointer(adopting: bags) { bags in
+            unsafe OPENSSL_sk_pop_free(bags) { unsafe PKCS12_SAFEBAG_free(OpaquePointer($0)) }
+        }
+    }
+
+    private static func withPassphrase<Result>(
+        _ form: SecretBytes?, _ body: (UnsafePointer<CChar>?, Int32) -> Result
+    ) -> Result {
+        guard let form else { return body(nil, 0) }
+        var nothing: CChar = 0
+        return unsafe withUnsafePointer(to: &nothing) { empty in
+            unsafe form.withUnsafeBytes { bytes in
+                let base = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+                return unsafe body(bytes.isEmpty ? empty : base, Int32(bytes.count))
+            }
+        }
+    }
+
+    private static func legacy(_ encryption: PasswordEncryption) -> PKCS12Error {
+        PKCS12Error(.legacyEncryption, "it uses \(encryption.name)", algorithm: encryption.name)
+    }
+
+    private static func checkIterations(_ count: Int) throws(PKCS12Error) {
+        guard (0...PasswordEncryption.maximumIterations).contains(count) else {
+            throw PKCS12Error(.unsupported, "it asks for \(count) iterations")
+        }
+    }
+
+    /// The MAC was right or there is none, and yet a part does not open.
+    private static func failure(_ function: StaticString) -> PKCS12Error {
+        let cause = OpenSSLError(draining: function)
+        if cause.isUnknownAlgorithm {
+            return PKCS12Error(.unsupported, "a part is encrypted with an unknown algorithm", cause: cause)
+        }
+        let isDecryption = cause.has(library: ERR_LIB_PKCS12, reason: PKCS12_R_PKCS12_CIPHERFINAL_ERROR)
+        return PKCS12Error(
+            isDecryption ? .wrongPassphrase : .damaged, "a part does not open with the passphrase", cause: cause)
+    }
+}

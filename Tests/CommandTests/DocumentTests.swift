@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct DocumentTests {
+    private let document = Document([
+        "name": "db/prod", "count": 3, "ok": true, "gone": .null,
+        "nested": ["z": "first", "a": "second"],
+    ])
+
+    @Test func `JSON starts with the schema and keeps the order of its members`() throws {
+        let expected =
+            #"{"schema":"keyfob/v1","name":"db/prod","count":3,"ok":true,"gone":null,"nested":{"z":"first","a":"second"}}"#
+        #expect(try document.rendered(as: .json) == expected + "\n")
+    }
+
+    @Test(arguments: [
+        ("plain", #""plain""#), ("a\"b\\c", #""a\"b\\c""#), ("\n\r\t", #""\n\r\t""#), ("\u{1B}[31m", #""\u001b[31m""#),
+        ("\u{0}", #""\u0000""#), ("\u{9B}x\u{2028}", #""\u009bx\u2028""#), ("Schlüssel 🔑", #""Schlüssel 🔑""#),
+    ])
+    func `a JSON string escapes what a parser or a terminal would misread`(text: String, json: String) throws {
+        #expect(Value.string(text).json == json)
+        let parsed = try JSONSerialization.jsonObject(with: Data(json.utf8), options: .fragmentsAllowed)
+        #expect(parsed as? String == text)
+    }
+
+    @Test func `YAML keeps the order and quotes text that looks like something else`() throws {
+        let yaml = try Document(["answer": "no", "when": "2025-11-21", "n": 7, "list": ["a"]]).rendered(as: .yaml)
+        #expect(yaml == "schema: \"keyfob/v1\"\nanswer: \"no\"\nwhen: \"2025-11-21\"\nn: 7\nlist:\n- \"a\"\n")
+    }
+
+    @Test func `a shell that evaluates the env form gets the very bytes`() throws {
+        let secret = "it's $HOME `id` \\ \"x\"\nline 2"
+        let text = try Document(["secret": .string(secret), "sub": ["two-part": "v"]]).rendered(as: .env)
+        let result = try Tool("/bin/sh", ["-c", "eval \"$1\"; printf %s \"$SECRET|$SUB_TWO_PART\"", "sh", text]).run()
+        #expect(result.output == secret + "|v")
+    }
+
+    @Test func `the tsv form has one row per element and one column per name`() throws {
+        let list = Document(["items": [["name": "a\tb", "n": 1], ["name": "c", "extra": "x"]]])
+        #expect(try list.rendered(as: .tsv) == "name\tn\textra\na\\tb\t1\t\nc\t\tx\n")
+    }
+
+    @Test func `the tsv form of a single thing has one row per member`() throws {
+        #expect(try Document(["name": "a", "key": ["type": "ec"]]).rendered(as: .tsv) == "name\ta\nkey.type\tec\n")
+    }
+
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
+        (1_763_719_200, "2025-11-21T10:00:00Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
+        (-62_135_596_800, "0001-01-01T00:00:00Z"), (253_402_300_799, "9999-12-31T23:59:59Z"),
+    ])
+    func `times are RFC 3339 in UTC`(seconds: Int, text: String) {
+        #expect(RFC3339.string(from: Date(timeIntervalSince1970: Double(seconds))) == text)
+    }
+
+    @Test func `fingerprints are lower-case hexadecimal behind their algorithm`() {
+        #expect(Value.fingerprint(sha256: [0x0A, 0xFF]) == "sha256:0aff")
+    }
+
+    @Test func `an option beats the variable, and two that contradict are refused`() throws {
+        #expect(try OutputFormat.resolve(option: .yaml, json: false, environment: "json") == .yaml)
+        #expect(try OutputFormat.resolve(option: nil, json: true, environment: "yaml") == .json)
+        #expect(try OutputFormat.resolve(option: nil, json: false, environment: "tsv") == .tsv)
+        #expect(try OutputFormat.resolve(option: nil, json: false, environment: "") == .table)
+        #expect(throws: UsageError.self) { try OutputFormat.resolve(option: .env, json: true, environment: nil) }
+        #expect(throws: UsageError.self) { try OutputFormat.resolve(option: nil, json: false, environment: "xml") }
+    }
+}

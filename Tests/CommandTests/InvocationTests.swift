@@ -1,0 +1,131 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct InvocationTests {
+    private struct Root: ParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "keyfob", subcommands: [Secret.self, Get.self])
+    }
+
+    private struct Secret: ParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "secret", subcommands: [Get.self])
+    }
+
+    private struct Get: ParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "get", aliases: ["read"])
+        @Argument var name: String
+        @Argument var rest: [String] = []
+        @OptionGroup var global: GlobalOptions
+    }
+
+    @Test(arguments: [
+        ["secret", "get", "x", "-k", "site", "--json"], ["-k", "site", "secret", "--json", "get", "x"],
+        ["--json", "--keychain=site", "get", "x"], ["secret", "read", "--json", "-k", "site", "x"],
+    ])
+    func `global options stand before or after the verb`(arguments: [String]) throws {
+        let get = try #require(try Invocation(arguments, root: Root.self).parse(root: Root.self) as? Get)
+        #expect(get.name == "x")
+        #expect(get.global.keychain == "site")
+        #expect(get.global.json)
+    }
+
+    @Test func `a value that is named like a verb stays a value`() throws {
+        let get = try #require(
+            try Invocation(["-k", "get", "get", "--", "secret"], root: Root.self).parse(root: Root.self) as? Get)
+        #expect(get.global.keychain == "get")
+        #expect(get.name == "secret")
+    }
+
+    @Test func `an unknown verb is refused with the nearest known one`() throws {
+        let error = try #require(throws: UsageError.self) { try Invocation(["secret", "gte"], root: Root.self) }
+        #expect(error.hint?.contains("\"get\"") == true)
+        let far = try #require(throws: UsageError.self) { try Invocation(["frobnicate"], root: Root.self) }
+        #expect(far.hint?.contains("Did you mean") == false)
+    }
+
+    @Test func `every global option with a value is known to the splitting of words`() throws {
+        let help = KeyfobCommand.helpMessage(for: CompletionCommand.self, columns: 400)
+        let names = help.split(separator: "\n").filter {
+            $0.hasPrefix("  -") && $0.contains("<") && !$0.contains("--help")
+        }
+        .flatMap { line in line.prefix { $0 != "<" }.split(whereSeparator: { ", ".contains($0) }).map(String.init) }
+        #expect(Set(names) == GlobalOptions.namesTakingValue)
+    }
+
+    @Test(arguments: [
+        ("10s", Duration.seconds(10)), ("500ms", .milliseconds(500)), ("2m", .seconds(120)), ("8h", .seconds(28_800)),
+        ("30d", .seconds(2_592_000)), ("7", .seconds(7)), ("1.5s", .milliseconds(1500)),
+    ])
+    func `lengths of time are read`(text: String, duration: Duration) {
+        #expect(TimeSpan(argument: text)?.duration == duration)
+    }
+
+    @Test(arguments: ["", "s", "-1s", "inf", "nan", "10x", "1e99d", "66%", " 1s"])
+    func `what is no length of time is refused`(text: String) {
+        #expect(TimeSpan(argument: text) == nil)
+    }
+
+    @Test(arguments: [
+        (["get", "--json"], true), (["--format", "json"], true), (["--format=json"], true),
+        (["--format", "yaml"], false),
+        (["run", "--", "--json"], false), ([], false),
+    ])
+    func `the form of an error is found even in arguments that cannot be parsed`(arguments: [String], isJSON: Bool) {
+        #expect(ErrorForm(arguments, environmentFormat: nil).isJSON == isJSON)
+        #expect(ErrorForm(["get"], environmentFormat: "json").isJSON)
+    }
+}
+
+@Suite struct FailureTests {
+    private struct Cause: Error, CustomStringConvertible {
+        let description = "C_Login: CKR_PIN_INCORRECT (0xa0)"
+    }
+
+    @Test func `every code of KeychainError has an exit status`() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Sources/Keyfob/Keychain/KeychainError.swift")
+        let source = try String(contentsOf: file, encoding: .utf8)
+        let codes = source.matches(of: /static let \w+ = Self\(rawValue: "([^"]+)"\)/).map { String($0.output.1) }
+        #expect(codes.count > 40)
+        #expect(Set(codes) == Set(ExitStatus.table.keys.map(\.rawValue)))
+    }
+
+    @Test func `a code of a later version is a plain failure`() {
+        #expect(ExitStatus(KeychainError.Code(rawValue: "moon.phase")) == .failure)
+    }
+
+    @Test func `an error is two lines, and names its CKR only when asked`() {
+        let error = KeychainError(.pinIncorrect, "wrong PIN for token \"t\".", hint: "Check it.", cause: Cause())
+        let failure = Failure(KeychainError(.pinIncorrect, error.message, hint: error.hint, cause: error))
+        #expect(failure.text(verbose: false) == "keyfob: wrong PIN for token \"t\".\n    Check it.\n")
+        #expect(
+            failure.text(verbose: true) == "keyfob: wrong PIN for token \"t\". (CKR_PIN_INCORRECT)\n    Check it.\n")
+    }
+
+    @Test func `the JSON form of an error is one line`() {
+        let failure = Failure(
+            KeychainError(.pinIncorrect, "wrong PIN.", hint: "h", details: ["token": "t"], cause: Cause()))
+        let expected =
+            #"{"schema":"keyfob/v1","error":{"code":"pin.incorrect","exit":5,"message":"wrong PIN.","hint":"h","details":{"token":"t","ckr":"CKR_PIN_INCORRECT"}}}"#
+        #expect(failure.json == expected + "\n")
+    }
+
+    @Test func `names from outside cannot drive the terminal through an error`() {
+        let text = Failure(KeychainError(.itemNotFound, "no item \"\u{1B}[2J\".")).text(verbose: false)
+        #expect(!text.contains("\u{1B}"))
+    }
+
+    @Test func `a secret on the command line is refused without being repeated`() {
+        let failure = Failure(UsageError.secretOnCommandLine(item: "db/prod"))
+        #expect(failure.status == .usage)
+        #expect(
+            failure.text(verbose: false) == """
+                keyfob: secret values are not taken from the command line, where other users can read them.
+                    Pipe it:  printf %s "$VALUE" | keyfob set db/prod --stdin     or just: keyfob set db/prod
+
+                """)
+    }
+}

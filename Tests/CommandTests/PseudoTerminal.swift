@@ -1,0 +1,79 @@
+import Foundation
+import Glibc
+import KeyfobPrimitives
+
+/// A terminal with the test at its keyboard.
+final class PseudoTerminal: Sendable {
+    /// The device a program opens.
+    let path: String
+    private let keyboard: Int32
+    private let screen: Int32
+
+    init() throws {
+        var (keyboard, screen): (Int32, Int32) = (-1, -1)
+        var name = [CChar](repeating: 0, count: 128)
+        guard unsafe openpty(&keyboard, &screen, &name, nil, nil) == 0 else { throw POSIXError(.ENOTTY) }
+        self.keyboard = keyboard
+        // Held open so that the device keeps its settings between two openings.
+        self.screen = screen
+        path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    deinit {
+        close(screen)
+        close(keyboard)
+    }
+
+    /// Whether typing is echoed now.
+    var echoes: Bool {
+        var settings = termios()
+        return unsafe tcgetattr(screen, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+    }
+
+    /// What was shown, read until it ends in `text`, or for five seconds.
+    func output(until text: String) -> String {
+        // Bytes, not characters: a line ends in CR LF here, which to `String` is one character.
+        var seen: [UInt8] = []
+        let deadline = Deadline.after(.seconds(5))
+        while !seen.suffix(text.utf8.count).elementsEqual(text.utf8), !deadline.hasPassed {
+            var poll = pollfd(fd: keyboard, events: Int16(POLLIN), revents: 0)
+            guard unsafe Glibc.poll(&poll, 1, 100) == 1 else { continue }
+            var byte: UInt8 = 0
+            guard unsafe read(keyboard, &byte, 1) == 1 else { break }
+            seen.append(byte)
+        }
+        return String(decoding: seen, as: UTF8.self)
+    }
+
+    /// Types each of `lines` after `prompt` was shown once more.
+    func type(_ lines: [String], after prompt: String) -> Typist {
+        let typist = Typist()
+        let thread = Thread { [self] in
+            var seen = ""
+            for line in lines {
+                seen += output(until: prompt)
+                var line = line
+                line.withUTF8 { bytes in _ = unsafe write(keyboard, bytes.baseAddress, bytes.count) }
+            }
+            seen += output(until: "\n")
+            typist.finish(seen)
+        }
+        thread.start()
+        return typist
+    }
+
+    /// The thread at the keyboard.
+    final class Typist: Sendable {
+        private let seen = Lock<String?>(nil)
+
+        fileprivate func finish(_ text: String) {
+            seen.withLock { $0 = text }
+            seen.broadcast()
+        }
+
+        /// All that was shown.
+        func wait() -> String {
+            seen.wait(until: .after(.seconds(30))) { $0 } ?? ""
+        }
+    }
+}

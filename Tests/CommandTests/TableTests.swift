@@ -1,0 +1,112 @@
+import Foundation
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct TableTests {
+    private func table(_ rows: [[Table.Cell]]) -> Table {
+        var table = Table([
+            Table.Column("NAME", mayShrink: true), Table.Column("N", alignsRight: true), Table.Column("STATE"),
+        ])
+        for row in rows { table.add(row) }
+        return table
+    }
+
+    @Test func `columns align and no line ends in blanks`() {
+        let text = table([["api", "7", "ok"], ["www.example.org", "12", ""]]).rendered(width: nil, colour: .none)
+        #expect(
+            text == """
+                NAME               N   STATE
+                api                7   ok
+                www.example.org   12
+
+                """)
+    }
+
+    @Test func `wide characters and combining marks keep the columns straight`() {
+        let text = table([["日本", "1", "x"], ["e\u{301}tat", "1", "x"], ["🔑", "1", "x"]]).rendered(
+            width: nil, colour: .none)
+        let columns = text.split(separator: "\n").dropFirst().map { line in
+            DisplayWidth.of(String(line.prefix(upTo: line.firstIndex(of: "x") ?? line.startIndex)))
+        }
+        #expect(columns == [columns[0], columns[0], columns[0]])
+        #expect(columns[0] == 4 + 3 + 1 + 3)
+    }
+
+    @Test func `a narrow terminal shortens only the columns that may shrink`() {
+        let long = String(repeating: "a", count: 60)
+        let text = table([[Table.Cell(long), "1", "renew due"]]).rendered(width: 40, colour: .none)
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(lines.allSatisfy { DisplayWidth.of($0) <= 40 })
+        #expect(lines[1].contains("…") && lines[1].hasSuffix("renew due"))
+    }
+
+    @Test(arguments: [
+        ("\u{1B}]0;pwned\u{7}", "\\x1b]0;pwned\\x07"), ("a\nb", "a\\nb"), ("\u{202E}gro", "\\u{202e}gro"),
+        ("\u{9B}31m", "\\u{9b}31m"), ("\u{E0041}", "\\u{e0041}"), ("naïve 👩\u{200D}🚀", "naïve 👩\u{200D}🚀"),
+    ])
+    func `a label cannot drive the terminal`(label: String, shown: String) {
+        #expect(Table.Cell(label).text == shown)
+    }
+
+    @Test(
+        arguments: [
+            (When.auto, true, [:], true), (.auto, false, [:], false), (.auto, true, ["NO_COLOR": "1"], false),
+            (.auto, true, ["NO_COLOR": ""], true), (.auto, true, ["TERM": "dumb"], false),
+            (.auto, false, ["CLICOLOR_FORCE": "1"], true), (.auto, false, ["CLICOLOR_FORCE": "0"], false),
+            (.auto, true, ["CLICOLOR_FORCE": "1", "NO_COLOR": "1"], false), (.always, false, ["NO_COLOR": "1"], true),
+            (.never, true, ["CLICOLOR_FORCE": "1"], false),
+        ] as [(When, Bool, [String: String], Bool)])
+    func `colour follows the option, then the environment, then the terminal`(
+        choice: When, isTerminal: Bool, environment: [String: String], expected: Bool
+    ) {
+        #expect(Colour(choice, isTerminal: isTerminal) { environment[$0] }.isEnabled == expected)
+    }
+
+    @Test func `colour leaves the columns where they are`() {
+        let plain = table([[Table.Cell("a", .bad), "1", "x"]]).rendered(width: nil, colour: .none)
+        let coloured = table([[Table.Cell("a", .bad), "1", "x"]]).rendered(width: nil, colour: Colour(isEnabled: true))
+        #expect(coloured.contains("\u{1B}[31ma\u{1B}[0m"))
+        #expect(coloured.replacing(/\u{1B}\[[0-9]+m/, with: "") == plain)
+    }
+
+    @Test(
+        arguments: [
+            (6.5 * 86_400 as Double, "in 6 days"), (-3 * 86_400.0, "3 days ago"), (90.0, "in 1 minute"),
+            (-0.2, "just now"),
+            (-7300.0, "2 hours ago"), (400 * 86_400.0, "in 400 days"), (3 * 366 * 86_400.0, "in 3 years"),
+            (1e300, "in 1 000 000 000 years"),
+        ] as [(Double, String)])
+    func `dates are said as people say them`(offset: Double, text: String) {
+        let now = Date(timeIntervalSince1970: 1_763_719_200)
+        #expect(Phrases.relative(now.addingTimeInterval(offset), to: now) == text)
+    }
+
+    @Test(arguments: [(0, "0 bytes"), (1, "1 byte"), (1023, "1 023 bytes"), (1536, "1.5 KiB"), (32 << 20, "32.0 MiB")])
+    func `sizes are exact while they are small`(bytes: Int, text: String) {
+        #expect(Phrases.size(bytes) == text)
+    }
+
+    @Test func `progress stays silent for the first 400 ms and is wiped at the end`() {
+        var written: [String] = []
+        do {
+            var progress = Progress("re-wrapping", total: 4, when: .auto, isTerminal: true) { written.append($0) }
+            progress.update(1)
+            #expect(written.isEmpty)
+            Thread.sleep(forTimeInterval: 0.45)
+            progress.update(2)
+            #expect(written.count == 1 && written[0].contains("2/4  50%"))
+        }
+        #expect(written.last == "\r\u{1B}[K")
+    }
+
+    @Test(arguments: [When.never, .auto])
+    func `progress writes nothing into a pipe`(when: When) {
+        var written: [String] = []
+        do {
+            var progress = Progress("x", when: when, isTerminal: false) { written.append($0) }
+            progress.waiting(for: "a touch")
+        }
+        #expect(written.isEmpty)
+    }
+}

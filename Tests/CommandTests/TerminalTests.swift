@@ -1,0 +1,73 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct TerminalTests {
+    @Test func `a secret is read without echo and the terminal is as before`() throws {
+        let pair = try PseudoTerminal()
+        let typist = pair.type(["hunter2\n"], after: "Value: ")
+        let secret = try Terminal(mayAsk: true, device: pair.path).readSecret("Value: ", hint: "")
+        let seen = typist.wait()
+        #expect(secret == SecretBytes(utf8: "hunter2"))
+        #expect(seen.contains("Value: ") && !seen.contains("hunter2"))
+        #expect(pair.echoes)
+    }
+
+    @Test func `two entries that differ are asked again`() throws {
+        let pair = try PseudoTerminal()
+        let typist = pair.type(["one\n", "two\n", "same\n", "same\n"], after: "PIN: ")
+        let secret = try Terminal(mayAsk: true, device: pair.path).readNewSecret(
+            "PIN: ", again: "Again PIN: ", hint: "")
+        _ = typist.wait()
+        #expect(secret == SecretBytes(utf8: "same"))
+    }
+
+    @Test(arguments: [("y\n", true), ("YES\n", true), ("\n", false), ("n\n", false), ("yess\n", false)])
+    func `only yes is yes`(answer: String, expected: Bool) throws {
+        let pair = try PseudoTerminal()
+        let typist = pair.type([answer], after: "[y/N] ")
+        #expect(try Terminal(mayAsk: true, device: pair.path).confirm("Delete it?") == expected)
+        _ = typist.wait()
+    }
+
+    @Test func `end of file at a prompt cancels`() throws {
+        let pair = try PseudoTerminal()
+        _ = pair.type(["\u{4}"], after: "PIN: ")
+        let error = try #require(throws: KeychainError.self) {
+            try Terminal(mayAsk: true, device: pair.path).readSecret("PIN: ", hint: "")
+        }
+        #expect(error.code == .cancelled)
+        #expect(pair.echoes)
+    }
+
+    @Test(arguments: [(false, "/dev/tty"), (true, "/nonexistent/tty")])
+    func `nothing is asked where nobody can answer`(mayAsk: Bool, device: String) throws {
+        let terminal = Terminal(mayAsk: mayAsk, device: device)
+        #expect(!terminal.canAsk)
+        let secret = try #require(throws: KeychainError.self) { try terminal.readSecret("PIN: ", hint: "h") }
+        #expect(secret.code == .pinRequired)
+        let question = try #require(throws: KeychainError.self) { try terminal.confirm("Delete it?") }
+        #expect(question.code == .refused)
+        #expect(question.hint?.contains("--yes") == true)
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func `a signal at a prompt ends with 130 and turns echo on again`(number: Int32) async throws {
+        let pair = try PseudoTerminal()
+        let path = pair.path
+        await #expect(processExitsWith: .exitCode(130)) { [path = path as String, number = number as Int32] in
+            Interruption.install()
+            let thread = Thread {
+                Thread.sleep(forTimeInterval: 0.3)
+                kill(getpid(), number)
+            }
+            thread.start()
+            _ = try Terminal(mayAsk: true, device: path).readSecret("PIN: ", hint: "")
+        }
+        #expect(pair.echoes)
+        #expect(pair.output(until: "PIN: ").contains("PIN: "))
+    }
+}

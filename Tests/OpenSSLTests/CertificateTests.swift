@@ -1,0 +1,192 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("Certificates")
+struct CertificateTests {
+    @Test("The fields of a certificate are what openssl says")
+    func fields() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let leaf = try openssl.certificate("leaf.pem")
+        func printed(_ options: String) throws -> String {
+            try openssl("x509 -in leaf.pem -noout \(options)").stdout.trimmingCharacters(in: .newlines)
+        }
+        func hex(_ data: Data, _ separator: String = "") -> String {
+            data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: separator)
+        }
+        #expect(try printed("-serial") == "serial=" + hex(leaf.serialNumber.drop { $0 == 0 }))
+        #expect(leaf.serialNumberDER == Data([2, UInt8(leaf.serialNumber.count)]) + leaf.serialNumber)
+        #expect(try printed("-fingerprint -sha256").hasSuffix("=" + hex(leaf.sha256Fingerprint, ":")))
+        #expect(try printed("-fingerprint -sha1").hasSuffix("=" + hex(leaf.sha1Fingerprint, ":")))
+        #expect(try printed("-subject -nameopt RFC2253,-esc_msb,utf8") == "subject=" + leaf.subject.description)
+        #expect(leaf.subject.description == "CN=web.example,O=Exämple\\, Inc,C=DE")
+        #expect(leaf.subject.commonName == "web.example" && leaf.subject.organization == "Exämple, Inc")
+        #expect(leaf.issuer.commonName == "Intermediate" && leaf.subjectSummary == "web.example")
+        #expect(leaf.version == 3)
+        #expect(leaf.signatureAlgorithm == "ecdsa-with-SHA256")
+        #expect(leaf.notAfter.timeIntervalSince(leaf.notBefore) == 30 * 86400)
+        #expect(abs(leaf.notBefore.timeIntervalSinceNow) < 120)
+        #expect(leaf.isValid(on: Date()) && !leaf.isValid(on: Date(timeIntervalSinceNow: 31 * 86400)))
+        #expect(leaf.subjectAlternativeNames == [
+            .dns("web.example"), .dns("*.wild.example"), .ip(Data([127, 0, 0, 1])), .email("ops@web.example"),
+            .uri("https://web.example/"),
+        ])
+        #expect(leaf.emailAddresses == ["ops@web.example"] && leaf.dnsNames == ["web.example", "*.wild.example"])
+        #expect(leaf.subjectKeyIdentifier == leaf.publicKey.identifier)
+        let intermediate = try openssl.certificate("intermediate.pem")
+        #expect(leaf.authorityKeyIdentifier == intermediate.subjectKeyIdentifier)
+        #expect(leaf.keyUsage == .digitalSignature && intermediate.keyUsage == [.keyCertSign, .crlSign])
+        #expect(leaf.extendedKeyUsage == [.serverAuth])
+        #expect(!leaf.isCA && intermediate.isCA && intermediate.pathLength == 0 && leaf.pathLength == nil)
+        #expect(leaf.publicKey.algorithm == .ec(.p256) && leaf.publicKey.size == 256)
+        #expect(try PrivateKey.load(openssl.data("leaf.key")).publicKey == leaf.publicKey)
+        #expect(try openssl("x509 -in leaf.pem").stdout == leaf.pem)
+    }
+
+    @Test("A version 1 certificate without extensions is read")
+    func versionOne() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        try openssl("req -newkey rsa:2048 -nodes -keyout old.key -out old.csr -subj /CN=old")
+        try openssl("x509 -req -in old.csr -signkey old.key -out old.pem -days 1")
+        let old = try openssl.certificate("old.pem")
+        #expect(old.version == 1 && old.keyUsage == nil && old.extendedKeyUsage.isEmpty && !old.isCA)
+        #expect(old.isSelfSigned && old.publicKey.algorithm == .rsa(bits: 2048))
+    }
+
+    @Test("PEM with text, CR LF and other blocks, DER, and bundles are read")
+    func encodings() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let leaf = try openssl.certificate("leaf.pem")
+        let root = try openssl.certificate("root.pem")
+        let key = try #require(try PrivateKey.load(openssl.data("leaf.key")).pkcs8PEM(passphrase: nil).copyString())
+        let bundle = "# bundle: text\n" + key + leaf.pem + "between\n" + root.pem + "after"
+        for text in [bundle, bundle.replacingOccurrences(of: "\n", with: "\r\n")] {
+            #expect(try Certificate.load(Data(text.utf8)) == [leaf, root])
+            #expect(try Certificate(pem: text) == leaf)
+        }
+        #expect(try Certificate.load(leaf.der) == [leaf])
+        #expect(keyFileCode { _ = try Certificate.load(Data(key.utf8)) } == .notFound)
+        #expect(keyFileCode { _ = try Certificate.load(Data()) } == .notFound)
+        #expect(keyFileCode { _ = try Certificate.load(Data("nothing".utf8)) } == .damaged)
+        #expect(keyFileCode { _ = try Certificate(pem: String(leaf.pem.dropLast(30))) } == .damaged)
+        #expect(keyFileCode { _ = try Certificate(der: leaf.der + [0]) } == .damaged)
+        for count in 0..<leaf.der.count {
+            #expect(keyFileCode { _ = try Certificate(der: leaf.der.prefix(count)) } == .damaged)
+        }
+    }
+
+    @Test("No single changed byte crashes the reader")
+    func changedBytes() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let der = [UInt8](try openssl.certificate("leaf.pem").der)
+        for index in der.indices {
+            var changed = der
+            changed[index] ^= 0xFF
+            do {
+                let certificate = try Certificate(der: Data(changed))
+                _ = (certificate.subjectAlternativeNames, certificate.keyUsage, certificate.isCA)
+                _ = certificate.subjectSummary
+                #expect(!certificate.isIssued(by: try openssl.certificate("intermediate.pem")) || changed == der)
+            } catch {
+                #expect(error is KeyFileError)
+            }
+        }
+    }
+
+    @Test("Apple's normalised name upper-cases, trims and collapses PrintableStrings only")
+    func normalizedName() throws {
+        // C=de (PrintableString), O="  Acme   Corp " (PrintableString), CN=" a  b" (UTF8String)
+        let country = bytes("310b 3009 0603550406 1302 6465")
+        let organization = [UInt8](bytes("3117 3015 060355040a 130e")) + Array("  Acme   Corp ".utf8)
+        let common = [UInt8](bytes("310e 300c 0603550403 0c05")) + Array(" a  b".utf8)
+        let content = country + organization + common
+        let name = try DistinguishedName(der: Data([0x30, UInt8(content.count)] + content))
+        let expected = bytes("310b 3009 0603550406 1302 4445") + bytes("3112 3010 060355040a 1309")
+            + Array("ACME CORP".utf8) + common
+        #expect(name.normalized == Data(expected))
+        #expect(name.commonName == " a  b")
+        #expect(name.description == "CN=\\ a  b,O=\\  Acme   Corp\\ ,C=de")
+        #expect(keyFileCode { _ = try DistinguishedName(der: Data([0x31, 0])) } == .damaged)
+    }
+
+    @Test("Only the real issuer counts, not one of the same name")
+    func issuer() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let other = try OpenSSLCommand.withAuthority()
+        let leaf = try openssl.certificate("leaf.pem")
+        #expect(leaf.isIssued(by: try openssl.certificate("intermediate.pem")))
+        #expect(!leaf.isIssued(by: try other.certificate("intermediate.pem")))
+        #expect(!leaf.isIssued(by: try openssl.certificate("root.pem")))
+        let root = try openssl.certificate("root.pem")
+        #expect(root.isSelfIssued && root.isSelfSigned && !leaf.isSelfIssued)
+    }
+
+    @Test("Host names match as RFC 6125 says", arguments: [
+        ("web.example", true), ("WEB.example", true), ("web.example.", true), ("a.wild.example", true),
+        ("a.b.wild.example", false), ("wild.example", false), ("127.0.0.1", true), ("127.0.0.2", false),
+        ("other.example", false), ("", false), (".", false), ("web.example\0.evil", false), ("::1", false),
+    ])
+    func hosts(_ host: String, _ expected: Bool) throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let leaf = try openssl.certificate("leaf.pem")
+        #expect(leaf.matches(host: host) == expected)
+        let result = try CertificateChain.verify(
+            leaf: leaf, intermediates: [openssl.certificate("intermediate.pem")],
+            anchors: [openssl.certificate("root.pem")],
+            host: host)
+        #expect((result.failure == nil) == expected)
+        if let failure = result.failure { #expect([.hostMismatch, .addressMismatch].contains(failure.code)) }
+    }
+
+    @Test("A chain is found in any order, and says when it is incomplete")
+    func order() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let stranger = try OpenSSLCommand.withAuthority()
+        let leaf = try openssl.certificate("leaf.pem")
+        let intermediate = try openssl.certificate("intermediate.pem")
+        let root = try openssl.certificate("root.pem")
+        let noise = try [stranger.certificate("intermediate.pem"), stranger.certificate("root.pem"), leaf]
+        let chain = CertificateChain.order(leaf: leaf, candidates: noise + [root, intermediate])
+        #expect(chain.certificates == [leaf, intermediate, root])
+        #expect(chain.isComplete && chain.withoutRoot == [leaf, intermediate])
+        let partial = CertificateChain.order(leaf: leaf, candidates: noise + [intermediate])
+        #expect(partial.certificates == [leaf, intermediate] && !partial.isComplete)
+        #expect(partial.withoutRoot == [leaf, intermediate])
+        #expect(CertificateChain.order(leaf: root, candidates: []).isComplete)
+    }
+
+    @Test("Verification says why it fails")
+    func verification() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let stranger = try OpenSSLCommand.withAuthority()
+        let leaf = try openssl.certificate("leaf.pem")
+        let intermediate = try openssl.certificate("intermediate.pem")
+        let root = try openssl.certificate("root.pem")
+        func code(
+            _ intermediates: [Certificate], _ anchors: [Certificate], on date: Date = Date(),
+            purpose: CertificateChain.Purpose = .any
+        ) throws -> CertificateChain.FailureCode? {
+            try CertificateChain.verify(
+                leaf: leaf, intermediates: intermediates, anchors: anchors, on: date, purpose: purpose).failure?.code
+        }
+        let trusted = try CertificateChain.verify(
+            leaf: leaf, intermediates: [intermediate], anchors: [root], purpose: .tlsServer)
+        #expect(trusted == .trusted([leaf, intermediate, root]))
+        #expect(try CertificateChain.verify(leaf: leaf, intermediates: [], anchors: [intermediate])
+            == .trusted([leaf, intermediate]))
+        #expect(try code([], [root]) == .issuerNotFound)
+        #expect(try code([intermediate], []) == .issuerNotFound)
+        #expect(try code([intermediate, root], []) == .untrustedRoot)
+        #expect(try code([intermediate], [root], on: Date(timeIntervalSinceNow: 40 * 86400)) == .expired)
+        #expect(try code([intermediate], [root], on: Date(timeIntervalSinceNow: -86400)) == .notYetValid)
+        #expect(try code([intermediate], [root], purpose: .tlsClient) == .wrongPurpose)
+        #expect(try code([intermediate], [root], purpose: .codeSigning) == .wrongPurpose)
+        #expect(try code([intermediate], [stranger.certificate("root.pem")]) != nil)
+        let alone = try CertificateChain.verify(
+            leaf: stranger.certificate("root.pem"), intermediates: [], anchors: [root])
+        #expect(alone.failure?.code == .selfSigned)
+        #expect(alone.failure?.depth == 0)
+    }
+}

@@ -1,0 +1,144 @@
+import KeyfobPrimitives
+import PKCS11
+import TestSupport
+import Testing
+
+@Suite("Secret keys") struct SecretKeyTests {
+    private func importKey(_ session: borrowing Session, _ value: [UInt8]) throws -> ObjectHandle {
+        try session.create([
+            .objectClass(.secretKey), .keyType(.aes), .token(false), .isPrivate(true), .sensitive(false),
+            .extractable(true), .encrypt(true), .decrypt(true), .wrap(true), .unwrap(true),
+            .secretValue(SecretBytes(value)),
+        ])
+    }
+
+    private func generate(_ session: borrowing Session, bytes: UInt = 32) throws -> ObjectHandle {
+        try session.generateKey(Mechanism(.aesKeyGeneration), template: [
+            .objectClass(.secretKey), .keyType(.aes), .valueLength(bytes), .token(true), .isPrivate(true),
+            .sensitive(true), .extractable(false), .encrypt(true), .decrypt(true), .wrap(true), .unwrap(true),
+        ])
+    }
+
+    @Test("AES-GCM is that of the published test case, tag and additional data included")
+    func gcmVector() throws {
+        let token = try TestToken.make(label: "gcm")
+        let session = try token.openSession()
+        // Test case 4 of McGrew and Viega, "The Galois/Counter Mode of Operation".
+        let key = try importKey(session, [UInt8](hex: "feffe9928665731c6d6a8f9467308308"))
+        let mechanism = Mechanism.aesGCM(
+            iv: [UInt8](hex: "cafebabefacedbaddecaf888"),
+            additionalData: [UInt8](hex: "feedfacedeadbeeffeedfacedeadbeefabaddad2"))
+        let plaintext = [UInt8](hex: """
+            d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72\
+            1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39
+            """)
+        let ciphertext = try session.encrypt(plaintext, with: key, using: mechanism)
+        #expect(ciphertext == [UInt8](hex: """
+            42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e\
+            21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e0915bc94fbc3221a5db94fae95ae7121a47
+            """))
+        let decrypted = try session.decrypt(ciphertext, with: key, using: mechanism)
+        #expect(decrypted == plaintext)
+        let secret = try session.encryptSecret(SecretBytes(plaintext), with: key, using: mechanism)
+        #expect(secret == ciphertext)
+    }
+
+    @Test("AES-GCM returns what it was given, whatever the size", arguments: [0, 1, 16, 32, 1000, 5000, 200_000])
+    func gcmSizes(count: Int) throws {
+        let token = try TestToken.make(label: "gcmsize")
+        let session = try token.openSession()
+        let key = try generate(session)
+        let iv = try session.random(count: 12)
+        let plaintext = try session.random(count: count)
+        let mechanism = Mechanism.aesGCM(iv: iv, additionalData: [1, 2, 3])
+        let ciphertext = try session.encrypt(plaintext, with: key, using: mechanism)
+        #expect(ciphertext.count == count + 16)
+        let secret = try session.decryptSecret(ciphertext, with: key, using: mechanism)
+        #expect(secret == SecretBytes(plaintext))
+        let plain = try session.decrypt(ciphertext, with: key, using: mechanism)
+        #expect(plain == plaintext)
+    }
+
+    @Test("A changed ciphertext or other additional data give an error, and a session that must be closed")
+    func gcmTampering() throws {
+        let token = try TestToken.make(label: "tamper")
+        let session = try token.openSession()
+        let key = try generate(session)
+        let iv = [UInt8](repeating: 7, count: 12)
+        let ciphertext = try session.encrypt([1, 2, 3], with: key, using: .aesGCM(iv: iv, additionalData: [1]))
+        let other = try refusal {
+            try session.decrypt(ciphertext, with: key, using: .aesGCM(iv: iv, additionalData: [2]))
+        }
+        #expect(other?.function == .decrypt)
+        // SoftHSM's word for it.
+        #expect(other?.returnValue == .generalError)
+        let isBroken = session.isBroken
+        #expect(isBroken)
+        let fresh = try token.openSession()
+        var changed = ciphertext
+        changed[0] ^= 1
+        let tampered = try refusal {
+            try fresh.decryptSecret(changed, with: key, using: .aesGCM(iv: iv, additionalData: [1]))
+        }
+        #expect(tampered?.function == .decrypt)
+    }
+
+    @Test("Key wrap is that of RFC 3394, both ways")
+    func keyWrapVector() throws {
+        let token = try TestToken.make(label: "wrap")
+        let session = try token.openSession()
+        // RFC 3394, section 4.1.
+        let wrapping = try importKey(session, [UInt8](hex: "000102030405060708090A0B0C0D0E0F"))
+        let data = [UInt8](hex: "00112233445566778899AABBCCDDEEFF")
+        let wrapped = try session.wrap(try importKey(session, data), with: wrapping, using: Mechanism(.aesKeyWrap))
+        #expect(wrapped == [UInt8](hex: "1FA68B0A8112B447AEF34BD8FB5A7B829D3E862371D2CFE5"))
+        #expect(MechanismType.aesKeyWrap.rawValue == 0x2109)
+        let template: AttributeTemplate = [
+            .objectClass(.secretKey), .keyType(.genericSecret), .token(false), .isPrivate(true), .sensitive(false),
+            .extractable(true),
+        ]
+        let unwrapped = try session.unwrap(wrapped, with: wrapping, using: Mechanism(.aesKeyWrap), template: template)
+        let value = try session.secretAttribute(.value, of: unwrapped)
+        #expect(value == SecretBytes(data))
+        var changed = wrapped
+        changed[3] ^= 1
+        let error = try refusal {
+            try session.unwrap(changed, with: wrapping, using: Mechanism(.aesKeyWrap), template: template)
+        }
+        #expect(error?.function == .unwrapKey)
+    }
+
+    @Test("A key that may not leave the token does not")
+    func unextractable() throws {
+        let token = try TestToken.make(label: "stay")
+        let session = try token.openSession()
+        let key = try generate(session)
+        let error = try refusal { try session.wrap(key, with: key, using: Mechanism(.aesKeyWrap)) }
+        #expect(error?.returnValue == .keyUnextractable)
+        let values = try session.attributes([.value, .label, .extractable], of: key)
+        #expect(values[.value] == nil)
+        #expect(values.bool(.extractable) == false)
+    }
+
+    @Test("Generated keys have the size that was asked for", arguments: [UInt(16), 24, 32])
+    func generation(bytes: UInt) throws {
+        let token = try TestToken.make(label: "aes")
+        let session = try token.openSession()
+        let values = try session.attributes([.valueLength, .keyType, .sensitive], of: try generate(session, bytes: bytes))
+        #expect(values.ulong(.valueLength) == bytes)
+        #expect(values.keyType == .aes)
+        #expect(values.bool(.sensitive) == true)
+    }
+
+    @Test("Random bytes are as many as asked for, and others each time", arguments: [1, 32, 4096])
+    func random(count: Int) throws {
+        let token = try TestToken.make(label: "random")
+        let session = try token.openSession()
+        try session.seedRandom([1, 2, 3])
+        let secret = try session.randomSecret(count: count)
+        #expect(secret.count == count)
+        let bytes = try session.random(count: max(16, count))
+        let others = try session.random(count: max(16, count))
+        #expect(bytes.count == max(16, count) && bytes != others)
+    }
+}

@@ -1,0 +1,145 @@
+import CP11Kit
+import KeyfobPrimitives
+@testable import PKCS11
+import TestSupport
+import Testing
+
+@Suite("Session state") struct SessionStateTests {
+    @Test("A search that somebody left open makes signing fail, and marks the session")
+    func searchLeftOpen() throws {
+        let token = try TestToken.make(label: "open")
+        let session = try token.openSession()
+        let key = try session.generateKey(Mechanism(.genericSecretKeyGeneration), template: [
+            .objectClass(.secretKey), .keyType(.genericSecret), .valueLength(32), .token(false), .sign(true),
+        ])
+        let mac = try session.sign([1], with: key, using: Mechanism(.sha256HMAC))
+        #expect(mac.count == 32)
+        let start = unsafe try #require(unsafe session.functions.table.pointee.C_FindObjectsInit)
+        let started = start(session.handle, nil, 0)
+        #expect(started == CKR_OK)
+        let error = try refusal { try session.sign([1], with: key, using: Mechanism(.sha256HMAC)) }
+        #expect(error?.function == .signInit)
+        #expect(error?.returnValue == .operationActive)
+        #expect(error?.recovery == .reopenSession)
+        let isBroken = session.isBroken
+        #expect(isBroken)
+    }
+
+    @Test("A stale key handle is an error of the start, and leaves the session in order")
+    func staleKey() throws {
+        let token = try TestToken.make(label: "stale")
+        let session = try token.openSession()
+        let error = try refusal {
+            try session.sign([1], with: ObjectHandle(rawValue: 0xffff), using: Mechanism(.sha256HMAC))
+        }
+        #expect(error?.recovery == .lookUpAgain)
+        let isBroken = session.isBroken
+        #expect(!isBroken)
+    }
+
+    @Test("A session that the module closed is broken, and closing it says so")
+    func closedElsewhere() throws {
+        let token = try TestToken.make(label: "closed")
+        let session = try token.openSession()
+        let closeAll = try #require(unsafe session.functions.table.pointee.C_CloseAllSessions)
+        #expect(closeAll(token.slot.id) == CKR_OK)
+        let error = try refusal { try session.findObjects() }
+        #expect(error?.returnValue == .sessionHandleInvalid)
+        let isBroken = session.isBroken
+        #expect(isBroken)
+        do throws(PKCS11Error) {
+            try session.close()
+            Issue.record("a closed session closed again")
+        } catch {
+            #expect(error.function == .closeSession)
+        }
+    }
+
+    @Test("A session that goes out of scope is closed")
+    func closedByScope() throws {
+        let token = try TestToken.make(label: "scope")
+        for _ in 0..<3 { _ = try token.openSession() }
+        // Login ended with the last session: had one been left, this would say "already logged in".
+        let session = try token.slot.openSession()
+        try session.login(pin: token.pin)
+    }
+
+    @Test("A function that the module lacks is an error value")
+    func missingFunction() throws {
+        let module = try FakeModule.make { _ in }
+        let session = try Slot(module: module, id: 0).openSession()
+        let error = try refusal { try session.copy(ObjectHandle(rawValue: 1)) }
+        #expect(error?.function == .copyObject)
+        #expect(error?.returnValue == .functionNotSupported)
+    }
+
+    @Test("Output larger than expected is fetched again, also from a module that forgets the operation")
+    func outputTooLarge() throws {
+        let module = try FakeModule.make { table in
+            unsafe table.C_SignInit = { session, _, _ in
+                FakeModule.starts.withLock { $0 += 1 }
+                return CKR_OK
+            }
+            unsafe table.C_Sign = { _, _, _, output, count in
+                // As NSS: a buffer that is too small ends the operation.
+                guard let count = unsafe count else { return CKR_ARGUMENTS_BAD }
+                let isStarted = FakeModule.starts.withLock { starts in
+                    defer { starts -= starts > 0 ? 1 : 0 }
+                    return starts > 0
+                }
+                if !isStarted { return CKR_OPERATION_NOT_INITIALIZED }
+                let offered = unsafe count.pointee
+                unsafe count.pointee = 3000
+                if offered < 3000 { return CKR_BUFFER_TOO_SMALL }
+                unsafe output?.update(repeating: 0x77, count: 3000)
+                return CKR_OK
+            }
+        }
+        let session = try Slot(module: module, id: 0).openSession()
+        let signature = try session.sign([1], with: ObjectHandle(rawValue: 1), using: Mechanism(.rsaPKCS))
+        #expect(signature == [UInt8](repeating: 0x77, count: 3000))
+        let isBroken = session.isBroken
+        #expect(!isBroken)
+    }
+
+    @Test("A module that counts wrongly makes us read no further than we asked")
+    func absurdCounts() throws {
+        let module = try FakeModule.make { table in
+            unsafe table.C_FindObjectsInit = { _, _, _ in CKR_OK }
+            unsafe table.C_FindObjects = { _, _, _, count in
+                unsafe count?.pointee = CK_ULONG.max
+                return CKR_OK
+            }
+            table.C_FindObjectsFinal = { _ in CKR_OK }
+            unsafe table.C_GetAttributeValue = { _, _, list, _ in
+                unsafe list?.pointee.ulValueLen = 1 << 40
+                return CKR_OK
+            }
+        }
+        let session = try Slot(module: module, id: 0).openSession()
+        let found = try session.findObjects(limit: 5)
+        #expect(found.count == 5)
+        let values = try session.attributes([.label], of: ObjectHandle(rawValue: 1))
+        #expect(values[.label] == nil)
+    }
+}
+
+/// A module of nothing but what a test puts into its table.
+enum FakeModule {
+    /// How many signatures have been started.
+    static let starts = Lock(0)
+
+    static func make(_ fill: (inout CK_FUNCTION_LIST) -> Void) throws -> Module {
+        let table = UnsafeMutablePointer<CK_FUNCTION_LIST>.allocate(capacity: 1)
+        unsafe table.initialize(to: CK_FUNCTION_LIST())
+        unsafe table.pointee.C_Initialize = { _ in CKR_OK }
+        unsafe table.pointee.C_OpenSession = { _, _, _, _, session in
+            unsafe session?.pointee = 1
+            return CKR_OK
+        }
+        unsafe table.pointee.C_CloseSession = { _ in CKR_OK }
+        unsafe fill(&table.pointee)
+        return try unsafe Module(
+            functions: FunctionList(table), path: "fake", name: nil, initializationArguments: nil, release: nil)
+    }
+}
