@@ -106,8 +106,8 @@ public struct ObjectListing: Sendable, Hashable {
                 let count = unsafe strlen(UnsafeRawPointer(tuple).assumingMemoryBound(to: CChar.self))
                 let start = unsafe UnsafeRawPointer(tuple).assumingMemoryBound(to: UInt8.self)
                 let name = unsafe UnsafeBufferPointer(start: start, count: count)
-                guard count > suffix.count, unsafe name.suffix(suffix.count).elementsEqual(suffix),
-                    unsafe !name.elementsEqual(tokenName)
+                guard count > suffix.count, unsafe memcmp(start + count - suffix.count, suffix, suffix.count) == 0,
+                    unsafe count != tokenName.count || memcmp(start, tokenName, count) != 0
                 else { return }
                 var status = stat()
                 let raw = unsafe UnsafeRawPointer(tuple).assumingMemoryBound(to: CChar.self)
