@@ -31,9 +31,12 @@ extension Module {
 
     private func tokens(matching uri: PKCS11URI) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
+        var answers = 0
+        var failure: PKCS11Error?
         for slot in try slots() where uri.slotID == nil || uri.slotID == slot.id {
             do throws(PKCS11Error) {
                 let info = try slot.tokenInfo()
+                answers += 1
                 guard uri.matches(info) else { continue }
                 if uri.slotDescription != nil || uri.slotManufacturer != nil {
                     let slotInfo = try slot.info()
@@ -45,9 +48,14 @@ extension Module {
             } catch {
                 // A token that was pulled, or that is in a state nobody can read, is not the one.
                 let isAbsent: Set<ReturnValue> = [.tokenNotPresent, .tokenNotRecognized, .deviceRemoved, .slotIDInvalid]
-                guard isAbsent.contains(error.returnValue) else { throw error }
+                guard !isAbsent.contains(error.returnValue) else { continue }
+                // So SoftHSM speaks of a token whose files were removed, as long as the module lives. When every
+                // slot says so, it is the module that is in trouble.
+                guard error.returnValue == .generalError else { throw error }
+                failure = error
             }
         }
+        if let failure, answers == 0 { throw failure }
         return result
     }
 }
