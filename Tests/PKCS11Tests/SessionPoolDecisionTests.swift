@@ -238,7 +238,9 @@ import Testing
         #expect(!badTag.hasReloaded)
     }
 
-    @Test("what may not run twice, or comes too late, fails at once", arguments: ReturnValue.recoveryGroups.flatMap(\.members))
+    @Test(
+        "what may not run twice, or comes too late, fails at once",
+        arguments: ReturnValue.recoveryGroups.flatMap(\.members))
     func never(value: ReturnValue) {
         var ladder = Ladder()
         let outcome17 = ladder.step(after: value, .init(isIdempotent: false))

@@ -12,7 +12,8 @@ enum EnvironmentVariable {
         lock.withLock { _ in
             guard let value = unsafe getenv(name) else { return nil }
             let count = unsafe strlen(value)
-            let secret = unsafe SecretBytes(UnsafeBufferPointer(start: value, count: count).lazy.map(UInt8.init(bitPattern:)))
+            let characters = unsafe UnsafeBufferPointer(start: value, count: count)
+            let secret = unsafe SecretBytes(characters.lazy.map(UInt8.init(bitPattern:)))
             unsafe memset(value, 0, count)
             unsafe unsetenv(name)
             return secret

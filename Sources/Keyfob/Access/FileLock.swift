@@ -40,7 +40,7 @@ package struct FileLock: ~Copyable {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw .file("lock", url.path, errno) }
             guard !deadline.hasPassed else {
                 throw KeychainError(
-                    .timedOut, "Another process holds \(url.path).",
+                    .timedOut, "another process holds \(url.path).",
                     hint: "Try again when it has ended.", details: ["path": url.path])
             }
             usleep(pause)

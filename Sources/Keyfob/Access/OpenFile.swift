@@ -79,6 +79,6 @@ extension KeychainError {
         let reason = unsafe String(cString: strerror(number))
         return KeychainError(
             number == EACCES || number == EPERM || number == ELOOP ? .refused : .fileUnavailable,
-            "Cannot \(verb) \(path): \(reason).", details: ["path": path])
+            "cannot \(verb) \(path): \(reason).", details: ["path": path])
     }
 }

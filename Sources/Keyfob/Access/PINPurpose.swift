@@ -21,7 +21,7 @@ public struct PINPurpose: Sendable, Hashable {
     public static func unlock(keychain: String) -> PINPurpose {
         PINPurpose(
             prompt: "PIN for keychain \"\(keychain)\"",
-            absence: "Keychain \"\(keychain)\" is locked and there is no terminal to ask for its PIN.",
+            absence: "keychain \"\(keychain)\" is locked and there is no terminal to ask for its PIN.",
             remedy: "Give a source: --pin-source file:… | credential:… | env:…, "
                 + "or unlock first: keyfob unlock \(keychain)")
     }
@@ -30,7 +30,7 @@ public struct PINPurpose: Sendable, Hashable {
     public static func passphrase(keychain: String) -> PINPurpose {
         PINPurpose(
             prompt: "Passphrase for keychain \"\(keychain)\"",
-            absence: "Keychain \"\(keychain)\" is locked and there is no terminal to ask for its passphrase.",
+            absence: "keychain \"\(keychain)\" is locked and there is no terminal to ask for its passphrase.",
             remedy: "Give a source: --pin-source file:… | credential:… | env:…, "
                 + "or unlock first: keyfob unlock \(keychain)")
     }
@@ -39,7 +39,7 @@ public struct PINPurpose: Sendable, Hashable {
     public static func newPassphrase(keychain: String) -> PINPurpose {
         PINPurpose(
             prompt: "New passphrase for keychain \"\(keychain)\"", confirms: true,
-            absence: "Keychain \"\(keychain)\" needs a new passphrase and there is no terminal to ask for it.",
+            absence: "keychain \"\(keychain)\" needs a new passphrase and there is no terminal to ask for it.",
             remedy: "Give a source: --pin-source file:… | credential:… | env:…")
     }
 
@@ -47,7 +47,7 @@ public struct PINPurpose: Sendable, Hashable {
     public static func token(_ label: String) -> PINPurpose {
         PINPurpose(
             prompt: "PIN for token \"\(label)\"",
-            absence: "Token \"\(label)\" is locked and there is no terminal to ask for its PIN.",
+            absence: "token \"\(label)\" is locked and there is no terminal to ask for its PIN.",
             remedy: "Give a source: --pin-source file:… | credential:… | env:…")
     }
 
@@ -55,7 +55,7 @@ public struct PINPurpose: Sendable, Hashable {
     public static func newPIN(token: String) -> PINPurpose {
         PINPurpose(
             prompt: "New PIN for token \"\(token)\"", confirms: true,
-            absence: "Token \"\(token)\" needs a new PIN and there is no terminal to ask for it.",
+            absence: "token \"\(token)\" needs a new PIN and there is no terminal to ask for it.",
             remedy: "Give a source: --new-pin-source file:… | credential:… | env:…")
     }
 
@@ -63,7 +63,7 @@ public struct PINPurpose: Sendable, Hashable {
     public static func securityOfficer(token: String) -> PINPurpose {
         PINPurpose(
             prompt: "SO PIN (PUK) for token \"\(token)\"",
-            absence: "The SO PIN of token \"\(token)\" is needed and there is no terminal to ask for it.",
+            absence: "the SO PIN of token \"\(token)\" is needed and there is no terminal to ask for it.",
             remedy: "Give a source: --so-pin-source file:… | credential:… | env:…")
     }
 

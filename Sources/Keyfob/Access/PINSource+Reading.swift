@@ -33,7 +33,7 @@ extension PINSource {
         case .credential(let name):
             guard let directory = environment.credentialsDirectory, !directory.isEmpty else {
                 throw KeychainError(
-                    .pinRequired, "There is no systemd credential \"\(name)\": CREDENTIALS_DIRECTORY is not set.",
+                    .pinRequired, "there is no systemd credential \"\(name)\": CREDENTIALS_DIRECTORY is not set.",
                     hint: "Add to the unit: LoadCredentialEncrypted=\(name)")
             }
             // systemd hands credentials out read-only, on a mount of the service's own, to a service
@@ -42,7 +42,7 @@ extension PINSource {
         case .agent, .item:
             let form = kind == .agent ? "agent" : "item:"
             throw KeychainError(
-                .refused, "The PIN source \(form) is not available in this version.",
+                .refused, "the PIN source \(form) is not available in this version.",
                 hint: "Give one of: prompt, pinentry, env:NAME, file:PATH, fd:N, stdin, cmd:COMMAND, credential:NAME")
         }
         guard secret.count <= Self.maximumLength else { throw tooLong }
@@ -54,7 +54,7 @@ extension PINSource {
 
     /// What messages call the source. A command is not repeated: people write secrets into them.
     var name: String {
-        if case .command = kind { return "The command of the PIN source" }
+        if case .command = kind { return "the command of the PIN source" }
         return description
     }
 
@@ -71,7 +71,7 @@ extension PINSource {
         }
         if let value = environment.recalled(self) { return value.withoutNewline }
         throw KeychainError(
-            .pinRequired, "The environment variable \(name) is not set.", hint: "Set it, or give another PIN source.",
+            .pinRequired, "the environment variable \(name) is not set.", hint: "Set it, or give another PIN source.",
             details: ["source": description])
     }
 

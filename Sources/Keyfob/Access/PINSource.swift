@@ -100,7 +100,7 @@ extension PINSource {
         case ("cmd", let command?): self = .command(try Self.required(command, "cmd:COMMAND"))
         case ("credential", let name?): self = .credential(try Self.credentialName(name))
         case ("item", let item?): kind = .item(try Self.required(item, "item:keyfob://…"))
-        default: throw Self.malformed("This is not a PIN source.")
+        default: throw Self.malformed("this is not a PIN source.")
         }
     }
 
@@ -111,19 +111,19 @@ extension PINSource {
     }
 
     private static func required(_ text: Substring, _ form: String) throws(KeychainError) -> String {
-        guard !text.isEmpty, !text.utf8.contains(0) else { throw malformed("A PIN source \(form) needs its argument.") }
+        guard !text.isEmpty, !text.utf8.contains(0) else { throw malformed("a PIN source \(form) needs its argument.") }
         return String(text)
     }
 
     private static func variable(_ name: Substring) throws(KeychainError) -> String {
         guard !name.isEmpty, !name.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == 0 }) else {
-            throw malformed("A PIN source env:NAME needs the name of an environment variable.")
+            throw malformed("a PIN source env:NAME needs the name of an environment variable.")
         }
         return String(name)
     }
 
     private static func number(_ text: Substring) throws(KeychainError) -> Int32 {
-        guard let number = Int32(text), number >= 0 else { throw malformed("A PIN source fd:N needs a number.") }
+        guard let number = Int32(text), number >= 0 else { throw malformed("a PIN source fd:N needs a number.") }
         return number
     }
 
@@ -131,7 +131,7 @@ extension PINSource {
         let name = try required(name, "credential:NAME")
         // systemd's own rule for names; it also keeps the path inside the directory.
         guard !name.contains("/"), name != ".", name != ".." else {
-            throw malformed("The name of a systemd credential is a file name.")
+            throw malformed("the name of a systemd credential is a file name.")
         }
         return name
     }
@@ -142,10 +142,10 @@ extension PINSource {
         guard text.hasPrefix("//") else { return text }
         let rest = text.dropFirst(2)
         guard let slash = rest.firstIndex(of: "/"), slash == rest.startIndex || rest[..<slash] == "localhost" else {
-            throw malformed("A PIN source file: names a file of this machine.")
+            throw malformed("a PIN source file: names a file of this machine.")
         }
         guard let path = String(rest[slash...]).removingPercentEncoding else {
-            throw malformed("A PIN source file: has a malformed percent-encoding.")
+            throw malformed("a PIN source file: has a malformed percent-encoding.")
         }
         return path
     }

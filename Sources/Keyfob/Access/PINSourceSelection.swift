@@ -54,7 +54,7 @@ public struct PINSourceSelection: Sendable, Hashable {
         if let option {
             (source, origin) = (option, .option)
         } else if let uri {
-            (source, origin) = (try Self.parse(uri, "The pin-source of the token's URI"), .uri)
+            (source, origin) = (try Self.parse(uri, "the pin-source of the token's URI"), .uri)
         } else if let text = (variables ?? ProcessInfo.processInfo.environment)["KEYFOB_PIN_SOURCE"], !text.isEmpty {
             (source, origin) = (try Self.parse(text, "KEYFOB_PIN_SOURCE"), .environment)
         } else if let configured {

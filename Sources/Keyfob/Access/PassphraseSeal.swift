@@ -43,19 +43,19 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
     public init(
         _ secret: SecretBytes, under passphrase: SecretBytes, keychain: String, purpose: Purpose
     ) throws(KeychainError) {
-        guard !passphrase.isEmpty else { throw KeychainError(.invalidArgument, "A passphrase may not be empty.") }
+        guard !passphrase.isEmpty else { throw KeychainError(.invalidArgument, "a passphrase may not be empty.") }
         guard secret.count <= Self.maximumLength else {
-            throw KeychainError(.invalidArgument, "A PIN of more than \(Self.maximumLength) bytes cannot be sealed.")
+            throw KeychainError(.invalidArgument, "a PIN of more than \(Self.maximumLength) bytes cannot be sealed.")
         }
         kdf = "scrypt"
         (n, r, p) = (1 << 15, 8, 1)
-        let salt = try KeychainError.wrapping("Cannot make random bytes.") { try RandomBytes.bytes(count: 16) }
-        let nonce = try KeychainError.wrapping("Cannot make random bytes.") {
+        let salt = try KeychainError.wrapping("cannot make random bytes.") { try RandomBytes.bytes(count: 16) }
+        let nonce = try KeychainError.wrapping("cannot make random bytes.") {
             try RandomBytes.bytes(count: AESGCM.nonceCount)
         }
         let data = Self.additionalData(keychain, purpose, n: n, r: r, p: p)
         let parameters = (n, r, p)
-        let sealed = try KeychainError.wrapping("Cannot seal the PIN.") {
+        let sealed = try KeychainError.wrapping("cannot seal the PIN.") {
             let key = try Scrypt.derive(
                 passphrase: passphrase, salt: salt, n: parameters.0, r: parameters.1, p: parameters.2, count: 32)
             return try AESGCM.seal(secret, key: key, nonce: nonce, additionalData: data)
@@ -79,7 +79,7 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
             tag.count == AESGCM.tagCount, ciphertext.count <= Self.maximumLength
         else {
             throw KeychainError(
-                .fileDamaged, "The sealed PIN of the keychain is damaged: its parameters are out of range.",
+                .fileDamaged, "the sealed PIN of the keychain is damaged: its parameters are out of range.",
                 hint: "Restore the keychain's configuration from a backup. The passphrase was not checked.")
         }
         let data = Self.additionalData(keychain, purpose, n: n, r: r, p: p)
@@ -90,10 +90,11 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
         } catch let error as CryptoError where error.code == .authenticationFailed {
             throw KeychainError(
                 .passphraseIncorrect,
-                purpose == .recovery ? "This recovery code is not the keychain's." : "Wrong passphrase for the keychain.",
+                purpose == .recovery
+                    ? "this recovery code is not the keychain's." : "wrong passphrase for the keychain.",
                 hint: "Nothing is locked by trying again.")
         } catch {
-            throw KeychainError(.failed, "The sealed PIN cannot be opened.", cause: error)
+            throw KeychainError(.failed, "the sealed PIN cannot be opened.", cause: error)
         }
     }
 

@@ -39,7 +39,7 @@ import KeyfobPrimitives
             return Pinentry(socket: ours, deadline: .after(environment.pinentryDeadline), child: child)
         } catch {
             throw KeychainError(
-                .pinRequired, "The pinentry program \"\(environment.pinentryProgram)\" cannot be started.",
+                .pinRequired, "the pinentry program \"\(environment.pinentryProgram)\" cannot be started.",
                 hint: "Install one (apt install pinentry-curses), or give another PIN source.", cause: error)
         }
     }
@@ -106,7 +106,7 @@ import KeyfobPrimitives
         let code = line.split(separator: " ").dropFirst().first.flatMap { UInt32($0) } ?? 0
         switch code & 0xFFFF {
         // GPG_ERR_CANCELED, GPG_ERR_NOT_CONFIRMED, GPG_ERR_FULLY_CANCELED
-        case 99, 114, 198: return KeychainError(.cancelled, "Cancelled.")
+        case 99, 114, 198: return KeychainError(.cancelled, "cancelled.")
         case 62: return timeout
         default:
             return KeychainError(
@@ -116,7 +116,7 @@ import KeyfobPrimitives
     }
 
     private static var timeout: KeychainError {
-        KeychainError(.timedOut, "Nobody answered pinentry in time.")
+        KeychainError(.timedOut, "nobody answered pinentry in time.")
     }
 
     private func write(_ line: String) throws(KeychainError) {

@@ -42,7 +42,8 @@ package enum PrivateFile {
         try requirePrivate(try file.status(), path: url.path)
         let bytes = try file.read(limit: limit + 1)
         guard bytes.count <= limit else {
-            throw KeychainError(.fileDamaged, "\(url.path) is longer than such a file can be.", details: ["path": url.path])
+            throw KeychainError(
+                .fileDamaged, "\(url.path) is longer than such a file can be.", details: ["path": url.path])
         }
         return bytes
     }
@@ -75,7 +76,9 @@ package enum PrivateFile {
         }
         let status = try directory.status()
         guard status.st_uid == geteuid() else { throw refusal(url.path, "belongs to another user") }
-        guard status.st_mode & 0o022 == 0 else { throw refusal(url.path, "can be written by other users", status.st_mode) }
+        guard status.st_mode & 0o022 == 0 else {
+            throw refusal(url.path, "can be written by other users", status.st_mode)
+        }
         if status.st_mode & 0o777 != 0o700, fchmod(directory.descriptor, 0o700) != 0 {
             throw .file("protect", url.path, errno)
         }

@@ -14,7 +14,7 @@ public struct RecoveryCode: Sendable, Equatable {
 
     /// Makes a fresh code. - Throws: `failed` when there are no random bytes.
     public init() throws(KeychainError) {
-        bytes = try KeychainError.wrapping("Cannot make random bytes.") { try RandomBytes.secret(count: Self.count) }
+        bytes = try KeychainError.wrapping("cannot make random bytes.") { try RandomBytes.secret(count: Self.count) }
     }
 
     /// Reads a code as people type it: either case, blanks and hyphens anywhere, `O` for `0`, `I` or `L`
@@ -26,7 +26,7 @@ public struct RecoveryCode: Sendable, Equatable {
         let digits = Self.digits(of: text)
         guard digits.count == 33 else {
             throw KeychainError(
-                .invalidArgument, "A recovery code has 33 symbols, and this has \(digits.count).",
+                .invalidArgument, "a recovery code has 33 symbols, and this has \(digits.count).",
                 hint: "It is eight groups of four and one symbol more.")
         }
         let isValid = unsafe digits.withUnsafeBytes { values in
@@ -39,7 +39,7 @@ public struct RecoveryCode: Sendable, Equatable {
         }
         guard isValid else {
             throw KeychainError(
-                .invalidArgument, "This is not a recovery code: a symbol is wrong, or two are exchanged.",
+                .invalidArgument, "this is not a recovery code: a symbol is wrong, or two are exchanged.",
                 hint: "Compare it with the paper, group by group.")
         }
         bytes = unsafe digits.withUnsafeBytes { values in

@@ -24,8 +24,9 @@ enum ShellCommand {
         var count = 0
         var failure: KeychainError?
         var status: Int32?
-        let bytes = unsafe SecretBytes(count: limit) { buffer in
+        let bytes = unsafe SecretBytes(count: 2 * limit) { buffer in
             guard let base = buffer.baseAddress else { return }
+            let overflow = unsafe base + limit
             while true {
                 // The end of the command counts, not only the end of its output: what it left running
                 // in the background may hold the pipe open for ever.
@@ -36,35 +37,34 @@ enum ShellCommand {
                     status = child.exitStatus()
                     continue
                 }
-                if count < limit {
-                    let received = unsafe read(output.descriptor, base + count, limit - count)
-                    if received == 0 { return }
-                    if received > 0 { count += received } else if errno != EINTR {
-                        failure = .file("read", "the output of a command", errno)
-                        return
-                    }
-                } else {
-                    // Read on, so that the command is not killed by a full pipe.
-                    let rest = unsafe SecretBytes(count: 4096) { unsafe _ = read(output.descriptor, $0.baseAddress, $0.count) }
-                    if rest.isEmpty || deadline.hasPassed { return }
+                // Read on where there is no more room, so that a full pipe does not stall the command.
+                let position = count < limit ? count : 0
+                let target = unsafe count < limit ? base : overflow
+                let received = unsafe read(output.descriptor, target + position, limit - position)
+                if received == 0 || deadline.hasPassed { return }
+                if received > 0 {
+                    if count < limit { count += received }
+                } else if errno != EINTR {
+                    failure = .file("read", "the output of a command", errno)
+                    return
                 }
             }
         }
         if let failure { throw failure }
         guard let status = status ?? child.exitStatus(by: deadline) else {
             throw KeychainError(
-                .timedOut, "The command of the PIN source did not end in time and was killed.",
+                .timedOut, "the command of the PIN source did not end in time and was killed.",
                 hint: "A PIN source must answer within 30 seconds and may not ask on the terminal.")
         }
         guard status == 0 else {
             throw KeychainError(
-                .failed, "The command of the PIN source failed with status \(status).",
+                .failed, "the command of the PIN source failed with status \(status).",
                 hint: "Run it by hand to see why.", details: ["status": String(status)])
         }
         guard let line = bytes.prefix(count).firstLine(isComplete: count < limit) else {
             throw KeychainError(
                 .invalidArgument,
-                "The command of the PIN source printed a line of more than \(PINSource.maximumLength) bytes.")
+                "the command of the PIN source printed a line of more than \(PINSource.maximumLength) bytes.")
         }
         return line
     }

@@ -46,10 +46,12 @@ public struct UnlockedState: Sendable {
     ) throws(KeychainError) -> Location {
         let file = try url(keychain)
         guard timeout >= 0, timeout <= 10 * 365 * 86400, payload.count <= Self.maximumLength else {
-            throw KeychainError(.invalidArgument, "This cannot be kept: the timeout or the length is out of range.")
+            throw KeychainError(.invalidArgument, "this cannot be kept: the timeout or the length is out of range.")
         }
         let record = UnlockedRecord(payload: payload, timeout: timeout)
-        if usesKernelKeyring, KernelKeyring.store(record.encoded, as: Self.description(keychain), seconds: UInt32(timeout)) {
+        if usesKernelKeyring,
+            KernelKeyring.store(record.encoded, as: Self.description(keychain), seconds: UInt32(timeout))
+        {
             // An older one in the file would come back when the key has expired.
             if try Self.exists(directory) { try PrivateFile.remove(file) }
             return .kernelKeyring
@@ -121,7 +123,7 @@ public struct UnlockedState: Sendable {
     private func url(_ keychain: String) throws(KeychainError) -> URL {
         // Also what keeps the name of the file inside the directory.
         guard let uuid = UUID(uuidString: keychain) else {
-            throw KeychainError(.invalidArgument, "A keychain is named by a UUID here.")
+            throw KeychainError(.invalidArgument, "a keychain is named by a UUID here.")
         }
         return directory.appendingPathComponent("unlocked-" + uuid.uuidString.lowercased())
     }

@@ -105,12 +105,12 @@ public struct WrongPINMemory: Sendable {
         if let loaded = try load() {
             content = loaded
         } else {
-            let salt = try KeychainError.wrapping("Cannot make random bytes.") { try RandomBytes.bytes(count: 16) }
+            let salt = try KeychainError.wrapping("cannot make random bytes.") { try RandomBytes.bytes(count: 16) }
             content = File(salt: Data(salt))
         }
         guard try change(&content) else { return }
         let encoded = content
-        let data = try KeychainError.wrapping("Cannot write \(file.path).") { try JSONEncoder().encode(encoded) }
+        let data = try KeychainError.wrapping("cannot write \(file.path).") { try JSONEncoder().encode(encoded) }
         try PrivateFile.write(SecretBytes(data), to: file)
     }
 
@@ -121,7 +121,7 @@ public struct WrongPINMemory: Sendable {
 
     /// 8 MiB and about 10 ms a guess: PINs are short, and a wrong one is often almost the right one.
     private static func pinDigest(_ pin: SecretBytes, _ token: Data, _ salt: Data) throws(KeychainError) -> Data {
-        try KeychainError.wrapping("Cannot compare a PIN.") {
+        try KeychainError.wrapping("cannot compare a PIN.") {
             let digest = try Scrypt.derive(
                 passphrase: pin, salt: Array(salt + token), n: 1 << 13, r: 8, p: 1, count: 16)
             return digest.copyData()

@@ -111,7 +111,7 @@ extension Keychain {
             guard let seal = configuration.recoverySeal else {
                 throw KeychainError(.refused, "keychain \"\(name)\" has no recovery code.")
             }
-            return try seal.open(with: secret, keychain: uuid, purpose: .recovery)
+            return try seal.open(with: RecoveryCode(parsing: secret).text, keychain: uuid, purpose: .recovery)
         }
         guard let seal = configuration.sealedPIN else { return secret }
         return try seal.open(with: secret, keychain: uuid, purpose: .passphrase)
@@ -134,6 +134,7 @@ extension Keychain {
         do {
             let keys = try unwrapMetadataKey()
             try memory.forget(serial: serial, label: token.label)
+            try token.didLogIn()
             lockState.withLock { $0.keys = keys }
             return try settleInterruptedChanges(keys)
         } catch {

@@ -104,8 +104,7 @@ public struct Keychains: Sendable {
             pool.slowCallNotice = options.slowCallNotice
             let isOurs = configuration.module == .softHSM
             return TokenStore(
-                uri: uri, changeDetector: isOurs ? SoftHSMChangeDetector(directory: softHSM, uri: uri) : nil,
-                configuration: pool,
+                uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool,
                 openModule: { try Self.module(configuration.module, softHSM: softHSM) },
                 pin: { state.withLock { $0.pin } })
         }

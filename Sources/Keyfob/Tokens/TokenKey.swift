@@ -68,11 +68,7 @@ public struct TokenKey: Sendable {
 
     /// Signs a message on a thread of Keyfob's own. - Throws: As the blocking form.
     public func sign(_ message: [UInt8], using scheme: SignatureScheme) async throws -> [UInt8] {
-        try await BlockingExecutor.shared.run { try self.signBlocking(message, scheme) }
-    }
-
-    private func signBlocking(_ message: [UInt8], _ scheme: SignatureScheme) throws -> [UInt8] {
-        try sign(message, using: scheme)
+        try await BlockingExecutor.shared.run { try self.sign(message, using: scheme) }
     }
 
     private static func mechanism(

@@ -12,6 +12,7 @@ final class TokenStore: Sendable {
     let uri: PKCS11URI
     /// Tells whether objects changed; `nil` for tokens that cannot tell.
     let changeDetector: (any TokenChangeDetector)?
+    private let softHSM: SoftHSMDirectory?
     private let openModule: @Sendable () throws -> Module
     private let pin: @Sendable () throws -> SecretBytes?
     private let configuration: SessionPool.Configuration
@@ -36,14 +37,16 @@ final class TokenStore: Sendable {
     /// A store for the token of `uri`.
     ///
     /// - Parameters:
+    ///   - softHSM: The directory the token lies in, where it is one of ours.
     ///   - openModule: Loads the module; called once.
     ///   - pin: Gives the PIN when the token wants a login; `nil` reads without one.
     init(
-        uri: PKCS11URI, changeDetector: (any TokenChangeDetector)?, configuration: SessionPool.Configuration,
+        uri: PKCS11URI, softHSM: SoftHSMDirectory?, configuration: SessionPool.Configuration,
         openModule: @escaping @Sendable () throws -> Module, pin: @escaping @Sendable () throws -> SecretBytes?
     ) {
         self.uri = uri
-        self.changeDetector = changeDetector
+        self.softHSM = softHSM
+        changeDetector = softHSM.map { SoftHSMChangeDetector(directory: $0, uri: uri) }
         self.configuration = configuration
         self.openModule = openModule
         self.pin = pin
@@ -78,10 +81,29 @@ final class TokenStore: Sendable {
             } catch let error as PKCS11Error where idempotent && error.recovery == .lookUpAgain {
                 forgetHandles()
                 return try pool.withSession(idempotent: idempotent, body)
+            } catch let error as PKCS11Error where try heal(error) {
+                return try pool.withSession(idempotent: idempotent, body)
             }
         } catch let error as PKCS11Error {
             throw KeychainError.token(error, operation, token: label)
         }
+    }
+
+    /// Puts a token of ours back whose file a kill has emptied; whether that gives reason to try again.
+    ///
+    /// Safe for calls that are not idempotent: without its token the call did nothing.
+    private func heal(_ error: PKCS11Error) throws -> Bool {
+        guard let softHSM, error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized,
+            try !softHSM.heal().restored.isEmpty
+        else { return false }
+        forgetHandles()
+        try pool().module.reinitialize()
+        return true
+    }
+
+    /// To be called after a good login: SoftHSM has just rewritten the token's file, and a copy is kept of it.
+    func didLogIn() throws {
+        try softHSM?.refreshCopies()
     }
 
     /// Ends the login; every handle of a private object dies with it.

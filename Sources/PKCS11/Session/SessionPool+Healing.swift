@@ -16,10 +16,11 @@ extension SessionPool {
             let generation = module.generation
             // Released behind the lock, for with them sessions are closed.
             var dead: [PooledSession] = []
-            let mayLogIn = climb.ladder.mayLogIn
+            let mayLogIn = climb.mayLogIn()
             let (next, stale, boxes) = state.withLock { state -> (Next, [PooledSession], [Mailbox]) in
                 var stale: [PooledSession] = []
                 var boxes: [Mailbox] = []
+                if state.machine.isClosed { return (.fail(Self.closed), stale, boxes) }
                 if state.generation != generation {
                     let (leases, openers) = state.machine.discardIdle()
                     stale = leases + [state.forgetLogin()].compactMap { $0 }
@@ -51,8 +52,7 @@ extension SessionPool {
                 throw Refusal(error: PKCS11Error(
                     function: .login, returnValue: .userNotLoggedIn, detail: "the login was lost once more"))
             case .logIn:
-                climb.ladder.takeLogin()
-                try logIn(state)
+                try logIn(state, &climb)
                 return
             case .wait(let attempt):
                 try waitForLogin(attempt, state, deadline)
@@ -74,13 +74,18 @@ extension SessionPool {
     }
 
     /// Logs in, which only one thread at a time gets to; no lock is held meanwhile.
-    private func logIn(_ state: Lock<State>) throws {
+    private func logIn(_ state: Lock<State>, _ climb: inout Climb) throws {
         do {
             let place = try slot(state)
             let anchor = try place.openSession()
-            let isUser = try logIn(anchor, place.slot)
+            let isUser = try logIn(anchor, place.slot, &climb)
             logins.add(1, ordering: .relaxed)
-            let former = state.withLock { state in
+            let former = state.withLock { state -> PooledSession? in
+                // Closed meanwhile: nothing may stay open, and the login goes with this session.
+                if state.machine.isClosed {
+                    state.login = .needed
+                    return anchor
+                }
                 let former = state.anchor
                 state.anchor = anchor
                 state.login = .ready
@@ -108,7 +113,7 @@ extension SessionPool {
     }
 
     /// Whether the user is logged in afterwards.
-    private func logIn(_ anchor: PooledSession, _ slot: Slot) throws -> Bool {
+    private func logIn(_ anchor: PooledSession, _ slot: Slot, _ climb: inout Climb) throws -> Bool {
         if try anchor.session.info().isUserLoggedIn { return true }
         let flags = try slot.tokenInfo().flags
         switch LoginDecision(flags: flags, allowFinalTry: configuration.allowFinalTry) {
@@ -121,10 +126,12 @@ extension SessionPool {
             break
         }
         if configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath) {
+            climb.ladder.takeLogin()
             try send(nil, anchor)
             return true
         }
         guard let secret = try askForPIN() else { return false }
+        climb.ladder.takeLogin()
         try send(secret, anchor)
         return true
     }
@@ -146,6 +153,9 @@ extension SessionPool {
             guard error.returnValue == .userAlreadyLoggedIn else { throw error }
         }
     }
+
+    static let closed = PKCS11Error(
+        function: .openSession, returnValue: .sessionClosed, detail: "the pool is closed")
 
     private static let pinRefusals: Set<ReturnValue> = [
         .pinIncorrect, .pinInvalid, .pinLengthRange, .pinExpired, .pinLocked,

@@ -41,8 +41,7 @@ extension SessionPool {
         case .open:
             return try open(state)
         case .closed, .wait:
-            throw Refusal(error: PKCS11Error(
-                function: .openSession, returnValue: .sessionClosed, detail: "the pool is closed"))
+            throw Refusal(error: Self.closed)
         }
     }
 

@@ -88,9 +88,17 @@ extension SessionPool {
         let deadline: Deadline?
         var ladder = Ladder()
         private var end: Deadline?
+        private var preparations = 0
 
         init(deadline: Deadline?) {
             self.deadline = deadline
+        }
+
+        /// Whether this call may see to the login: with a PIN once, and without a few times, since a token that is
+        /// logged in and out all the time by others must not keep a call for ever.
+        mutating func mayLogIn() -> Bool {
+            preparations += 1
+            return ladder.mayLogIn && preparations <= 16
         }
 
         /// Whether two seconds are over since the first failure, or the caller's deadline is.

@@ -146,7 +146,7 @@ import Testing
 
     @Test func `a command that leaves something running in the background is not waited for`() throws {
         let started = Date()
-        #expect(try read("cmd:echo 1234; sleep 25 &") == "1234")
+        #expect(try read("cmd:echo 1234; sleep 25 2>/dev/null &") == "1234")
         #expect(Date().timeIntervalSince(started) < 20)
     }
 
@@ -163,7 +163,9 @@ import Testing
     }
 
     @Test func `a long output does not stall the command`() throws {
+        let started = Date()
         #expect(try read("cmd:echo 1234; seq 1 200000") == "1234")
+        #expect(Date().timeIntervalSince(started) < 20)
     }
 
     @Test func `a credential is read from the directory that systemd made`() throws {

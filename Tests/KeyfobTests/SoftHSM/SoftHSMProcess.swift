@@ -38,15 +38,18 @@ final class SoftHSMProcess: Sendable {
 
     /// Signs with the key 01 of the token and has OpenSSL verify it.
     func keySigns(_ label: String) throws -> Bool {
-        let message = try temporary.write("message".utf8, to: "message")
+        // SoftHSM has no ECDSA with a hash: the message stands for a SHA-256 digest.
+        let message = try temporary.write("0123456789abcdef0123456789abcdef".utf8, to: "message-\(label)")
         let signature = temporary.file("signature-\(label)")
         let key = temporary.file("key-\(label)")
         let signed = try tool(
             label,
-            ["--sign", "--id", "01", "--mechanism", "ECDSA-SHA256", "--signature-format", "openssl", "-i", message, "-o", signature])
+            ["--sign", "--id", "01", "--mechanism", "ECDSA", "--signature-format", "openssl", "-i", message, "-o", signature])
         let read = try tool(label, ["--read-object", "--type", "pubkey", "--id", "01", "-o", key])
         guard signed.status == 0, read.status == 0 else { return false }
-        let verified = try run("openssl", ["dgst", "-sha256", "-verify", key, "-keyform", "DER", "-signature", signature, message])
+        let verified = try run(
+            "openssl",
+            ["pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", key, "-sigfile", signature, "-in", message])
         return verified.status == 0
     }
 

@@ -16,7 +16,7 @@ public struct ObjectListing: Sendable, Hashable {
         public let inode: UInt64
         /// Nanoseconds since 1970, of the last change of the content.
         public let modified: Int64
-        /// Nanoseconds since 1970, of the last change of content, name or mode. Unlike `modified` no program can set it.
+        /// Nanoseconds since 1970, of the last change of content, name or mode; no program can set it.
         public let changed: Int64
     }
 
@@ -96,7 +96,7 @@ public struct ObjectListing: Sendable, Hashable {
     ) throws(KeychainError) {
         guard let directory = unsafe opendir(path) else {
             throw KeychainError(
-                .tokenAbsent, "The token's directory \(path) cannot be read.", details: ["path": path],
+                .tokenAbsent, "the token's directory \(path) cannot be read.", details: ["path": path],
                 cause: KeychainError.file("read", path, errno))
         }
         defer { unsafe closedir(directory) }
@@ -106,8 +106,8 @@ public struct ObjectListing: Sendable, Hashable {
                 let count = unsafe strlen(UnsafeRawPointer(tuple).assumingMemoryBound(to: CChar.self))
                 let start = unsafe UnsafeRawPointer(tuple).assumingMemoryBound(to: UInt8.self)
                 let name = unsafe UnsafeBufferPointer(start: start, count: count)
-                guard count > suffix.count, unsafe name.suffix(suffix.count).elementsEqual(suffix),
-                    unsafe !name.elementsEqual(tokenName)
+                guard count > suffix.count, unsafe memcmp(start + count - suffix.count, suffix, suffix.count) == 0,
+                    unsafe count != tokenName.count || memcmp(start, tokenName, count) != 0
                 else { return }
                 var status = stat()
                 let raw = unsafe UnsafeRawPointer(tuple).assumingMemoryBound(to: CChar.self)

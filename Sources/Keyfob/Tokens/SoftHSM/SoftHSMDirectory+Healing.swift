@@ -32,7 +32,7 @@ extension SoftHSMDirectory {
         let found = try tokens().filter { $0.serial == serial && $0.label == label }
         guard found.count < 2 else {
             throw KeychainError(
-                .tokenAmbiguous, "There are \(found.count) tokens \"\(label)\" with the serial number \(serial).",
+                .tokenAmbiguous, "there are \(found.count) tokens \"\(label)\" with the serial number \(serial).",
                 hint: "Move one of the directories away: " + found.map(\.directory.path).joined(separator: ", "))
         }
         return found.first
@@ -80,7 +80,8 @@ extension SoftHSMDirectory {
     public func refreshCopies() throws(KeychainError) {
         for identifier in try identifiers() {
             guard let current = try read(tokenFile(identifier)) else { continue }
-            if let copy = try read(copyFile(identifier)), copy.content.substance == current.content.substance { continue }
+            let copy = try read(copyFile(identifier))
+            if let copy, copy.content.substance == current.content.substance { continue }
             try FileLock.holding(lockFile) { () throws(KeychainError) in try refreshCopyLocked(identifier) }
         }
     }

@@ -30,7 +30,7 @@ extension SoftHSMDirectory {
     public func createToken(label: String) throws(KeychainError) -> CreatedToken {
         // Labels are padded with blanks to 32 bytes: these are the ones that come back as they were.
         guard (1...32).contains(label.utf8.count), label.last != " ", !label.utf8.contains(0) else {
-            throw KeychainError(.invalidArgument, "A token's label has 1 to 32 bytes and does not end in a blank.")
+            throw KeychainError(.invalidArgument, "a token's label has 1 to 32 bytes and does not end in a blank.")
         }
         try activate()
         return try FileLock.holding(lockFile) { () throws(KeychainError) in
@@ -55,7 +55,7 @@ extension SoftHSMDirectory {
             _ = try healLocked()
             guard let token = try token(serial: serial, label: label) else {
                 throw KeychainError(
-                    .tokenAbsent, "There is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.path).",
+                    .tokenAbsent, "there is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.path).",
                     hint: "Nothing was removed.", details: ["token": label, "serial": serial])
             }
             try remove(token)
@@ -66,7 +66,7 @@ extension SoftHSMDirectory {
     public func destroyToken(_ uri: PKCS11URI) throws(KeychainError) {
         guard let serial = uri.serial, let label = uri.token else {
             throw KeychainError(
-                .invalidArgument, "To remove a token its URI must name both its label and its serial number.")
+                .invalidArgument, "to remove a token its URI must name both its label and its serial number.")
         }
         try destroyToken(serial: serial, label: label)
     }
@@ -136,7 +136,7 @@ extension SoftHSMDirectory {
     /// 192 random bits in 32 characters that every tool takes as a PIN.
     private static func randomPIN() throws(KeychainError) -> SecretBytes {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        let random = try KeychainError.wrapping("Cannot make random bytes.") { try RandomBytes.secret(count: 32) }
+        let random = try KeychainError.wrapping("cannot make random bytes.") { try RandomBytes.secret(count: 32) }
         return unsafe random.withUnsafeBytes { random in
             unsafe SecretBytes(count: 32) { output in
                 for index in 0..<32 { unsafe output[index] = alphabet[Int(random[index]) & 63] }
@@ -150,7 +150,7 @@ extension SoftHSMDirectory {
             // Without a user PIN nothing private was ever on it; the lock says that nobody is at it now.
             guard !token.hasUserPIN, try ObjectListing(of: token).files.isEmpty else {
                 throw KeychainError(
-                    .duplicateKeychain, "A token \"\(label)\" exists already (serial \(token.serial)).",
+                    .duplicateKeychain, "a token \"\(label)\" exists already (serial \(token.serial)).",
                     hint: "Choose another name.", details: ["token": label, "serial": token.serial])
             }
             try remove(token)

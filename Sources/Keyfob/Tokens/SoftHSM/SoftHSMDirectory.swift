@@ -42,7 +42,8 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         // The format has no quoting: `#` begins a comment.
         guard !path.contains("#"), !path.contains("\n") else {
             throw KeychainError(
-                .invalidArgument, "SoftHSM cannot keep tokens in \(path): its configuration has no way to write # or a newline.",
+                .invalidArgument,
+                "SoftHSM cannot keep tokens in \(path): its configuration has no way to write # or a newline.",
                 hint: "Choose another XDG_DATA_HOME.")
         }
         try PrivateFile.createDirectory(root)
@@ -100,7 +101,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
 
     private func refusal(inUse other: String) -> KeychainError {
         KeychainError(
-            .refused, "This process uses the SoftHSM directory of \(other) and cannot use \(root.path) as well.",
+            .refused, "this process uses the SoftHSM directory of \(other) and cannot use \(root.path) as well.",
             hint: "SoftHSM reads its configuration once per process: use a second process, such as keyfob itself.",
             details: ["active": other, "requested": configuration.path])
     }
@@ -143,7 +144,8 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     private static let modulePaths: [String] = {
         let debian = ["x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "riscv64-linux-gnu"]
             .map { "/usr/lib/\($0)/softhsm/libsofthsm2.so" }
-        let home = ProcessInfo.processInfo.environment["HOME"].map { ["\($0)/.nix-profile/lib/softhsm/libsofthsm2.so"] } ?? []
+        let home = ProcessInfo.processInfo.environment["HOME"]
+            .map { ["\($0)/.nix-profile/lib/softhsm/libsofthsm2.so"] } ?? []
         return ["/usr/lib/softhsm/libsofthsm2.so"] + debian
             + [
                 "/usr/lib64/pkcs11/libsofthsm2.so", "/usr/lib64/softhsm/libsofthsm2.so",

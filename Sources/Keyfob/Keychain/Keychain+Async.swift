@@ -1,0 +1,113 @@
+public import Foundation
+public import KeyfobPrimitives
+public import OpenSSL
+
+/// The asynchronous forms: each runs its blocking twin on a thread of Keyfob's own.
+///
+/// A call that has begun runs to its end even when the task is cancelled: a token must not be left half-way.
+/// Every one throws what its twin throws.
+extension Keychain {
+    private func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await BlockingExecutor.shared.run(body)
+    }
+
+    /// Unlocks the keychain. - Throws: As the blocking form.
+    public func unlock() async throws { try await run { try self.unlock() } }
+
+    /// Adds a password. - Throws: As the blocking form.
+    @discardableResult
+    public func add(_ item: GenericPassword, secret: SecretBytes?) async throws -> GenericPassword {
+        try await run { try self.add(item, secret: secret) }
+    }
+
+    /// Adds a password for a server. - Throws: As the blocking form.
+    @discardableResult
+    public func add(_ item: InternetPassword, secret: SecretBytes?) async throws -> InternetPassword {
+        try await run { try self.add(item, secret: secret) }
+    }
+
+    /// Adds a certificate. - Throws: As the blocking form.
+    @discardableResult
+    public func add(_ item: CertificateItem) async throws -> CertificateItem {
+        try await run { try self.add(item) }
+    }
+
+    /// The items that match. - Throws: As the blocking form.
+    public func find<Result: KeychainItem>(_ query: Query<Result>) async throws -> [Result] {
+        try await run { try self.find(query) }
+    }
+
+    /// The only item that matches. - Throws: As the blocking form.
+    public func only<Result: KeychainItem>(_ query: Query<Result>) async throws -> Result {
+        try await run { try self.only(query) }
+    }
+
+    /// The secret of an item. - Throws: As the blocking form.
+    public func secret(of item: some KeychainItem) async throws -> SecretBytes? {
+        try await run { try self.secret(of: item) }
+    }
+
+    /// Changes every item that matches. - Throws: As the blocking form.
+    @discardableResult
+    public func update<Result: KeychainItem>(
+        _ query: Query<Result>, _ changes: ItemAttributes = [:], secret: SecretBytes? = nil
+    ) async throws -> Int {
+        try await run { try self.update(query, changes, secret: secret) }
+    }
+
+    /// Writes an item back through its reference. - Throws: As the blocking form.
+    @discardableResult
+    public func write<Result: KeychainItem>(_ item: Result, secret: SecretBytes? = nil) async throws -> Result {
+        try await run { try self.write(item, secret: secret) }
+    }
+
+    /// Removes every item that matches. - Throws: As the blocking form.
+    @discardableResult
+    public func delete<Result: KeychainItem>(_ query: Query<Result>) async throws -> Int {
+        try await run { try self.delete(query) }
+    }
+
+    /// Removes one item. - Throws: As the blocking form.
+    public func delete(_ item: some KeychainItem) async throws {
+        try await run { try self.delete(item) }
+    }
+
+    /// Generates a key on the token. - Throws: As the blocking form.
+    public func generateKey(
+        _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false
+    ) async throws -> KeyItem {
+        try await run {
+            try self.generateKey(
+                specification, label: label, applicationTag: applicationTag, isExtractable: isExtractable)
+        }
+    }
+
+    /// Imports an identity. - Throws: As the blocking form.
+    public func importIdentity(
+        key: PrivateKey, certificate: Certificate, chain: [Certificate] = [], label: String? = nil,
+        isExtractable: Bool = false, isReplacing: Bool = false
+    ) async throws -> IdentityImport {
+        try await run {
+            try self.importIdentity(
+                key: key, certificate: certificate, chain: chain, label: label, isExtractable: isExtractable,
+                isReplacing: isReplacing)
+        }
+    }
+
+    /// Imports every identity of a PKCS#12 file. - Throws: As the blocking form.
+    public func importPKCS12(
+        _ data: Data, fileName: String, passphrase: SecretBytes?, label: String? = nil, isExtractable: Bool = false,
+        allowsLegacy: Bool = true, isReplacing: Bool = false
+    ) async throws -> [IdentityImport] {
+        try await run {
+            try self.importPKCS12(
+                data, fileName: fileName, passphrase: passphrase, label: label, isExtractable: isExtractable,
+                allowsLegacy: allowsLegacy, isReplacing: isReplacing)
+        }
+    }
+
+    /// The chain of a certificate. - Throws: As the blocking form.
+    public func chain(of certificate: Certificate) async throws -> CertificateChain {
+        try await run { try self.chain(of: certificate) }
+    }
+}

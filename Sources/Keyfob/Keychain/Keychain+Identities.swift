@@ -1,0 +1,150 @@
+public import Foundation
+public import KeyfobPrimitives
+public import OpenSSL
+import PKCS11
+
+/// One thing that was looked at when an identity was checked.
+public struct IdentityFinding: Sendable, Hashable {
+    /// How it stands.
+    public enum State: String, Sendable, Hashable {
+        /// As it should be.
+        case good = "ok"
+        /// Works, and needs attention.
+        case warning = "warn"
+        /// Does not work.
+        case bad = "FAIL"
+    }
+
+    /// How it stands.
+    public let state: State
+    /// A stable name: `key`, `match`, `chain`, `signature`, `validity`.
+    public let name: String
+    /// In words.
+    public let text: String
+    /// What to do, where there is something to do.
+    public let hint: String?
+}
+
+extension Keychain {
+    /// The chain of a certificate as far as the keychain's certificates reach, leaf first.
+    ///
+    /// - Throws: `KeychainError` where the token or the vault cannot be read.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func chain(of certificate: Certificate) throws -> CertificateChain {
+        let known = try findOnToken(Criteria(.certificate)).compactMap { item in
+            // An object that is no certificate is nobody's issuer.
+            item.certificateDER.flatMap { try? Certificate(der: $0) }
+        }
+        return CertificateChain.order(leaf: certificate, candidates: known)
+    }
+
+    /// Tries an identity out: key on the token, certificate, chain, dates, and a real signature.
+    ///
+    /// - Throws: `KeychainError` where the keychain cannot be unlocked; what is wrong with the identity is a
+    ///   finding, not an error.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func checkIdentity(_ identity: Identity, on date: Date = Date()) throws -> [IdentityFinding] {
+        var findings: [IdentityFinding] = []
+        func add(_ state: IdentityFinding.State, _ name: String, _ text: String, _ hint: String? = nil) {
+            findings.append(IdentityFinding(state: state, name: name, text: text, hint: hint))
+        }
+        _ = try keys()
+        let certificate = try identity.certificate()
+        let key = try tokenKey(for: identity)
+        guard let object = identity.item.object else { return [] }
+        do {
+            _ = try token.withSession(.read) { try token.verifiedHandle(of: object, in: $0) }
+            add(.good, "key", "key on token")
+        } catch {
+            add(.bad, "key", "the key is not on the token", "What is there: keyfob token show --objects")
+            return findings
+        }
+        let isMatching = object.publicKeyHash.map { $0 == certificate.publicKey.identifier } ?? true
+        add(
+            isMatching ? .good : .bad, "match", isMatching ? "matches certificate" : "key and certificate do not belong together")
+        let chain = try chain(of: certificate)
+        if chain.isComplete || certificate.isSelfSigned || chain.certificates.count > 1 {
+            add(.good, "chain", "chain")
+        } else {
+            add(
+                .warning, "chain", "no issuer certificate (issuer \(certificate.issuer.commonName ?? "unknown"))",
+                "Add it: keyfob cert import FILE")
+        }
+        try checkSignature(key, add)
+        if date < certificate.notBefore {
+            add(.bad, "validity", "not valid yet", "Check the clock, or wait.")
+        } else if date > certificate.notAfter {
+            add(.bad, "validity", "expired", "Install a new certificate for this key.")
+        } else if certificate.notAfter.timeIntervalSince(date) < 30 * 86400 {
+            add(.warning, "validity", "expires in \(Int(certificate.notAfter.timeIntervalSince(date) / 86400)) days", "Renew it.")
+        } else {
+            add(.good, "validity", "valid")
+        }
+        return findings
+    }
+
+    private func checkSignature(
+        _ key: TokenKey, _ add: (IdentityFinding.State, String, String, String?) -> Void
+    ) throws {
+        let scheme: SignatureScheme = switch key.publicKey.algorithm {
+        case .ec: .ecdsa(.sha256)
+        case .ed25519: .ed25519
+        default: .rsaPKCS1(.sha256)
+        }
+        let challenge = try RandomBytes.bytes(count: 32)
+        do {
+            let clock = ContinuousClock()
+            var signature: [UInt8] = []
+            let elapsed = try clock.measure { signature = try key.sign(challenge, using: scheme) }
+            guard try key.publicKey.verify(Data(signature), of: Data(challenge), using: scheme) else {
+                return add(.bad, "signature", "its signature does not verify", "Is the certificate for another key?")
+            }
+            let milliseconds = max(1, Int(elapsed / .milliseconds(1)))
+            add(.good, "signature", "signed a test challenge in \(milliseconds) ms", nil)
+        } catch let error as KeychainError {
+            add(.bad, "signature", "cannot sign: \(error.message)", error.hint)
+        }
+    }
+
+    /// An identity as a PKCS#12 file; only where its key was made extractable.
+    ///
+    /// The token wraps the key under a session key that is made for this call; the key is never in the clear on
+    /// the way.
+    ///
+    /// - Throws: `KeychainError`; `keyNotExtractable`, `mechanismUnsupported`, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) throws -> Data {
+        let label = Self.title(.identity, identity.attributes)
+        guard let object = identity.item.object, object.flags.contains(.extractable) else {
+            throw KeychainError(
+                .keyNotExtractable, "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.",
+                hint: "Use it in place: keyfob uri \(label)     Public parts: keyfob cert export \(label) --chain")
+        }
+        _ = try keys()
+        let certificate = try identity.certificate()
+        let key = try exportKey(object)
+        let above = Array(try chain(of: certificate).withoutRoot.dropFirst())
+        do {
+            return try PKCS12.write(
+                key: key, certificate: certificate, chain: above,
+                friendlyName: label, passphrase: passphrase)
+        } catch { throw KeychainError.pkcs12(error, fileName: "the new file") }
+    }
+
+    private func exportKey(_ object: TokenObject) throws -> PrivateKey {
+        let wrappingKey = try RandomBytes.secret(count: 32)
+        let wrapped = try token.withSession(.export) { session in
+            let carrier = try session.create([
+                .objectClass(.secretKey), .keyType(.aes), .token(false), .isPrivate(true), .sensitive(true),
+                .extractable(false), .encrypt(false), .decrypt(false), .wrap(true), .unwrap(false),
+                .secret(.value, wrappingKey),
+            ])
+            let bytes = try session.wrap(
+                token.verifiedHandle(of: object, in: session), with: carrier, using: Mechanism(.aesKeyWrapPad))
+            try session.destroy(carrier)
+            return bytes
+        }
+        let pkcs8 = try AESKeyWrap.unwrapPadded(wrapped, key: wrappingKey)
+        return try PrivateKey.load(pkcs8.copyData())
+    }
+}

@@ -1,0 +1,228 @@
+public import Foundation
+public import KeyfobPrimitives
+public import OpenSSL
+import PKCS11
+
+/// What importing an identity did.
+public struct IdentityImport: Sendable {
+    /// The identity as it is on the token now.
+    public let identity: Identity
+    /// Whether key and certificate were there before, so that nothing was changed.
+    public let isUnchanged: Bool
+    /// Certificates of the chain that were stored with it.
+    public let addedCertificates: [CertificateItem]
+    /// How many certificates of the chain the keychain had already.
+    public let knownCertificates: Int
+    /// The chain, leaf first.
+    public let chain: CertificateChain
+}
+
+/// Bringing keys and identities onto the token.
+extension Keychain {
+    /// Imports an identity: private key, certificate and the certificates above it, all or nothing.
+    ///
+    /// What is there already is left as it is: importing twice changes nothing the second time. A process
+    /// that is killed at any instant leaves a whole identity or none.
+    ///
+    /// - Parameters:
+    ///   - chain: Certificates above the leaf, in any order; a self-signed root among them is not stored.
+    ///   - label: The name of key and certificate; without one, the certificate's summary.
+    ///   - isReplacing: Whether another identity of the same label makes room, in the same step.
+    /// - Throws: `KeychainError`; `identityMismatch` where the certificate is not the key's, `duplicateItem` where
+    ///   another identity has the label, `tokenDisobeyed`, `tokenFull`, `mechanismUnsupported`,
+    ///   `unsupportedFormat` for kinds of keys that tokens do not hold, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func importIdentity(
+        key: PrivateKey, certificate: Certificate, chain: [Certificate] = [], label: String? = nil,
+        isExtractable: Bool = false, isReplacing: Bool = false
+    ) throws -> IdentityImport {
+        guard certificate.publicKey == key.publicKey else {
+            throw Self.mismatch(certificate, key.publicKey)
+        }
+        let keys = try keys()
+        let name = label ?? certificate.subjectSummary ?? "identity"
+        let pair = try NewObject.pair(
+            key, label: name, subject: [UInt8](certificate.subject.der), isExtractable: isExtractable)
+        let leaf = NewObject(certificate: certificate, label: .string(name))
+        let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
+        // A root is trusted because somebody chose to, never because it came along in a file.
+        let above = ordered.certificates.dropFirst().filter { !$0.isSelfIssued }
+        let authorities = above.map { (certificate: $0, object: NewObject(certificate: $0, label: $0.subjectSummary.map { .string($0) })) }
+        var missing: [NewObject] = []
+        // Somebody who gives no name is content with two of a name.
+        let others = label == nil ? [] : try findOnToken(Criteria(.identity, [.label: .string(name)]))
+            .filter { $0.certificateDER != certificate.der }
+        guard others.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
+        let added = try writer(keys).perform(.create) { objects in
+            missing = ([pair.privateKey, pair.publicKey, leaf] + authorities.map(\.object)).filter { new in
+                !objects.contains { new.isSame(as: $0) }
+            }
+            guard !missing.isEmpty else { return nil }
+            return TokenPlan(kind: .create, objects: missing.map(\.planned))
+        } change: { session, _ in
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+        } commit: { writer, outcome in
+            // The public half needs no row: it is found through the private one.
+            try outcome.added.filter { $0.objectClass != .publicKey }.map { object in
+                let item = Item(object.objectClass == .certificate ? .certificate : .key)
+                return try self.record(item, object, writer, keys)
+            }
+        }
+        // The new one is there; the old one goes last, so that a kill in between loses neither.
+        for reference in others.compactMap(\.reference) { _ = try deleteOnToken(Criteria(reference)) }
+        let leafItem = try findOnToken(Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)]))
+            .first { $0.certificateDER == certificate.der }
+        guard let leafItem else {
+            throw KeychainError(.failed, "the identity was stored and cannot be found again.")
+        }
+        let addedAuthorities = added.filter { item in above.contains { $0.der == item.certificateDER } }
+        return IdentityImport(
+            identity: Identity(item: leafItem), isUnchanged: missing.isEmpty,
+            addedCertificates: addedAuthorities.map { CertificateItem(item: $0) },
+            knownCertificates: above.count - addedAuthorities.count, chain: ordered)
+    }
+
+    static func mismatch(_ certificate: Certificate, _ key: PublicKey) -> KeychainError {
+        let theirs = Digest.sha256(certificate.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
+        let ours = Digest.sha256(key.subjectPublicKeyInfo).hexadecimal.prefix(16)
+        return KeychainError(
+            .identityMismatch,
+            "the certificate \"\(certificate.subjectSummary ?? "")\" was not issued for this key: public keys differ.",
+            hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)….",
+            details: ["certificateKey": "sha256:\(theirs)", "key": "sha256:\(ours)"])
+    }
+
+    /// Imports every identity of a PKCS#12 file (RFC 7292).
+    ///
+    /// - Parameters:
+    ///   - fileName: For messages.
+    ///   - allowsLegacy: Whether RC2 and 3DES are read.
+    /// - Throws: `KeychainError`; `pkcs12Damaged`, `filePassphraseIncorrect`, `pkcs12Tampered`,
+    ///   `legacyEncryption`, `unsupportedFormat`, `itemNotFound` for a file without an identity, and as
+    ///   `importIdentity(key:certificate:chain:label:isExtractable:)`. The token is not touched before the whole
+    ///   file has been read.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func importPKCS12(
+        _ data: Data, fileName: String, passphrase: SecretBytes?, label: String? = nil, isExtractable: Bool = false,
+        allowsLegacy: Bool = true, isReplacing: Bool = false
+    ) throws -> [IdentityImport] {
+        let contents: PKCS12.Contents
+        do { contents = try PKCS12.read(data, passphrase: passphrase, allowLegacy: allowsLegacy) } catch {
+            throw KeychainError.pkcs12(error, fileName: fileName)
+        }
+        let identities = contents.identities
+        guard !identities.isEmpty else {
+            throw KeychainError(
+                .itemNotFound, "\(fileName) has no private key with its certificate.",
+                hint: "It holds \(contents.keys.count) keys and \(contents.certificates.count) certificates.")
+        }
+        return try identities.enumerated().map { index, entry in
+            let name = label.map { identities.count == 1 ? $0 : "\($0)-\(index + 1)" } ?? entry.friendlyName
+            return try importIdentity(
+                key: entry.key, certificate: entry.certificate, chain: contents.certificates.map(\.certificate),
+                label: name, isExtractable: isExtractable, isReplacing: isReplacing)
+        }
+    }
+
+    /// Imports a private key without a certificate.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem` where the token has the key, and as for identities.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func importKey(_ key: PrivateKey, label: String, isExtractable: Bool = false) throws -> KeyItem {
+        let keys = try keys()
+        let pair = try NewObject.pair(key, label: label, subject: nil, isExtractable: isExtractable)
+        var missing: [NewObject] = []
+        let recorded = try writer(keys).perform(.create) { objects in
+            guard !objects.contains(where: { pair.privateKey.isSame(as: $0) }) else {
+                throw duplicate(.key, [.label: .string(label)])
+            }
+            missing = [pair.privateKey, pair.publicKey].filter { new in !objects.contains { new.isSame(as: $0) } }
+            return TokenPlan(kind: .create, objects: missing.map(\.planned))
+        } change: { session, _ in
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+        } commit: { writer, outcome in
+            guard let object = TokenStore.completing(outcome.added).first else {
+                throw KeychainError(.failed, "the token made no key.")
+            }
+            return try record(Item(.key), object, writer, keys)
+        }
+        return KeyItem(item: recorded)
+    }
+}
+
+/// Key files, with the keychain's errors.
+public enum KeyFile {
+    /// Reads a private key: PEM or DER, PKCS#8 plain or encrypted (RFC 5958), SEC 1, PKCS#1.
+    ///
+    /// - Parameter passphrase: Asked at most once, and only for an encrypted key.
+    /// - Throws: `KeychainError`; `filePassphraseIncorrect`, `pinRequired`, `fileDamaged`, `unsupportedFormat`.
+    public static func load(
+        _ data: Data, fileName: String, passphrase: @escaping () throws -> SecretBytes?
+    ) throws -> PrivateKey {
+        do { return try PrivateKey.load(data, passphrase: passphrase) } catch let error as KeyFileError {
+            throw KeychainError.keyFile(error, fileName: fileName)
+        }
+    }
+}
+
+extension KeychainError {
+    /// The keychain's view of a PKCS#12 file that cannot be used; the texts of cli.md section 5.
+    static func pkcs12(_ error: PKCS12Error, fileName: String) -> KeychainError {
+        switch error.code {
+        case .wrongPassphrase:
+            KeychainError(
+                .filePassphraseIncorrect, "wrong passphrase for \(fileName).",
+                hint: "Try again, or check the source: --pass-source file:… (a trailing newline is ignored)", cause: error)
+        case .integrityCheckFailed:
+            KeychainError(
+                .pkcs12Tampered,
+                "\(fileName) was changed after it was made: the passphrase opens it, but its integrity check fails.",
+                hint: "Ask for a new copy.", cause: error)
+        case .legacyEncryption:
+            KeychainError(
+                .legacyEncryption, "\(fileName) uses \(error.algorithm ?? "an old cipher"), which is not allowed here.",
+                hint: "Convert it: keyfob identity import … --allow-legacy, or re-export it with AES-256", cause: error)
+        case .damaged:
+            KeychainError(
+                .pkcs12Damaged, "\(fileName) is damaged: \(error.detail).",
+                hint: "Get the file again and compare: sha256sum \(fileName). The passphrase was not checked.", cause: error)
+        case .tooLarge:
+            KeychainError(.dataTooLarge, "\(fileName) is too large for a PKCS#12 file: \(error.detail).", cause: error)
+        default:
+            KeychainError(.unsupportedFormat, "\(fileName) cannot be read: \(error.detail).", cause: error)
+        }
+    }
+
+    /// The keychain's view of a key or certificate file that cannot be used.
+    static func keyFile(_ error: KeyFileError, fileName: String) -> KeychainError {
+        switch error.code {
+        case .wrongPassphrase:
+            KeychainError(
+                .filePassphraseIncorrect, "wrong passphrase for \(fileName).",
+                hint: "Try again, or check the source: --pass-source file:…", cause: error)
+        case .passphraseRequired:
+            KeychainError(
+                .pinRequired, "\(fileName) is encrypted and no passphrase was given.",
+                hint: "Give a source: --pass-source file:… | env:… | prompt", cause: error)
+        case .damaged:
+            KeychainError(
+                .fileDamaged, "\(fileName) is damaged: \(error.detail).", hint: "Get the file again.", cause: error)
+        default:
+            KeychainError(.unsupportedFormat, "\(fileName) cannot be used: \(error.detail).", cause: error)
+        }
+    }
+}
+
+extension Data {
+    /// The bytes in lower-case hex.
+    var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(count * 2)
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
