@@ -81,7 +81,8 @@ final class TokenStore: Sendable {
             } catch let error as PKCS11Error where idempotent && error.recovery == .lookUpAgain {
                 forgetHandles()
                 return try pool.withSession(idempotent: idempotent, body)
-            } catch let error as PKCS11Error where try heal(error) {
+            } catch let error as PKCS11Error where error.returnValue == .tokenNotPresent {
+                guard try heal() else { throw error }
                 return try pool.withSession(idempotent: idempotent, body)
             }
         } catch let error as PKCS11Error {
@@ -92,10 +93,8 @@ final class TokenStore: Sendable {
     /// Puts a token of ours back whose file a kill has emptied; whether that gives reason to try again.
     ///
     /// Safe for calls that are not idempotent: without its token the call did nothing.
-    private func heal(_ error: PKCS11Error) throws -> Bool {
-        guard let softHSM, error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized,
-            try !softHSM.heal().restored.isEmpty
-        else { return false }
+    private func heal() throws -> Bool {
+        guard let softHSM, try !softHSM.heal().restored.isEmpty else { return false }
         forgetHandles()
         try pool().module.reinitialize()
         return true
