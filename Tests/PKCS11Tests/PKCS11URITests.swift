@@ -44,8 +44,9 @@ import Testing
     @Test(
         "what we print is what p11-kit prints",
         arguments: [
-            "pkcs11:library-version=2.40;library-manufacturer=m%20n;library-description=d;slot-manufacturer=sm;slot-id=3;"
-                + "slot-description=sd;model=mo;serial=0123;manufacturer=ma;token=to;object=o%2Fb;id=%00%7E;type=secret-key"
+            "pkcs11:library-version=2.40;library-manufacturer=m%20n;library-description=d;slot-manufacturer=sm;"
+                + "slot-id=3;slot-description=sd;model=mo;serial=0123;manufacturer=ma;token=to;object=o%2Fb;id=%00%7E;"
+                + "type=secret-key"
                 + "?module-path=/x&module-name=n&pin-source=%7Cc%20d",
             "pkcs11:token=;object=", "pkcs11:type=data;id=~._-", "pkcs11:token=a%26b%3Bc%3Fd%25",
         ])

@@ -38,7 +38,10 @@ extension ReturnValue {
             [.objectHandleInvalid, .keyHandleInvalid, .wrappingKeyHandleInvalid, .unwrappingKeyHandleInvalid]),
         RecoveryGroup(
             .reopenSession, "The session is gone, or another operation stands half done in it.",
-            [.sessionClosed, .sessionHandleInvalid, .operationActive, .operationNotInitialized, .operationCancelFailed]),
+            [
+                .sessionClosed, .sessionHandleInvalid, .operationActive, .operationNotInitialized,
+                .operationCancelFailed,
+            ]),
         RecoveryGroup(
             .reopenSession, "The token went away or its slot was renumbered: a new session finds it where it is now.",
             [.deviceError, .deviceRemoved, .tokenNotPresent, .slotIDInvalid]),

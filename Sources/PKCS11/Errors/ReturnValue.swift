@@ -24,7 +24,9 @@ public struct ReturnValue: RawRepresentable, Hashable, Sendable, CustomStringCon
     public static let hostMemory = ReturnValue(rawValue: 0x2)
     /// Corresponds to `CKR_SLOT_ID_INVALID`.
     public static let slotIDInvalid = ReturnValue(rawValue: 0x3)
-    /// Something failed; SoftHSM also answers this to a bad GCM tag and to bad padding. Corresponds to `CKR_GENERAL_ERROR`.
+    /// Something failed; SoftHSM also answers this to a bad GCM tag and to bad padding.
+    ///
+    /// Corresponds to `CKR_GENERAL_ERROR`.
     public static let generalError = ReturnValue(rawValue: 0x5)
     /// Corresponds to `CKR_FUNCTION_FAILED`.
     public static let functionFailed = ReturnValue(rawValue: 0x6)
@@ -106,7 +108,9 @@ public struct ReturnValue: RawRepresentable, Hashable, Sendable, CustomStringCon
     public static let pinLengthRange = ReturnValue(rawValue: 0xa2)
     /// Corresponds to `CKR_PIN_EXPIRED`.
     public static let pinExpired = ReturnValue(rawValue: 0xa3)
-    /// The PIN is locked; only the security officer can set a new one. Corresponds to `CKR_PIN_LOCKED`.
+    /// The PIN is locked; only the security officer can set a new one.
+    ///
+    /// Corresponds to `CKR_PIN_LOCKED`.
     public static let pinLocked = ReturnValue(rawValue: 0xa4)
     /// Corresponds to `CKR_SESSION_CLOSED`.
     public static let sessionClosed = ReturnValue(rawValue: 0xb0)

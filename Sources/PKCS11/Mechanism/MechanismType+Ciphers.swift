@@ -308,7 +308,9 @@ extension MechanismType {
     public static let aesCFB1 = MechanismType(rawValue: 0x2108)
     /// AES key wrap of RFC 3394: a multiple of eight bytes. Corresponds to `CKM_AES_KEY_WRAP`.
     public static let aesKeyWrap = MechanismType(rawValue: 0x2109)
-    /// Padded AES key wrap; RFC 5649 on SoftHSM, RFC 3394 under PKCS #7 padding on NSS. Corresponds to `CKM_AES_KEY_WRAP_PAD`.
+    /// Padded AES key wrap; RFC 5649 on SoftHSM, RFC 3394 under PKCS #7 padding on NSS.
+    ///
+    /// Corresponds to `CKM_AES_KEY_WRAP_PAD`.
     public static let aesKeyWrapPad = MechanismType(rawValue: 0x210a)
     /// Padded AES key wrap of RFC 5649 (Cryptoki 3.0). Corresponds to `CKM_AES_KEY_WRAP_KWP`.
     public static let aesKeyWrapKWP = MechanismType(rawValue: 0x210b)

@@ -64,7 +64,9 @@ public struct AttributeType: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let keyType = AttributeType(rawValue: 0x100)
     /// Corresponds to `CKA_SUBJECT`.
     public static let subject = AttributeType(rawValue: 0x101)
-    /// The identifier that a private key, its public key and its certificate have in common. Corresponds to `CKA_ID`.
+    /// The identifier that a private key, its public key and its certificate have in common.
+    ///
+    /// Corresponds to `CKA_ID`.
     public static let id = AttributeType(rawValue: 0x102)
     /// Corresponds to `CKA_SENSITIVE`.
     public static let sensitive = AttributeType(rawValue: 0x103)
@@ -142,7 +144,9 @@ public struct AttributeType: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let destroyable = AttributeType(rawValue: 0x172)
     /// Corresponds to `CKA_EC_PARAMS`.
     public static let ecParameters = AttributeType(rawValue: 0x180)
-    /// The public point of an elliptic-curve key; see `ECPoint` for its two encodings. Corresponds to `CKA_EC_POINT`.
+    /// The public point of an elliptic-curve key; see `ECPoint` for its two encodings.
+    ///
+    /// Corresponds to `CKA_EC_POINT`.
     public static let ecPoint = AttributeType(rawValue: 0x181)
     /// Corresponds to `CKA_SECONDARY_AUTH`.
     public static let secondaryAuth = AttributeType(rawValue: 0x200)
@@ -230,7 +234,9 @@ public struct AttributeType: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let deriveTemplate = AttributeType(rawValue: 0x40000213)
     /// Corresponds to `CKA_ALLOWED_MECHANISMS`.
     public static let allowedMechanisms = AttributeType(rawValue: 0x40000600)
-    /// The public point which NSS wants beside an elliptic-curve private key that it unwraps. Corresponds to `CKA_NSS_DB`.
+    /// The public point which NSS wants beside an elliptic-curve private key that it unwraps.
+    ///
+    /// Corresponds to `CKA_NSS_DB`.
     public static let nssDB = AttributeType(rawValue: 0xd5a0db00)
 
     /// The specification's spellings, for messages.

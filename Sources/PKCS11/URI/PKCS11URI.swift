@@ -10,7 +10,7 @@ public struct PKCS11URI: Sendable {
     /// The module's description, `library-description`.
     public var libraryDescription: String?
     /// The module's version, `library-version`.
-    public var libraryVersion: LibraryVersion?
+    public var libraryVersion: Version?
 
     /// The slot's number, `slot-id`. SoftHSM renumbers a slot when its token is initialised.
     public var slotID: UInt?
@@ -62,23 +62,6 @@ public struct PKCS11URI: Sendable {
 
     init(unrecognizedAttributes: [String]) {
         self.unrecognizedAttributes = unrecognizedAttributes
-    }
-
-    /// The version of a module as a URI writes it.
-    public struct LibraryVersion: Hashable, Sendable, CustomStringConvertible {
-        /// The number before the point.
-        public var major: UInt8
-        /// The number after it.
-        public var minor: UInt8
-
-        /// Puts a version together.
-        public init(major: UInt8, minor: UInt8) {
-            self.major = major
-            self.minor = minor
-        }
-
-        /// Both numbers, such as `2.40`.
-        public var description: String { "\(major).\(minor)" }
     }
 }
 

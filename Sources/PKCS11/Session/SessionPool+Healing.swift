@@ -1,0 +1,221 @@
+import Glibc
+import KeyfobPrimitives
+import Synchronization
+
+/// Logging in, and getting over what tokens do.
+extension SessionPool {
+    /// Sees to it that the pool's state is of the module's generation and that the token is logged in.
+    func prepare(_ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb) throws {
+        if module.isForked { try module.reinitialize() }
+        enum Next: Sendable {
+            case go, logIn, lost
+            case wait(Int)
+            case fail(PKCS11Error)
+        }
+        while true {
+            let generation = module.generation
+            // Released behind the lock, for with them sessions are closed.
+            var dead: [PooledSession] = []
+            let mayLogIn = climb.mayLogIn()
+            let (next, stale, boxes) = state.withLock { state -> (Next, [PooledSession], [Mailbox]) in
+                var stale: [PooledSession] = []
+                var boxes: [Mailbox] = []
+                if state.machine.isClosed { return (.fail(Self.closed), stale, boxes) }
+                if state.generation != generation {
+                    let (leases, openers) = state.machine.discardIdle()
+                    stale = leases + [state.forgetLogin()].compactMap { $0 }
+                    boxes = openers.compactMap { state.mailboxes.removeValue(forKey: $0) }
+                    state.generation = generation
+                    state.place = nil
+                }
+                switch state.login {
+                case .ready: return (.go, stale, boxes)
+                case .inProgress: return (.wait(state.attempt), stale, boxes)
+                case .refused(let error): return (.fail(error), stale, boxes)
+                case .needed:
+                    guard mayLogIn else { return (.lost, stale, boxes) }
+                    state.login = .inProgress
+                    state.attempt += 1
+                    state.failure = nil
+                    return (.logIn, stale, boxes)
+                }
+            }
+            dead = stale
+            for box in boxes { box.deliver(.open) }
+            dead.removeAll()
+            switch next {
+            case .go:
+                return
+            case .fail(let error):
+                throw Refusal(error: error)
+            case .lost:
+                throw Refusal(error: PKCS11Error(
+                    function: .login, returnValue: .userNotLoggedIn, detail: "the login was lost once more"))
+            case .logIn:
+                try logIn(state, &climb)
+                return
+            case .wait(let attempt):
+                try waitForLogin(attempt, state, deadline)
+            }
+        }
+    }
+
+    private func waitForLogin(_ attempt: Int, _ state: Lock<State>, _ deadline: Deadline) throws {
+        let outcome = state.wait(until: deadline) { state -> (any Error)?? in
+            if state.attempt == attempt, case .inProgress = state.login { return nil }
+            // Who waited shares the outcome: eight threads must not ask eight times for a PIN.
+            return .some(state.attempt == attempt ? state.failure : nil)
+        }
+        guard let outcome else {
+            throw Refusal(error: PKCS11Error(
+                function: .login, returnValue: .sessionCount, detail: "a login took longer than the deadline"))
+        }
+        if let error = outcome { throw error }
+    }
+
+    /// Logs in, which only one thread at a time gets to; no lock is held meanwhile.
+    private func logIn(_ state: Lock<State>, _ climb: inout Climb) throws {
+        do {
+            let place = try slot(state)
+            let anchor = try place.openSession()
+            let isUser = try logIn(anchor, place.slot, &climb)
+            logins.add(1, ordering: .relaxed)
+            let former = state.withLock { state -> PooledSession? in
+                // Closed meanwhile: nothing may stay open, and the login goes with this session.
+                if state.machine.isClosed {
+                    state.login = .needed
+                    return anchor
+                }
+                let former = state.anchor
+                state.anchor = anchor
+                state.login = .ready
+                state.expectsUser = isUser
+                return former
+            }
+            state.broadcast()
+            // Only now may the former one close: the last session to close would take the login with it.
+            withExtendedLifetime(former) {}
+        } catch {
+            state.withLock { state in
+                state.failure = error
+                let refusal = error as? PKCS11Error
+                // Sent a second time, a wrong PIN would bring the lock nearer without a chance to open.
+                if let refusal, refusal.function == .login, Self.pinRefusals.contains(refusal.returnValue) {
+                    state.login = .refused(refusal)
+                } else {
+                    state.login = .needed
+                }
+                state.place = nil
+            }
+            state.broadcast()
+            throw error
+        }
+    }
+
+    /// Whether the user is logged in afterwards.
+    private func logIn(_ anchor: PooledSession, _ slot: Slot, _ climb: inout Climb) throws -> Bool {
+        if try anchor.session.info().isUserLoggedIn { return true }
+        let flags = try slot.tokenInfo().flags
+        switch LoginDecision(flags: flags, allowFinalTry: configuration.allowFinalTry) {
+        case .notNeeded:
+            return false
+        case .refused(let value, let detail):
+            // Not remembered: the flags are looked at anew each time, and cost no try.
+            throw Refusal(error: PKCS11Error(function: .login, returnValue: value, detail: detail))
+        case .allowed:
+            break
+        }
+        if configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath) {
+            climb.ladder.takeLogin()
+            try send(nil, anchor)
+            return true
+        }
+        guard let secret = try askForPIN() else { return false }
+        climb.ladder.takeLogin()
+        try send(secret, anchor)
+        return true
+    }
+
+    private func askForPIN() throws(Refusal) -> SecretBytes? {
+        do {
+            return try pin()
+        } catch {
+            throw Refusal(error: error)
+        }
+    }
+
+    private func send(_ secret: SecretBytes?, _ anchor: PooledSession) throws(PKCS11Error) {
+        let watched = watchdog?.begin(PKCS11Function.login.rawValue)
+        defer { if let watched { watchdog?.end(watched) } }
+        do throws(PKCS11Error) {
+            try anchor.session.login(pin: secret)
+        } catch {
+            guard error.returnValue == .userAlreadyLoggedIn else { throw error }
+        }
+    }
+
+    static let closed = PKCS11Error(
+        function: .openSession, returnValue: .sessionClosed, detail: "the pool is closed")
+
+    private static let pinRefusals: Set<ReturnValue> = [
+        .pinIncorrect, .pinInvalid, .pinLengthRange, .pinExpired, .pinLocked,
+    ]
+
+    /// Looks, after a failure that a lost login may have caused, whether that is so.
+    func noteFailure(_ failure: any Error, _ pooled: PooledSession, _ state: Lock<State>) {
+        guard let error = failure as? PKCS11Error, !pooled.session.isBroken else { return }
+        guard error.recovery == .logInAgain || error.recovery == .lookUpAgain else { return }
+        guard state.withLock({ $0.expectsUser }) else { return }
+        do throws(PKCS11Error) {
+            if try !pooled.session.info().isUserLoggedIn { loseLogin(state) }
+        } catch {
+            // The session is broken by now, and the next one that is opened will tell.
+        }
+    }
+
+    /// Notes that somebody else logged the token out.
+    func loseLogin(_ state: Lock<State>) {
+        state.withLock { state in
+            if case .ready = state.login { state.login = .needed }
+            state.expectsUser = false
+        }
+        logins.add(1, ordering: .relaxed)
+    }
+
+    /// Does what may make an operation succeed that failed with `error`, or throws it.
+    func heal(
+        _ error: PKCS11Error, isIdempotent: Bool, generation: Int, _ state: Lock<State>, _ climb: inout Climb
+    ) throws {
+        let situation = Ladder.Situation(isIdempotent: isIdempotent, isLate: climb.isLate())
+        var step = climb.ladder.step(after: error.returnValue, situation)
+        if step == .probe { step = climb.ladder.step(afterProbe: isHealthy(state)) }
+        switch step {
+        case .fail, .probe:
+            throw error
+        case .pause(let duration):
+            usleep(UInt32(duration / .microseconds(1)))
+        case .replaceSession:
+            discardIdle(state)
+        case .logInAgain:
+            break
+        case .reload:
+            try module.reinitialize(ifStillIn: generation)
+        }
+    }
+
+    /// Whether the token still works, by asking it for what any token can do.
+    private func isHealthy(_ state: Lock<State>) -> Bool {
+        do throws(PKCS11Error) {
+            state.withLock { $0.place = nil }
+            let place = try slot(state)
+            let probe = try place.openSession()
+            // tpm2 answers all else from its own files when the TPM is gone.
+            if try place.slot.tokenInfo().flags.contains(.randomNumberGenerator) {
+                _ = try probe.session.random(count: 1)
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+}

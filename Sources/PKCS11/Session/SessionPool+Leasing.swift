@@ -1,0 +1,153 @@
+import Glibc
+import KeyfobPrimitives
+
+/// Getting a session and giving it back.
+extension SessionPool {
+    /// A session by the long way: with a login, an opening, or a wait. Heals what fails on the way.
+    func acquire(_ state: Lock<State>, _ climb: inout Climb) throws -> PooledSession {
+        let deadline = climb.deadline ?? .after(configuration.deadline)
+        while true {
+            let generation = module.generation
+            do {
+                if let pooled = try acquireOnce(state, deadline, &climb) { return pooled }
+            } catch let refusal as Refusal {
+                throw refusal.error
+            } catch let error as PKCS11Error {
+                // Nothing of the caller's has run yet.
+                try heal(error, isIdempotent: true, generation: generation, state, &climb)
+            }
+        }
+    }
+
+    /// `nil` when things have changed meanwhile and the request must be made again.
+    private func acquireOnce(
+        _ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb
+    ) throws -> PooledSession? {
+        try prepare(state, deadline, &climb)
+        let (request, box) = state.withLock { state -> (StateMachine<PooledSession>.Request, Mailbox?) in
+            let request = state.machine.request()
+            guard case .wait(let number) = request else { return (request, nil) }
+            let box = Mailbox(nil)
+            state.mailboxes[number] = box
+            return (request, box)
+        }
+        var outcome = request
+        if case .wait(let number) = request, let box { outcome = try wait(number, box, state, deadline) }
+        switch outcome {
+        case .use(let pooled):
+            if pooled.generation == module.generation { return pooled }
+            release(pooled, state)
+            return nil
+        case .open:
+            return try open(state)
+        case .closed, .wait:
+            throw Refusal(error: Self.closed)
+        }
+    }
+
+    private func wait(
+        _ number: Int, _ box: Mailbox, _ state: Lock<State>, _ deadline: Deadline
+    ) throws -> StateMachine<PooledSession>.Request {
+        let slice = Duration.milliseconds(1)
+        let isShort = deadline.remaining.map { $0 < slice } ?? false
+        var grant = box.wait(until: isShort ? deadline : .after(slice)) { $0 }
+        if grant == nil {
+            let request = state.withLock { state in
+                let request = state.machine.ripen(number)
+                if request != nil { state.mailboxes[number] = nil }
+                return request
+            }
+            if let request { return request }
+            grant = box.wait(until: deadline) { $0 }
+        }
+        if grant == nil {
+            let isAbandoned = state.withLock { state in
+                guard state.machine.abandon(number) else { return false }
+                state.mailboxes[number] = nil
+                return true
+            }
+            if isAbandoned {
+                throw Refusal(error: PKCS11Error(
+                    function: .openSession, returnValue: .sessionCount, detail: "no session became free in time"))
+            }
+            // Served in the last moment: the grant is on its way.
+            grant = box.wait(until: .never) { $0 }
+        }
+        switch grant {
+        case .use(let pooled): return .use(pooled)
+        case .open: return .open
+        case .closed, nil: return .closed
+        }
+    }
+
+    /// Opens a session for which there is room; `nil` when the token has less room than thought, or has lost the
+    /// login.
+    private func open(_ state: Lock<State>) throws(PKCS11Error) -> PooledSession? {
+        do throws(PKCS11Error) {
+            let pooled = try slot(state).openSession()
+            if state.withLock({ $0.expectsUser }), try !pooled.session.info().isUserLoggedIn {
+                loseLogin(state)
+                _ = giveUpOpening(state, isFull: false)
+                return nil
+            }
+            return pooled
+        } catch {
+            let isFull = error.returnValue == .sessionCount || error.returnValue == .tokenResourceExceeded
+            if giveUpOpening(state, isFull: isFull) && isFull { return nil }
+            throw error
+        }
+    }
+
+    /// Whether other sessions are open.
+    private func giveUpOpening(_ state: Lock<State>, isFull: Bool) -> Bool {
+        let (box, hasOthers) = state.withLock { state -> (Mailbox?, Bool) in
+            let number = state.machine.openFailed(isFull: isFull)
+            return (number.flatMap { state.mailboxes.removeValue(forKey: $0) }, state.machine.sessionCount > 0)
+        }
+        box?.deliver(.open)
+        return hasOthers
+    }
+
+    /// Gives a session back. One that is broken, or of an earlier generation, is closed.
+    func release(_ pooled: PooledSession, _ state: Lock<State>) {
+        let isUsable = !pooled.session.isBroken && pooled.generation == module.generation
+        let (action, box) = state.withLock { state -> (StateMachine<PooledSession>.Release, Mailbox?) in
+            let action = state.machine.release(pooled, isUsable: isUsable)
+            switch action {
+            case .handOver(let number, _), .discardAndLetOpen(_, let number):
+                return (action, state.mailboxes.removeValue(forKey: number))
+            case .nothing, .discard:
+                return (action, nil)
+            }
+        }
+        switch action {
+        case .handOver(_, let pooled): box?.deliver(.use(pooled))
+        case .discardAndLetOpen: box?.deliver(.open)
+        case .nothing, .discard: break
+        }
+    }
+
+    /// Closes all idle sessions: what one of them saw is likely true of all.
+    func discardIdle(_ state: Lock<State>) {
+        let (leases, boxes) = state.withLock { state in
+            let (leases, openers) = state.machine.discardIdle()
+            state.place = nil
+            return (leases, openers.compactMap { state.mailboxes.removeValue(forKey: $0) })
+        }
+        for box in boxes { box.deliver(.open) }
+        withExtendedLifetime(leases) {}
+    }
+
+    /// Where the token is, looked up anew where that is not known.
+    func slot(_ state: Lock<State>) throws(PKCS11Error) -> Place {
+        let generation = module.generation
+        if let place = state.withLock({ $0.place }), place.generation == generation { return place }
+        guard let slot = try module.slot(matching: token) else {
+            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: token.description)
+        }
+        let place = Place(
+            slot: slot, isWriteProtected: try slot.tokenInfo().flags.contains(.writeProtected), generation: generation)
+        state.withLock { $0.place = place }
+        return place
+    }
+}

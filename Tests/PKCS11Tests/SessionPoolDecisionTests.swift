@@ -1,0 +1,302 @@
+@testable import PKCS11
+import Testing
+
+/// Who gets which session, decided without threads: a lease is a number here.
+@Suite struct SessionPoolStateMachineTests {
+    private typealias Machine = SessionPool.StateMachine<Int>
+
+    /// A machine of two sessions, 1 and 2, both in use.
+    private func busy() throws -> Machine {
+        var machine = Machine(limit: 2)
+        for _ in 1...2 { guard case .open = machine.request() else { throw Unexpected() } }
+        return machine
+    }
+
+    private struct Unexpected: Error {}
+
+    private func wait(_ machine: inout Machine) throws -> Int {
+        guard case .wait(let number) = machine.request() else { throw Unexpected() }
+        return number
+    }
+
+    @Test func `sessions are opened up to the limit, then one waits`() throws {
+        var machine = try busy()
+        #expect(machine.sessionCount == 2)
+        _ = try wait(&machine)
+        #expect(machine.waiterCount == 1)
+        #expect(machine.sessionCount == 2)
+    }
+
+    @Test func `the session used last is used first`() throws {
+        var machine = try busy()
+        for lease in [1, 2] { guard case .nothing = machine.release(lease, isUsable: true) else { throw Unexpected() } }
+        guard case .use(2) = machine.request() else { throw Unexpected() }
+        let outcome1 = machine.takeIdle()
+        #expect(outcome1 == 1)
+        let outcome2 = machine.takeIdle()
+        #expect(outcome2 == nil)
+    }
+
+    @Test func `ripe waiters are served in the order of their coming`() throws {
+        var machine = try busy()
+        let numbers = try (0..<3).map { _ in try wait(&machine) }
+        for number in numbers { guard case nil = machine.ripen(number) else { throw Unexpected() } }
+        for number in numbers {
+            guard case .handOver(number, 1) = machine.release(1, isUsable: true) else { throw Unexpected() }
+        }
+        guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
+    }
+
+    @Test func `a waiter that is not ripe may be overtaken, and finds what lies idle when it is`() throws {
+        var machine = try busy()
+        let number = try wait(&machine)
+        guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
+        let outcome3 = machine.takeIdle()
+        #expect(outcome3 == 1)
+        guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
+        guard case .use(1) = machine.ripen(number) else { throw Unexpected() }
+        #expect(machine.waiterCount == 0)
+        let outcome4 = machine.abandon(number)
+        #expect(!outcome4)
+    }
+
+    @Test func `a waiter that gave up is not served, and one that was served cannot give up`() throws {
+        var machine = try busy()
+        let first = try wait(&machine)
+        let second = try wait(&machine)
+        for number in [first, second] { guard case nil = machine.ripen(number) else { throw Unexpected() } }
+        let outcome5 = machine.abandon(first)
+        #expect(outcome5)
+        guard case .handOver(second, 1) = machine.release(1, isUsable: true) else { throw Unexpected() }
+        let outcome6 = machine.abandon(second)
+        #expect(!outcome6)
+    }
+
+    @Test func `a broken session is closed, and the first waiter opens another`() throws {
+        var machine = try busy()
+        guard case .discard(1) = machine.release(1, isUsable: false) else { throw Unexpected() }
+        #expect(machine.sessionCount == 1)
+        guard case .open = machine.request() else { throw Unexpected() }
+        let number = try wait(&machine)
+        guard case .discardAndLetOpen(2, number) = machine.release(2, isUsable: false) else { throw Unexpected() }
+        #expect(machine.sessionCount == 2)
+        #expect(machine.waiterCount == 0)
+    }
+
+    @Test func `a full token lowers the limit to what is open`() throws {
+        var machine = try busy()
+        let outcome7 = machine.openFailed(isFull: true)
+        #expect(outcome7 == nil)
+        #expect(machine.limit == 1)
+        _ = try wait(&machine)
+        #expect(machine.waiterCount == 1)
+    }
+
+    @Test func `an opening that failed lets the next waiter try`() throws {
+        var machine = try busy()
+        let number = try wait(&machine)
+        let outcome8 = machine.openFailed(isFull: false)
+        #expect(outcome8 == number)
+        #expect(machine.sessionCount == 2)
+        let outcome9 = machine.openFailed(isFull: false)
+        #expect(outcome9 == nil)
+        let outcome10 = machine.openFailed(isFull: true)
+        #expect(outcome10 == nil)
+        #expect(machine.sessionCount == 0)
+        #expect(machine.limit == 2)
+    }
+
+    @Test func `suspected sessions are all taken away`() throws {
+        var machine = try busy()
+        let number = try wait(&machine)
+        _ = machine.release(1, isUsable: true)
+        let (leases, openers) = machine.discardIdle()
+        #expect(leases == [1])
+        #expect(openers == [number])
+        #expect(machine.sessionCount == 2)
+    }
+
+    @Test func `a closed pool serves nobody and keeps nothing`() throws {
+        var machine = try busy()
+        let number = try wait(&machine)
+        _ = machine.release(1, isUsable: true)
+        let (leases, waiters) = machine.close()
+        #expect(leases == [1])
+        #expect(waiters == [number])
+        guard case .closed = machine.request() else { throw Unexpected() }
+        guard case .discard(2) = machine.release(2, isUsable: true) else { throw Unexpected() }
+        #expect(machine.sessionCount == 0)
+    }
+
+    @Test("whatever happens, the count is right and no ripe waiter waits beside an idle session", arguments: 1...4)
+    func random(limit: Int) {
+        var machine = Machine(limit: limit)
+        var leased: [Int] = []
+        var opening = 0
+        var waiting: [(number: Int, isRipe: Bool)] = []
+        var next = 0
+        for _ in 0..<20_000 {
+            switch Int.random(in: 0..<6) {
+            case 0, 1:
+                switch machine.request() {
+                case .use(let lease): leased.append(lease)
+                case .open: opening += 1
+                case .wait(let number): waiting.append((number, false))
+                case .closed: Issue.record("nobody closed it")
+                }
+            case 2 where !leased.isEmpty:
+                let lease = leased.remove(at: Int.random(in: leased.indices))
+                switch machine.release(lease, isUsable: Bool.random()) {
+                case .handOver(let number, let lease):
+                    #expect(waiting.first?.number == number)
+                    waiting.removeFirst()
+                    leased.append(lease)
+                case .discardAndLetOpen(_, let number):
+                    waiting.removeAll { $0.number == number }
+                    opening += 1
+                case .nothing, .discard: break
+                }
+            case 3 where opening > 0:
+                opening -= 1
+                if Bool.random() {
+                    next += 1
+                    leased.append(next)
+                } else if let number = machine.openFailed(isFull: false) {
+                    waiting.removeAll { $0.number == number }
+                    opening += 1
+                }
+            case 4:
+                // In the order of their coming, as their timers go off.
+                guard let index = waiting.firstIndex(where: { !$0.isRipe }) else { break }
+                switch machine.ripen(waiting[index].number) {
+                case .use(let lease):
+                    waiting.remove(at: index)
+                    leased.append(lease)
+                case .open:
+                    waiting.remove(at: index)
+                    opening += 1
+                case .wait, .closed: Issue.record("a ripe waiter is served or waits on")
+                case nil: waiting[index].isRipe = true
+                }
+            case 5 where !waiting.isEmpty:
+                let outcome11 = machine.abandon(waiting.removeLast().number)
+                #expect(outcome11)
+            default: break
+            }
+            #expect(machine.sessionCount == leased.count + opening + machine.idle.count)
+            #expect(machine.sessionCount <= limit)
+            #expect(machine.waiterCount == waiting.count)
+            #expect(machine.idle.isEmpty || !waiting.contains { $0.isRipe })
+        }
+    }
+}
+
+@Suite struct SessionPoolLadderTests {
+    private typealias Ladder = SessionPool.Ladder
+    private typealias Step = SessionPool.Ladder.Step
+
+    /// The same refusal again and again, with what is done about each.
+    @Test(
+        "a refusal that stays is met with one rung after the other",
+        arguments: [
+            (.pinIncorrect, [.fail]),
+            (.signatureInvalid, [.fail]),
+            (.objectHandleInvalid, [.fail]),
+            (.userNotLoggedIn, [.logInAgain, .fail]),
+            (.hostMemory, [.logInAgain, .fail]),
+            (.deviceMemory, [.pause(.milliseconds(10)), .pause(.milliseconds(40)), .pause(.milliseconds(160)), .fail]),
+            (.deviceError, [.replaceSession, .reload, .fail]),
+            (.sessionHandleInvalid, [.replaceSession, .reload, .fail]),
+            (.deviceRemoved, [.replaceSession, .fail]),
+            (.tokenNotPresent, [.replaceSession, .fail]),
+            (.operationActive, [.replaceSession, .fail]),
+            (.generalError, [.replaceSession, .probe, .fail]),
+            (.cryptokiNotInitialized, [.reload, .fail]),
+            (ReturnValue(rawValue: 0x8000_0001), [.fail]),
+        ] as [(ReturnValue, [SessionPool.Ladder.Step])])
+    func repeated(value: ReturnValue, steps: [SessionPool.Ladder.Step]) {
+        var ladder = Ladder()
+        let taken = steps.map { _ in ladder.step(after: value, .init()) }
+        #expect(taken == steps)
+    }
+
+    @Test func `a lost daemon behind a general error is reloaded once, a bad tag never`() {
+        var lost = Ladder()
+        let outcome12 = lost.step(after: .generalError, .init())
+        #expect(outcome12 == .replaceSession)
+        let outcome13 = lost.step(after: .generalError, .init())
+        #expect(outcome13 == .probe)
+        let outcome14 = lost.step(afterProbe: false)
+        #expect(outcome14 == .reload)
+        let outcome15 = lost.step(after: .generalError, .init())
+        #expect(outcome15 == .fail)
+        var badTag = Ladder()
+        _ = badTag.step(after: .generalError, .init())
+        _ = badTag.step(after: .generalError, .init())
+        let outcome16 = badTag.step(afterProbe: true)
+        #expect(outcome16 == .fail)
+        #expect(!badTag.hasReloaded)
+    }
+
+    @Test(
+        "what may not run twice, or comes too late, fails at once",
+        arguments: ReturnValue.recoveryGroups.flatMap(\.members))
+    func never(value: ReturnValue) {
+        var ladder = Ladder()
+        let outcome17 = ladder.step(after: value, .init(isIdempotent: false))
+        #expect(outcome17 == .fail)
+        let outcome18 = ladder.step(after: value, .init(isLate: true))
+        #expect(outcome18 == .fail)
+    }
+
+    @Test func `any sequence of refusals ends soon, with one login and one reload at the most`() {
+        for _ in 0..<2_000 {
+            var ladder = Ladder()
+            var counts = (steps: 0, logins: 0, reloads: 0)
+            while counts.steps < 50 {
+                let value = ReturnValue.recoveryGroups.flatMap(\.members).randomElement() ?? .ok
+                var step = ladder.step(after: value.recovery == .final ? .deviceError : value, .init())
+                if step == .probe { step = ladder.step(afterProbe: Bool.random()) }
+                if step == .fail { break }
+                counts.steps += 1
+                if step == .logInAgain { counts.logins += 1 }
+                if step == .reload { counts.reloads += 1 }
+            }
+            #expect(counts.steps <= 7)
+            #expect(counts.logins <= 1)
+            #expect(counts.reloads <= 1)
+        }
+    }
+
+    @Test func `a call logs in once`() {
+        var ladder = Ladder()
+        #expect(ladder.mayLogIn)
+        ladder.takeLogin()
+        #expect(!ladder.mayLogIn)
+    }
+
+    @Test(
+        "a PIN is not sent on the final try or to a locked token",
+        arguments: [
+            ([.loginRequired], false, nil), ([.loginRequired, .userPINCountLow], false, nil),
+            ([.loginRequired, .userPINFinalTry], false, .pinIncorrect),
+            ([.loginRequired, .userPINLocked], false, .pinLocked),
+            ([.loginRequired, .userPINFinalTry, .userPINLocked], false, .pinLocked),
+            ([.loginRequired, .userPINFinalTry], true, nil), ([.loginRequired, .userPINLocked], true, nil),
+        ] as [(TokenFlags, Bool, ReturnValue?)])
+    func finalTry(flags: TokenFlags, allowed: Bool, refusal: ReturnValue?) {
+        let decision = SessionPool.LoginDecision(flags: flags, allowFinalTry: allowed)
+        guard let refusal else {
+            #expect(decision == .allowed)
+            return
+        }
+        guard case .refused(refusal, _) = decision else {
+            Issue.record("\(decision)")
+            return
+        }
+    }
+
+    @Test func `a token without a login gets none`() {
+        #expect(SessionPool.LoginDecision(flags: [], allowFinalTry: false) == .notNeeded)
+    }
+}

@@ -1,0 +1,338 @@
+import CP11Kit
+import Foundation
+import KeyfobPrimitives
+@testable import PKCS11
+import Synchronization
+import Testing
+import TestSupport
+
+/// The pool with real tokens of SoftHSM.
+@Suite struct SessionPoolTests {
+    /// Makes a pool that counts how often it asks for the PIN.
+    private struct Fixture {
+        let token: TestToken
+        let pool: SessionPool
+        let asked: Counter
+
+        init(_ configuration: SessionPool.Configuration = .init(), pin: SecretBytes? = nil) throws {
+            let token = try TestToken.make(label: "pool")
+            let asked = Counter()
+            self.token = token
+            self.asked = asked
+            let secret = pin ?? token.pin
+            pool = SessionPool(module: token.module, token: token.uri, configuration: configuration) {
+                asked.increment()
+                return secret
+            }
+        }
+
+        /// A private EC key on the token, labelled `key`.
+        func makeKey() throws -> ObjectHandle {
+            try pool.withSession { session in
+                try session.generateKeyPair(
+                    Mechanism(.ecKeyPairGeneration),
+                    publicTemplate: [
+                        .bytes(.ecParameters, EllipticCurve.p256.parametersDER), .token(true), .isPrivate(false),
+                        .verify(true), .label("key"),
+                    ],
+                    privateTemplate: [
+                        .token(true), .isPrivate(true), .sensitive(true), .extractable(false), .sign(true),
+                        .label("key"),
+                    ]
+                ).privateKey
+            }
+        }
+
+        func findKey() throws -> ObjectHandle? {
+            try pool.withSession { try $0.findObjects([.objectClass(.privateKey), .label("key")]).first }
+        }
+    }
+
+    private final class Counter: Sendable {
+        private let count = Atomic<Int>(0)
+        func increment() { count.add(1, ordering: .relaxed) }
+        var value: Int { count.load(ordering: .relaxed) }
+    }
+
+    /// Runs `body` on threads of their own and waits for all.
+    private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        let running = Lock(count)
+        for index in 0..<count {
+            Thread.detachNewThread {
+                body(index)
+                running.withLock { $0 -= 1 }
+                running.broadcast()
+            }
+        }
+        let isDone = running.wait(until: .after(.seconds(60))) { $0 == 0 ? true : nil }
+        #expect(isDone == true)
+    }
+
+    private let digest = [UInt8](repeating: 7, count: 32)
+
+    @Test func `eight threads sign five hundred times each with two sessions`() throws {
+        let fixture = try Fixture(.init(maximumSessions: 2))
+        let key = try fixture.makeKey()
+        let (pool, digest, signed) = (fixture.pool, digest, Counter())
+        let handles = Lock<Set<UInt>>([])
+        onThreads(8) { _ in
+            for _ in 0..<500 {
+                do {
+                    let signature = try pool.withSession { session in
+                        let handle = session.handle
+                        handles.withLock { _ = $0.insert(handle) }
+                        return try session.sign(digest, with: key, using: Mechanism(.ecdsa))
+                    }
+                    if signature.count == 64 { signed.increment() }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        #expect(signed.value == 4_000)
+        #expect(fixture.asked.value == 1)
+        #expect(handles.withLock { $0.count } == 2)
+    }
+
+    @Test func `a call gives up when all sessions stay in use`() throws {
+        let fixture = try Fixture(.init(maximumSessions: 1))
+        let pool = fixture.pool
+        try pool.withSession { _ in
+            let start = ContinuousClock.now
+            let error = #expect(throws: PKCS11Error.self) {
+                try pool.withSession(deadline: .after(.milliseconds(80))) { _ in }
+            }
+            let elapsed = ContinuousClock.now - start
+            #expect(error?.function == .openSession)
+            #expect(error?.returnValue == .sessionCount)
+            #expect(elapsed >= .milliseconds(75))
+            #expect(elapsed < .seconds(2))
+        }
+        try pool.withSession { _ in }
+    }
+
+    @Test func `a session that broke is replaced`() throws {
+        let fixture = try Fixture(.init(maximumSessions: 1))
+        let first = try fixture.pool.withSession { session in
+            session.markBroken()
+            return session.handle
+        }
+        let second = try fixture.pool.withSession { session in
+            let isBroken = session.isBroken
+            #expect(!isBroken)
+            return session.handle
+        }
+        #expect(first != second)
+        #expect(fixture.asked.value == 1)
+    }
+
+    @Test func `an operation heals when its session is closed behind its back`() throws {
+        let fixture = try Fixture(.init(maximumSessions: 1))
+        _ = try fixture.makeKey()
+        let runs = Counter()
+        let module = fixture.token.module
+        let closeSession = unsafe module.functions.table.pointee.C_CloseSession
+        let random = try fixture.pool.withSession { session in
+            runs.increment()
+            if runs.value == 1 {
+                let handle = session.handle
+                let close = try #require(closeSession)
+                // Under the module's lock, for SoftHSM closes sessions safely only one at a time.
+                let value = module.slotLock.withLock { _ in close(handle) }
+                #expect(value == 0)
+            }
+            _ = try session.findObjects([.label("key")])
+            return try session.random(count: 8)
+        }
+        #expect(random.count == 8)
+        #expect(runs.value == 2)
+    }
+
+    @Test func `an operation heals when all sessions are closed and the login with them`() throws {
+        let fixture = try Fixture(.init(maximumSessions: 2))
+        _ = try fixture.makeKey()
+        let closeAll = try #require(unsafe fixture.token.module.functions.table.pointee.C_CloseAllSessions)
+        let epoch = fixture.pool.loginEpoch
+        let (module, slot) = (fixture.token.module, fixture.token.slot)
+        let value = module.slotLock.withLock { _ in closeAll(slot.id) }
+        #expect(value == 0)
+        #expect(try fixture.findKey() != nil)
+        #expect(fixture.asked.value == 2)
+        #expect(fixture.pool.loginEpoch != epoch)
+    }
+
+    @Test func `what may not run twice is not run twice`() throws {
+        let fixture = try Fixture()
+        let runs = Counter()
+        let error = #expect(throws: PKCS11Error.self) {
+            try fixture.pool.withSession(idempotent: false) { _ in
+                runs.increment()
+                throw PKCS11Error(function: .sign, returnValue: .deviceError)
+            }
+        }
+        #expect(error?.returnValue == .deviceError)
+        #expect(runs.value == 1)
+    }
+
+    @Test func `a logout by somebody else heals`() throws {
+        let fixture = try Fixture(.init(maximumSessions: 2))
+        let key = try fixture.makeKey()
+        let epoch = fixture.pool.loginEpoch
+        try fixture.token.openSession(loggedIn: false).logout()
+        // SoftHSM says either that nobody is logged in, which heals, or that the handle is unknown, which it is.
+        do {
+            _ = try fixture.pool.withSession { try $0.sign(digest, with: key, using: Mechanism(.ecdsa)) }
+        } catch let error as PKCS11Error {
+            #expect(error.recovery == .lookUpAgain)
+        }
+        let again = try #require(try fixture.findKey())
+        _ = try fixture.pool.withSession { try $0.sign(digest, with: again, using: Mechanism(.ecdsa)) }
+        #expect(fixture.asked.value == 2)
+        #expect(fixture.pool.loginEpoch != epoch)
+    }
+
+    @Test func `a logout by another thread while many sign heals`() throws {
+        let fixture = try Fixture(.init(maximumSessions: 2))
+        _ = try fixture.makeKey()
+        let (pool, token, digest) = (fixture.pool, fixture.token, digest)
+        let signed = Counter()
+        onThreads(4) { index in
+            for round in 0..<60 {
+                do {
+                    if index == 0 && round % 20 == 10 {
+                        do { try token.openSession(loggedIn: false).logout() } catch let error as PKCS11Error {
+                            #expect(error.returnValue == .userNotLoggedIn)
+                        }
+                    }
+                    for attempt in 1...40 {
+                        do {
+                            _ = try pool.withSession { session in
+                                // A search on a token that was logged out finds nothing, and is no error.
+                                guard let key = try session.findObjects([.objectClass(.privateKey)]).first else {
+                                    throw PKCS11Error(function: .sign, returnValue: .userNotLoggedIn)
+                                }
+                                return try session.sign(digest, with: key, using: Mechanism(.ecdsa))
+                            }
+                            signed.increment()
+                            break
+                        } catch let error as PKCS11Error where error.recovery != .final && attempt < 40 {}
+                    }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        #expect(signed.value >= 4 * 60 - 3)
+    }
+
+    @Test func `a stale handle is reported as one to look up again`() throws {
+        let fixture = try Fixture()
+        let key = try fixture.makeKey()
+        try fixture.pool.logout()
+        let error = #expect(throws: PKCS11Error.self) {
+            try fixture.pool.withSession { try $0.sign(digest, with: key, using: Mechanism(.ecdsa)) }
+        }
+        #expect(error?.recovery == .lookUpAgain)
+        #expect(fixture.asked.value == 2)
+    }
+
+    @Test func `a wrong PIN is asked for and sent once, however many threads want in`() throws {
+        let fixture = try Fixture(pin: SecretBytes(utf8: "wrong-pin"))
+        let (pool, refused) = (fixture.pool, Counter())
+        onThreads(8) { _ in
+            for _ in 0..<5 {
+                do {
+                    try pool.withSession { _ in }
+                    Issue.record("a wrong PIN let somebody in")
+                } catch let error as PKCS11Error {
+                    if error.returnValue == .pinIncorrect { refused.increment() }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        #expect(refused.value == 40)
+        #expect(fixture.asked.value == 1)
+        #expect(throws: PKCS11Error.self) { try pool.login() }
+        #expect(fixture.asked.value == 2)
+    }
+
+    @Test func `an error of the PIN closure passes through, once for all who wait`() throws {
+        struct Cancelled: Error {}
+        let token = try TestToken.make(label: "pool")
+        let asked = Counter()
+        let pool = SessionPool(module: token.module, token: token.uri) {
+            asked.increment()
+            usleep(100_000)
+            throw Cancelled()
+        }
+        let cancelled = Counter()
+        onThreads(4) { _ in
+            do {
+                try pool.withSession { _ in }
+            } catch is Cancelled {
+                cancelled.increment()
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(cancelled.value == 4)
+        #expect(asked.value < 4)
+    }
+
+    @Test func `without a PIN the pool works without a login`() throws {
+        let token = try TestToken.make(label: "pool")
+        let pool = SessionPool(module: token.module, token: token.uri) { nil }
+        let isLoggedIn = try pool.withSession { try $0.info().isUserLoggedIn }
+        #expect(!isLoggedIn)
+    }
+
+    @Test func `a missing token is reported as such`() throws {
+        let module = try TestToken.loadModule()
+        var uri = PKCS11URI()
+        uri.token = "no such token"
+        let pool = SessionPool(module: module, token: uri) { nil }
+        let error = #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
+        #expect(error?.returnValue == .tokenNotPresent)
+        #expect(throws: PKCS11Error.self) { try pool.tokenInfo() }
+    }
+
+    @Test func `a slow call is told of while it lasts, and a fast one is not`() throws {
+        let told = Lock<[(String, Duration)]>([])
+        let fixture = try Fixture(.init(slowCallNotice: { operation, elapsed in
+            told.withLock { $0.append((operation, elapsed)) }
+            told.broadcast()
+        }))
+        try fixture.pool.withSession { _ in }
+        #expect(told.withLock { $0.count } == 0)
+        try fixture.pool.withSession { _ in
+            let elapsed = told.wait(until: .after(.seconds(5))) { $0.first?.1 }
+            #expect(elapsed.map { $0 >= .milliseconds(500) } == true)
+            usleep(300_000)
+        }
+        #expect(told.withLock { $0.count } == 1)
+    }
+
+    @Test func `a closed pool refuses`() throws {
+        let fixture = try Fixture()
+        try fixture.pool.withSession { _ in }
+        fixture.pool.close()
+        let error = #expect(throws: PKCS11Error.self) { try fixture.pool.withSession { _ in } }
+        #expect(error?.returnValue == .sessionClosed)
+        // The last session takes the login with it.
+        let isLoggedIn = try fixture.token.openSession(loggedIn: false).info().isUserLoggedIn
+        #expect(!isLoggedIn)
+    }
+
+    @Test func `a lease stays cheap`() throws {
+        let fixture = try Fixture()
+        try fixture.pool.withSession { _ in }
+        let clock = ContinuousClock()
+        // The best of some rounds: other tests use the same cores.
+        let best = try (0..<20).map { _ in
+            try clock.measure { for _ in 0..<1_000 { try fixture.pool.withSession { _ in } } }
+        }.min()
+        // An unoptimised build gets tenfold; the order of magnitude is what must not go.
+        #expect(try #require(best) < .microseconds(10_000))
+    }
+}
