@@ -132,10 +132,10 @@ struct TokenWriter: Sendable {
 
     /// Passes over an object that the token will never let be changed: the plan would otherwise stand in the way
     /// of every later change.
-    private func leavingWhatTheTokenProtects(_ body: () throws(PKCS11Error) -> Void) throws(PKCS11Error) {
-        do throws(PKCS11Error) { try body() } catch {
-            guard [.actionProhibited, .attributeReadOnly].contains(error.returnValue) else { throw error }
-        }
+    private func leavingWhatTheTokenProtects(_ body: () throws -> Void) throws {
+        do { try body() } catch let error as PKCS11Error
+            where error.returnValue == .actionProhibited || error.returnValue == .attributeReadOnly
+        {}
     }
 
     /// Whether an object has no class: the rest of a kill inside C_CreateObject, which nobody can use.
