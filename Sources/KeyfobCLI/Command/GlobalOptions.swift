@@ -19,6 +19,9 @@ struct GlobalOptions: ParsableArguments {
             "Where the PIN comes from: prompt, env:NAME, file:PATH, fd:N, credential:NAME, …", valueName: "source"))
     var pinSource: String?
 
+    @Flag(help: "Accept a PIN or passphrase file that other users can read.")
+    var insecureFile = false
+
     @Flag(help: "Never ask; fail where a question would be needed.")
     var noInput = false
 

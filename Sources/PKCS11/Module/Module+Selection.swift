@@ -14,7 +14,8 @@ extension Module {
     public func slot(matching uri: PKCS11URI) throws(PKCS11Error) -> Slot? {
         let deadline = Deadline.after(.milliseconds(100))
         while true {
-            let fitting = try tokens(matching: uri)
+            var failure: PKCS11Error?
+            let fitting = try tokens(matching: uri, failure: &failure)
             let initialized = fitting.filter { $0.info.flags.contains(.tokenInitialized) }
             let candidates = initialized.isEmpty ? fitting : initialized
             if candidates.count > 1 {
@@ -24,19 +25,23 @@ extension Module {
                         + candidates.map { "\($0.info.label) (serial \($0.info.serialNumber))" }.joined(separator: ", "))
             }
             if let slot = candidates.first?.slot { return slot }
-            if deadline.hasPassed { return nil }
+            if deadline.hasPassed {
+                // The token may be the one that could not be asked.
+                if let failure { throw failure }
+                return nil
+            }
             usleep(10_000)
         }
     }
 
-    private func tokens(matching uri: PKCS11URI) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
+    /// The tokens that fit; `failure` says why one could not be asked.
+    private func tokens(
+        matching uri: PKCS11URI, failure: inout PKCS11Error?
+    ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
-        var answers = 0
-        var failure: PKCS11Error?
         for slot in try slots() where uri.slotID == nil || uri.slotID == slot.id {
             do throws(PKCS11Error) {
                 let info = try slot.tokenInfo()
-                answers += 1
                 guard uri.matches(info) else { continue }
                 if uri.slotDescription != nil || uri.slotManufacturer != nil {
                     let slotInfo = try slot.info()
@@ -46,16 +51,12 @@ extension Module {
                 }
                 result.append((slot, info))
             } catch {
-                // A token that was pulled, or that is in a state nobody can read, is not the one.
+                // A token that was pulled, or that nobody can read, is not the one. SoftHSM fails in general with a
+                // token that somebody is just logging in to.
                 let isAbsent: Set<ReturnValue> = [.tokenNotPresent, .tokenNotRecognized, .deviceRemoved, .slotIDInvalid]
-                guard !isAbsent.contains(error.returnValue) else { continue }
-                // So SoftHSM speaks of a token whose files were removed, as long as the module lives. When every
-                // slot says so, it is the module that is in trouble.
-                guard error.returnValue == .generalError else { throw error }
-                failure = error
+                if !isAbsent.contains(error.returnValue) { failure = error }
             }
         }
-        if let failure, answers == 0 { throw failure }
         return result
     }
 }

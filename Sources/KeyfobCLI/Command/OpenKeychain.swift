@@ -1,0 +1,85 @@
+import ArgumentParser
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+import PKCS11
+
+/// The one way a command gets its keychain.
+extension GlobalOptions {
+    /// Opens the keychain that the options name, else the default one.
+    ///
+    /// Blocks for as long as it takes to open a file; the token is touched when a secret is.
+    ///
+    /// - Throws: `KeychainError`; what `Keychain.open` throws, and `invalidArgument` for a PIN source that is none.
+    func openKeychain(allowsFinalTry: Bool = false) throws -> Keychain {
+        try Keychain.open(selectedKeychainName(), options: keychainOptions(allowsFinalTry: allowsFinalTry))
+    }
+
+    /// How commands use keychains: few calls, a person to ask where there is one.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` for a PIN source that is none.
+    func keychainOptions(allowsFinalTry: Bool = false) throws -> Keychain.Options {
+        var options = Keychain.Options()
+        options.isOneShot = true
+        if let timeout { options.timeout = timeout.duration }
+        // The variable KEYFOB_PIN_SOURCE is the library's to read: it goes after a URI's source.
+        options.pinSource = try explicitPINSource.map { try PINSource(parsing: $0) }
+        options.prompter = TerminalPrompter(terminal)
+        options.allowsInsecureFiles = insecureFile
+        options.allowsFinalTry = allowsFinalTry
+        if progress == .always || (progress == .auto && !quiet && isatty(STDERR_FILENO) == 1) {
+            options.slowCallNotice = { call, _ in
+                StandardError.write("keyfob: waiting for the token (\(Visible.text(call))); some want to be touched.\n")
+            }
+        }
+        return options
+    }
+
+    /// The keychain's name: `--keychain`, else the keychain on the token of `--token`; `nil` for the default one.
+    ///
+    /// - Throws: `KeychainError`; `noSuchKeychain` where no keychain is on that token, `ambiguous` where several are.
+    func selectedKeychainName() throws -> String? {
+        if let keychainName { return keychainName }
+        guard let tokenName else { return nil }
+        let found = try Keychains().all().filter { configuration in
+            if configuration.token == tokenName { return true }
+            // A configuration whose token nobody can name is on no token.
+            return (try? PKCS11URI(configuration.token))?.token == tokenName
+        }.map(\.name)
+        guard let name = found.first else {
+            throw KeychainError(
+                .noSuchKeychain, "no keychain is on token \"\(tokenName)\".",
+                hint: "Make one: keyfob init --token \(ShellWord.quoted(tokenName))     Keychains: keyfob keychain ls")
+        }
+        guard found.count == 1 else {
+            throw KeychainError(
+                .ambiguous, "\(found.count) keychains are on token \"\(tokenName)\": \(found.joined(separator: ", ")).",
+                hint: "Name one: --keychain NAME")
+        }
+        return name
+    }
+}
+
+/// Asks for PINs and passphrases at the controlling terminal.
+struct TerminalPrompter: Prompter {
+    private let terminal: Terminal
+
+    /// A prompter, or `nil` where nobody can be asked.
+    init?(_ terminal: Terminal) {
+        guard terminal.canAsk else { return nil }
+        self.terminal = terminal
+    }
+
+    func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
+        let hint = "Give a source: --pin-source file:… | credential:… | env:…"
+        let question = Visible.text(prompt) + ": "
+        do {
+            return try confirm
+                ? terminal.readNewSecret(question, hint: hint) : terminal.readSecret(question, hint: hint)
+        } catch let error as KeychainError {
+            throw error
+        } catch {
+            throw KeychainError(.failed, "the terminal could not be asked.", cause: error)
+        }
+    }
+}
