@@ -10,7 +10,7 @@ struct SecretGet: ParsableCommand {
         "get", "Print a secret.",
         examples: Examples(
             "keyfob get db/prod",
-            "PGPASSWORD=$(keyfob get db/prod --user app) psql",
+            "keyfob get db/prod --user app --json",
             "keyfob get tls/session-key --raw > key.bin"),
         discussion: "Text is printed with a newline after it; binary values, and all with --raw, as they are.")
 

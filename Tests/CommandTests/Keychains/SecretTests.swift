@@ -153,9 +153,11 @@ import Testing
         let household = try Household.unattended()
         try household.set(name, "value")
         #expect(try household.keyfob(["get", "--", name]).output == "value\n")
-        let items = try #require(try household.document(["ls"])["items"] as? [[String: Any]])
-        let listed = try #require(items.first?["name"] as? String)
-        #expect(listed.utf8.elementsEqual(name.utf8))
+        // Not by JSONSerialization, which drops a byte order mark at the beginning of a string.
+        struct List: Decodable { let items: [Entry] }
+        struct Entry: Decodable { let name: String }
+        let list = try JSONDecoder().decode(List.self, from: Data(household.keyfob(["ls", "--json"]).output.utf8))
+        #expect(try #require(list.items.first).name.utf8.elementsEqual(name.utf8))
         let table = try household.keyfob(["ls"]).output
         #expect(!table.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{202e}" })
         #expect(table.filter { $0 == "\n" }.count == 2)
