@@ -67,6 +67,9 @@ struct CertificateTests {
             #expect(try Certificate(pem: text) == leaf)
         }
         #expect(try Certificate.load(leaf.der) == [leaf])
+        let slice = (Data("some bytes".utf8) + leaf.der).dropFirst(10)
+        #expect(try Certificate.load(slice).first?.der.first == 0x30)
+        #expect(try Certificate.load(Data(bundle.utf8).dropFirst(3)) == [leaf, root])
         #expect(keyFileCode { _ = try Certificate.load(Data(key.utf8)) } == .notFound)
         #expect(keyFileCode { _ = try Certificate.load(Data()) } == .notFound)
         #expect(keyFileCode { _ = try Certificate.load(Data("nothing".utf8)) } == .damaged)

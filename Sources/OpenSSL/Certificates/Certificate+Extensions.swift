@@ -4,7 +4,9 @@ public import Foundation
 extension Certificate {
     /// The alternative names, in the certificate's order.
     public var subjectAlternativeNames: [GeneralName] {
-        fields.value(.subjectAlternativeName, tag: DERTag.sequence) { try $0.children().map(GeneralName.init(element:)) } ?? []
+        fields.value(.subjectAlternativeName, tag: DERTag.sequence) {
+            try $0.children().map(GeneralName.init(element:))
+        } ?? []
     }
 
     /// The host names among the alternative names.

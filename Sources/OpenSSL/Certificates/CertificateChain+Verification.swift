@@ -7,7 +7,8 @@ extension CertificateChain {
     /// An anchor need not be self-signed: what is given as an anchor is trusted. Intermediates and anchors that
     /// libcrypto cannot read are passed over.
     ///
-    /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not accepted is a result, not an error.
+    /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not
+    ///   accepted is a result, not an error.
     public static func verify(
         leaf: Certificate, intermediates: [Certificate], anchors: [Certificate], on date: Date = Date(),
         host: String? = nil, purpose: Purpose = .any

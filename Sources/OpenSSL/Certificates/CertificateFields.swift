@@ -19,6 +19,8 @@ final class CertificateFields: Sendable {
 
     /// - Throws: `DERError`; `KeyFileError` for the public key.
     init(der: Data) throws {
+        // A slice would bring its indices and the whole file with it.
+        let der = Data(der)
         self.der = der
         handle = LazyPointer { () throws(OpenSSLError) in
             let owner = unsafe der.withUnsafeBytes { bytes in

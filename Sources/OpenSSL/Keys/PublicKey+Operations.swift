@@ -33,8 +33,8 @@ extension PublicKey {
 
     /// Encrypts with RSA-OAEP (RFC 8017 7.1), MGF1 over the same digest and an empty label.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) for another kind of key; `OpenSSLError` when the secret is too long or
-    ///   libcrypto refuses the key.
+    /// - Throws: `CryptoError` (`unsupportedKey`) for another kind of key; `OpenSSLError` when the secret is too
+    ///   long or libcrypto refuses the key.
     public func encryptOAEP(_ secret: SecretBytes, hash: Digest) throws -> [UInt8] {
         guard case .rsa = algorithm else { throw CryptoError(.unsupportedKey, "OAEP takes an RSA key") }
         let context = try unsafe handle.withPointer { key in

@@ -22,8 +22,8 @@ public struct PublicKey: Hashable, Sendable {
 
     /// A key from its SubjectPublicKeyInfo.
     ///
-    /// - Throws: `KeyFileError`: `damaged` when the DER is broken or, for RSA, EC and Ed25519, when the bits have not the
-    ///   form of such a key; `tooLarge` above 64 KiB.
+    /// - Throws: `KeyFileError`: `damaged` when the DER is broken or, for RSA, EC and Ed25519, when the bits have not
+    ///   the form of such a key; `tooLarge` above 64 KiB.
     public init(subjectPublicKeyInfo: Data) throws {
         guard subjectPublicKeyInfo.count <= 65536 else {
             throw KeyFileError(.tooLarge, "a public key is below 64 KiB")
@@ -50,6 +50,8 @@ public struct PublicKey: Hashable, Sendable {
         }
         guard let algorithm else { throw KeyFileError(.damaged, "its bits are no key of its kind") }
         self.algorithm = algorithm
+        // A slice would bring its indices and the whole file with it.
+        let subjectPublicKeyInfo = Data(subjectPublicKeyInfo)
         self.subjectPublicKeyInfo = subjectPublicKeyInfo
         bits = Data(parts.bits)
         identifier = Digest.sha1(parts.bits)
