@@ -18,6 +18,8 @@ let package = Package(
         .library(name: "Keyfob", targets: ["Keyfob"]),
         .library(name: "KeyfobTesting", targets: ["KeyfobTesting"]),
         .library(name: "PKCS11", targets: ["PKCS11"]),
+        .library(name: "OpenSSL", targets: ["OpenSSL"]),
+        .library(name: "KeyfobPrimitives", targets: ["KeyfobPrimitives"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),

@@ -4,27 +4,40 @@ import OpenSSL
 
 /// Passwords: items that live in the vault.
 extension Keychain {
-    /// Adds a row. The secret is sealed and its key wrapped before the vault is locked.
+    /// Adds a row. - Throws: As `addRows`.
     func addRow(_ item: Item, secret: SecretBytes?) throws -> Item {
-        let keys = try keys()
-        let schema = ClassSchema.of(item.itemClass)
-        var attributes = try schema.coerce(item.attributes)
-        let now = Self.now()
-        attributes[.creationDate] = .date(Self.date(now))
-        attributes[.modificationDate] = .date(Self.date(now))
-        let identity = Data(try RandomBytes.bytes(count: 16))
-        let row = try seal(
-            attributes, of: item.itemClass, identity: identity, version: 1, created: now, modified: now, secret: secret, keys)
-        do {
-            _ = try store.write { try $0.insert(row) }
-        } catch let error as KeychainError where error.code == .duplicateItem {
-            throw duplicate(item.itemClass, attributes)
+        guard let added = try addRows([(item, secret)]).first else {
+            throw KeychainError(.failed, "nothing was added.")
         }
-        var added = Item(item.itemClass, attributes)
-        added.reference = PersistentReference(itemClass: item.itemClass, identity: identity)
-        added.hasSecret = secret != nil
-        added.isRecorded = true
         return added
+    }
+
+    /// Adds rows in one transaction. Secrets are sealed and keys wrapped before the vault is locked.
+    func addRows(_ items: [(item: Item, secret: SecretBytes?)]) throws -> [Item] {
+        let keys = try keys()
+        let prepared = try items.map { item, secret -> (row: SealedRow, item: Item) in
+            var attributes = try ClassSchema.of(item.itemClass).coerce(item.attributes)
+            let now = Self.now()
+            attributes[.creationDate] = .date(Self.date(now))
+            attributes[.modificationDate] = .date(Self.date(now))
+            let identity = Data(try RandomBytes.bytes(count: 16))
+            let row = try seal(
+                attributes, of: item.itemClass, identity: identity, version: 1, created: now, modified: now,
+                secret: secret, keys)
+            var added = Item(item.itemClass, attributes)
+            added.reference = PersistentReference(itemClass: item.itemClass, identity: identity)
+            added.hasSecret = secret != nil
+            added.isRecorded = true
+            return (row, added)
+        }
+        try store.write { writer in
+            for (row, item) in prepared {
+                do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
+                    throw duplicate(item.itemClass, item.attributes)
+                }
+            }
+        }
+        return prepared.map(\.item)
     }
 
     /// Seals one version of a row.

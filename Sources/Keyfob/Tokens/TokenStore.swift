@@ -20,6 +20,8 @@ final class TokenStore: Sendable {
 
     private struct State {
         var pool: SessionPool?
+        /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
+        var isAnonymous = false
         var handles: [HandleKey: CachedHandle] = [:]
     }
 
@@ -60,7 +62,12 @@ final class TokenStore: Sendable {
         if let pool = state.withLock({ $0.pool }) { return pool }
         // Loading runs the module's code, so it happens outside the lock; of two winners one is kept.
         let module = try openModule()
-        let made = SessionPool(module: module, token: uri, configuration: configuration, pin: pin)
+        let made = SessionPool(module: module, token: uri, configuration: configuration) { [weak self] in
+            guard let self else { return nil }
+            let pin = try pin()
+            state.withLock { $0.isAnonymous = pin == nil }
+            return pin
+        }
         return state.withLock { state in
             if let pool = state.pool { return pool }
             state.pool = made
@@ -81,7 +88,8 @@ final class TokenStore: Sendable {
             } catch let error as PKCS11Error where idempotent && error.recovery == .lookUpAgain {
                 forgetHandles()
                 return try pool.withSession(idempotent: idempotent, body)
-            } catch let error as PKCS11Error where try heal(error) {
+            } catch let error as PKCS11Error where error.returnValue == .tokenNotPresent {
+                guard try heal() else { throw error }
                 return try pool.withSession(idempotent: idempotent, body)
             }
         } catch let error as PKCS11Error {
@@ -92,10 +100,8 @@ final class TokenStore: Sendable {
     /// Puts a token of ours back whose file a kill has emptied; whether that gives reason to try again.
     ///
     /// Safe for calls that are not idempotent: without its token the call did nothing.
-    private func heal(_ error: PKCS11Error) throws -> Bool {
-        guard let softHSM, error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized,
-            try !softHSM.heal().restored.isEmpty
-        else { return false }
+    private func heal() throws -> Bool {
+        guard let softHSM, try !softHSM.heal().restored.isEmpty else { return false }
         forgetHandles()
         try pool().module.reinitialize()
         return true
@@ -104,6 +110,18 @@ final class TokenStore: Sendable {
     /// To be called after a good login: SoftHSM has just rewritten the token's file, and a copy is kept of it.
     func didLogIn() throws {
         try softHSM?.refreshCopies()
+    }
+
+    /// Logs in now, with the PIN as it is now; nothing where somebody is logged in already.
+    func login() throws {
+        do {
+            let pool = try pool()
+            if state.withLock({ $0.isAnonymous }) { try pool.logout() }
+            do { try pool.login() } catch let error as PKCS11Error where error.returnValue == .tokenNotPresent {
+                guard try heal() else { throw error }
+                try pool.login()
+            }
+        } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
     }
 
     /// Ends the login; every handle of a private object dies with it.

@@ -131,7 +131,7 @@ struct SQLiteTransaction: StoreWriter {
                 attributes_ciphertext, attributes_tag, secret_iv, secret_ciphertext, secret_tag)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
-        try db.cachedStatement(sql: sql).execute(arguments: [
+        try execute(sql, [
             row.identity, row.classDigest, row.primaryKey, row.version, row.created, row.modified,
             Data(row.attributes.initializationVector), Data(row.attributes.ciphertext), Data(row.attributes.tag),
             row.secret.map { Data($0.initializationVector) }, row.secret.map { Data($0.ciphertext) },
@@ -148,7 +148,7 @@ struct SQLiteTransaction: StoreWriter {
                 attributes_tag = ?, secret_iv = ?, secret_ciphertext = ?, secret_tag = ?
             WHERE id = ? AND version = ?
             """
-        try db.cachedStatement(sql: sql).execute(arguments: [
+        try execute(sql, [
             row.primaryKey, row.version, row.modified, Data(row.attributes.initializationVector),
             Data(row.attributes.ciphertext), Data(row.attributes.tag),
             row.secret.map { Data($0.initializationVector) }, row.secret.map { Data($0.ciphertext) },
@@ -160,6 +160,15 @@ struct SQLiteTransaction: StoreWriter {
         try db.cachedStatement(sql: "DELETE FROM term WHERE item = ?").execute(arguments: [row.id])
         try db.cachedStatement(sql: "DELETE FROM recipient WHERE item = ?").execute(arguments: [row.id])
         try insertSatellites(of: row, id: row.id)
+    }
+
+    /// Executes a statement that may find the primary key taken, and says so in the keychain's words.
+    private func execute(_ sql: String, _ arguments: StatementArguments) throws {
+        do { try db.cachedStatement(sql: sql).execute(arguments: arguments) } catch let error as DatabaseError
+            where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
+        {
+            throw KeychainError(.duplicateItem, "the item already exists in the keychain.")
+        }
     }
 
     private func insertSatellites(of row: SealedRow, id: Int64) throws {

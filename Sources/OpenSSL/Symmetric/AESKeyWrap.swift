@@ -1,12 +1,15 @@
 import COpenSSL
 public import KeyfobPrimitives
 
-/// AES key wrap (RFC 3394), the `A256KW` of JOSE.
+/// AES key wrap: RFC 3394, the `A256KW` of JOSE, and with padding RFC 5649, PKCS#11's `CKM_AES_KEY_WRAP_KWP`.
 public struct AESKeyWrap: Sendable {
     private init() {}
 
     private static let ciphers = [
         16: fetchCipher("AES-128-WRAP"), 24: fetchCipher("AES-192-WRAP"), 32: fetchCipher("AES-256-WRAP"),
+    ]
+    private static let paddingCiphers = [
+        16: fetchCipher("AES-128-WRAP-PAD"), 24: fetchCipher("AES-192-WRAP-PAD"), 32: fetchCipher("AES-256-WRAP-PAD"),
     ]
 
     /// Wraps `secret`, whose length is a multiple of 8 and at least 16; the result is 8 bytes longer.
@@ -17,12 +20,12 @@ public struct AESKeyWrap: Sendable {
             throw CryptoError(.invalidInput, "key wrap takes a multiple of 8 bytes, at least 16")
         }
         var output = [UInt8](repeating: 0, count: secret.count + 8)
-        let done = try unsafe secret.withUnsafeBytes { source in
+        let written = try unsafe secret.withUnsafeBytes { source in
             try unsafe output.withUnsafeMutableBufferPointer { target in
-                try unsafe run(source, key: key, into: target, encrypts: true)
+                try unsafe run(ciphers, source, key: key, into: target, encrypts: true)
             }
         }
-        guard done else { throw OpenSSLError(draining: "EVP_CipherUpdate") }
+        guard written == output.count else { throw OpenSSLError(draining: "EVP_CipherUpdate") }
         return output
     }
 
@@ -36,21 +39,60 @@ public struct AESKeyWrap: Sendable {
         }
         // libcrypto works in place on as many bytes as go in.
         let whole = try unsafe SecretBytes(count: wrapped.count) { output in
-            let done = try unsafe wrapped.withUnsafeBytes { source in
-                try unsafe run(source, key: key, into: output, encrypts: false)
+            let written = try unsafe wrapped.withUnsafeBytes { source in
+                try unsafe run(ciphers, source, key: key, into: output, encrypts: false)
             }
-            guard done else {
-                ERR_clear_error()
-                throw CryptoError(.authenticationFailed, "the wrapped key does not belong to this key")
-            }
+            guard written != nil else { throw refusal() }
         }
         return whole.prefix(wrapped.count - 8)
     }
 
+    /// Wraps `secret` of any length from 1 byte (RFC 5649); the result is a multiple of 8 bytes, at most 15 longer.
+    ///
+    /// - Throws: `CryptoError` (`invalidKeyLength`, `invalidInput`); `OpenSSLError` when libcrypto fails.
+    public static func wrapPadded(_ secret: SecretBytes, key: SecretBytes) throws -> [UInt8] {
+        guard secret.count >= 1, secret.count < 1 << 20 else {
+            throw CryptoError(.invalidInput, "key wrap with padding takes at least 1 byte, and less than 1 MiB")
+        }
+        var output = [UInt8](repeating: 0, count: (secret.count + 7) / 8 * 8 + 8)
+        let written = try unsafe secret.withUnsafeBytes { source in
+            try unsafe output.withUnsafeMutableBufferPointer { target in
+                try unsafe run(paddingCiphers, source, key: key, into: target, encrypts: true)
+            }
+        }
+        guard written == output.count else { throw OpenSSLError(draining: "EVP_CipherUpdate") }
+        return output
+    }
+
+    /// Unwraps what `wrapPadded(_:key:)` or a token's `CKM_AES_KEY_WRAP_KWP` made (RFC 5649).
+    ///
+    /// - Throws: `CryptoError`: `authenticationFailed` for a wrong key or changed bytes, `invalidKeyLength`,
+    ///   `invalidInput`; `OpenSSLError` when libcrypto fails.
+    public static func unwrapPadded(_ wrapped: [UInt8], key: SecretBytes) throws -> SecretBytes {
+        guard wrapped.count >= 16, wrapped.count % 8 == 0, wrapped.count < 1 << 20 else {
+            throw CryptoError(.invalidInput, "a wrapped key is a multiple of 8 bytes, at least 16")
+        }
+        var count = 0
+        let whole = try unsafe SecretBytes(count: wrapped.count) { output in
+            let written = try unsafe wrapped.withUnsafeBytes { source in
+                try unsafe run(paddingCiphers, source, key: key, into: output, encrypts: false)
+            }
+            guard let written, written <= output.count else { throw refusal() }
+            count = written
+        }
+        return whole.prefix(count)
+    }
+
+    private static func refusal() -> CryptoError {
+        ERR_clear_error()
+        return CryptoError(.authenticationFailed, "the wrapped key does not belong to this key")
+    }
+
+    /// How many bytes it wrote; `nil` when the cipher refused.
     private static func run(
-        _ source: UnsafeRawBufferPointer, key: SecretBytes, into target: UnsafeMutableBufferPointer<UInt8>,
-        encrypts: Bool
-    ) throws -> Bool {
+        _ ciphers: [Int: OwnedPointer?], _ source: UnsafeRawBufferPointer, key: SecretBytes,
+        into target: UnsafeMutableBufferPointer<UInt8>, encrypts: Bool
+    ) throws -> Int? {
         guard let known = ciphers[key.count] else {
             throw CryptoError(.invalidKeyLength, "AES takes keys of 16, 24 or 32 bytes")
         }
@@ -66,8 +108,9 @@ public struct AESKeyWrap: Sendable {
             }
         }
         var written: Int32 = 0
-        return unsafe EVP_CipherUpdate(
+        let result = unsafe EVP_CipherUpdate(
             pointer, target.baseAddress, &written, source.baseAddress?.assumingMemoryBound(to: UInt8.self),
-            Int32(source.count)) > 0
+            Int32(source.count))
+        return result > 0 ? Int(written) : nil
     }
 }
