@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import OpenSSL
+import PKCS11
 
 /// `keyfob cert`: certificates, with or without a key.
 struct CertificateCommand: ParsableCommand {

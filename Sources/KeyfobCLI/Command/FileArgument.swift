@@ -73,7 +73,7 @@ struct FileDestination {
             return
         }
         var template = Array((path + ".XXXXXX").utf8CString)
-        let descriptor = unsafe mkostemp(&template, O_CLOEXEC)
+        let descriptor = unsafe mkstemp(&template)
         guard descriptor >= 0 else { throw failure(path) }
         var isClosed = false
         do {

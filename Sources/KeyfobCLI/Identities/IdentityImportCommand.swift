@@ -3,6 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 import OpenSSL
+import PKCS11
 
 /// `keyfob identity import`: moves a key and its certificates from files onto the token.
 struct IdentityImportCommand: ParsableCommand {
@@ -102,9 +103,9 @@ struct IdentityImportCommand: ParsableCommand {
                     key: pair.key, certificate: pair.certificate, chain: contents.certificates.map(\.certificate),
                     label: name, isExtractable: extractable, isReplacing: replace))
         }
-        try output.emit(
-            try document(imports, keychain, now),
-            sentence: try sentences(imports, summary, keychain, now).joined(separator: "\n"))
+        let document = try document(imports, keychain, now)
+        let lines = try sentences(imports, summary, keychain, now)
+        try output.emit(document, sentence: lines.joined(separator: "\n"))
     }
 
     private func document(_ imports: [IdentityImport], _ keychain: Keychain, _ now: Date) throws -> Document {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import OpenSSL
+import PKCS11
 
 /// `keyfob identity ls`: which identities there are, and which need attention.
 struct IdentityListCommand: ParsableCommand {
