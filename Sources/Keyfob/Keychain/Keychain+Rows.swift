@@ -25,6 +25,7 @@ extension Keychain {
                 attributes, of: item.itemClass, identity: identity, version: 1, created: now, modified: now,
                 secret: secret, keys)
             var added = Item(item.itemClass, attributes)
+            added.stored = attributes
             added.reference = PersistentReference(itemClass: item.itemClass, identity: identity)
             added.hasSecret = secret != nil
             added.isRecorded = true
@@ -91,6 +92,7 @@ extension Keychain {
     func item(_ row: SealedRow, _ keys: VaultKeys) throws -> Item {
         let (itemClass, attributes) = try keys.openAttributes(row)
         var item = Item(itemClass, attributes)
+        item.stored = attributes
         item.reference = PersistentReference(itemClass: itemClass, identity: row.identity)
         item.hasSecret = row.secret != nil
         item.isRecorded = true
@@ -162,6 +164,14 @@ extension Keychain {
         let keys = try keys()
         return try store.write { writer in
             var ids: [Int64] = []
+            if let reference = criteria.reference, criteria.attributes.count == 0, criteria.accessGroups == nil {
+                // Need not be opened: nothing else could get rid of a row that is damaged.
+                guard let row = try writer.row(identity: reference.identity, withSecret: false),
+                    row.classDigest == keys.digest(of: criteria.itemClass)
+                else { return 0 }
+                try writer.delete(rowID: row.id)
+                return 1
+            }
             try forEachRow(criteria, keys, reader: writer) { row, _ in
                 ids.append(row.id)
                 return true

@@ -188,7 +188,9 @@ extension Keychain {
             return !state.hasRecovered
         }
         guard isFirst, try store.read({ try !$0.intents().isEmpty }) else { return keys }
-        try writer(keys).recover()
+        do { try writer(keys).recover() } catch let error as KeychainError where error.code == .vaultBusy {
+            // Somebody lives who is at it; readers are shown nothing of it, and writers settle it under the lock.
+        }
         return keys
     }
 

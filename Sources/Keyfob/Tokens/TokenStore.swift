@@ -187,9 +187,14 @@ final class TokenStore: Sendable {
             guard error.recovery == .lookUpAgain else { throw error }
             return false
         }
-        guard let current = TokenObject(reading: values, certificateKeyHash: { _ in nil }) else { return false }
-        return current.objectClass == object.objectClass && current.fingerprint == object.fingerprint
-            && current.id == object.id
+        guard var current = TokenObject(reading: values, certificateKeyHash: { _ in nil }) else { return false }
+        guard current.objectClass == object.objectClass, current.id == object.id else { return false }
+        if current.fingerprint != object.fingerprint, current.objectClass == .privateKey, current.publicKeyInfo == nil {
+            let halves = try session.findObjects([.objectClass(.publicKey), .id([UInt8](current.id))])
+                .compactMap { try read($0, in: session) }
+            current = Self.completing([current] + halves)[0]
+        }
+        return current.fingerprint == object.fingerprint
     }
 
     private func search(for object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
@@ -199,7 +204,15 @@ final class TokenStore: Sendable {
         } else if let der = object.certificateDER {
             template.append(.value([UInt8](der)))
         }
-        for handle in try session.findObjects(template) where try isCurrent(handle, object, in: session) {
+        let found = try session.findObjects(template).filter { try isCurrent($0, object, in: session) }
+        if let handle = found.first {
+            // Two certificates with the same bytes are as good as one; two keys that tell nothing but the same id
+            // may be any keys.
+            guard found.count == 1 || object.publicKeyInfo != nil || object.objectClass == .certificate else {
+                throw KeychainError(
+                    .ambiguous, "token \"\(label)\" has \(found.count) keys of the same id, and does not tell them apart.",
+                    hint: "Give them different ids: pkcs11-tool --set-id")
+            }
             return handle
         }
         throw KeychainError(
@@ -256,17 +269,25 @@ final class TokenStore: Sendable {
     }
 
     /// Private keys that do not tell their public key take it from the public key object of the same id.
+    ///
+    /// An id that is the public key's hash names the key by itself. Any other id, such as 01, is given again
+    /// to the next key: the public key then is part of the fingerprint, so that a key is never taken for its
+    /// successor. Where several public keys have the id, none is believed.
     static func completing(_ objects: [TokenObject]) -> [TokenObject] {
         let publicKeys = Dictionary(
-            objects.filter { $0.objectClass == .publicKey && !$0.id.isEmpty }.map { ($0.id, $0) },
-            uniquingKeysWith: { first, _ in first })
+            grouping: objects.filter { $0.objectClass == .publicKey && !$0.id.isEmpty }, by: \.id)
         return objects.map { object in
-            guard object.objectClass == .privateKey, object.publicKeyHash == nil, let half = publicKeys[object.id]
+            guard object.objectClass == .privateKey, object.publicKeyInfo == nil, let halves = publicKeys[object.id],
+                let half = halves.first, let info = half.publicKeyInfo,
+                halves.allSatisfy({ $0.publicKeyInfo == info })
             else { return object }
             var object = object
-            object.publicKeyInfo = half.publicKeyInfo
+            object.publicKeyInfo = info
             object.publicKeyHash = half.publicKeyHash
             object.sizeInBits = object.sizeInBits ?? half.sizeInBits
+            if half.publicKeyHash != object.id {
+                object.fingerprint = Digest.sha256(NewObject.classBytes(.privateKey) + info)
+            }
             return object
         }
     }
