@@ -15,5 +15,8 @@ struct KeyfobCommand: ParsableCommand {
             "keyfob get db/prod"),
         discussion: "Every command takes the global options, before or after its verb; its own --help lists them.",
         version: version,
-        subcommands: [CompletionCommand.self])
+        subcommands: [
+            IdentityCommand.self, CertificateCommand.self, KeyCommand.self, TokenCommand.self, URICommand.self,
+            CompletionCommand.self,
+        ])
 }
