@@ -23,6 +23,9 @@ struct CertificateExportCommand: ParsableCommand {
     @Flag(help: "With --chain, the root as well.")
     var root = false
 
+    @Flag(help: "With --chain, without the certificate itself.")
+    var noLeaf = false
+
     @Option(name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
     var destination: String?
 
@@ -33,6 +36,9 @@ struct CertificateExportCommand: ParsableCommand {
 
     func run() throws {
         let (output, form) = try global.output(writing: [.pem, .der])
+        guard chain || (!root && !noLeaf) else {
+            throw UsageError("--root and --no-leaf are for chains.", hint: "Add --chain.")
+        }
         guard form != .der || !chain else {
             throw UsageError("a DER file holds one certificate.", hint: "Leave out --chain, or write PEM.")
         }
@@ -45,6 +51,12 @@ struct CertificateExportCommand: ParsableCommand {
             let found = CertificateChain.order(leaf: leaf, candidates: try candidates(for: leaf, in: keychain))
             certificates = root ? found.certificates : found.withoutRoot
             isComplete = found.isComplete
+            if noLeaf { certificates.removeFirst() }
+            guard !certificates.isEmpty else {
+                throw KeychainError(
+                    .itemNotFound, "nothing stands above certificate \"\(item.label ?? name.text)\" in the keychain.",
+                    hint: "Add what is missing: keyfob cert import FILE")
+            }
         }
         let bytes = form == .der ? SecretBytes(leaf.der) : SecretBytes(utf8: certificates.map(\.pem).joined())
         let hasFile = destination.map { $0 != "-" } ?? false
@@ -96,9 +108,9 @@ struct CertificateExportCommand: ParsableCommand {
         let file = Visible.text(destination.flatMap { FileArgument(argument: $0)?.name } ?? "")
         guard chain else { return "Wrote \(file)." }
         let hasRoot = root && isComplete && certificates.count > 1
-        let above = certificates.count - 1 - (hasRoot ? 1 : 0)
-        var text = "Wrote \(file): leaf"
-        if above > 0 { text += " + \(Phrases.counted(above, "intermediate"))" }
+        let above = certificates.count - (noLeaf ? 0 : 1) - (hasRoot ? 1 : 0)
+        let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Phrases.counted(above, "intermediate")] : [])
+        var text = "Wrote \(file): " + parts.joined(separator: " + ")
         text += hasRoot ? " + root." : ", no root."
         if let last = certificates.last, !isComplete, above == 0, !last.isSelfSigned {
             text += " Its issuer is not in the keychain (\(Visible.text(CertificatePhrases.issuer(last)))): keyfob cert import FILE"

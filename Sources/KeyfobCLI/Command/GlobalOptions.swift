@@ -5,7 +5,8 @@ import ArgumentParser
 /// An option wins over its environment variable. Commands read the computed values below, never the
 /// raw options.
 struct GlobalOptions: ParsableArguments {
-    @Option(name: [.customShort("k"), .long], help: ArgumentHelp("The keychain to use.", valueName: "name"))
+    @Option(name: [.customShort("k"), .long], help: ArgumentHelp("The keychain to use.", valueName: "name"),
+        completion: NameCompletion.keychains)
     var keychain: String?
 
     @Option(help: ArgumentHelp("The token to use, by its label or as a PKCS#11 URI.", valueName: "name|uri"))

@@ -16,7 +16,8 @@ struct KeyfobCommand: ParsableCommand {
         discussion: "Every command takes the global options, before or after its verb; its own --help lists them.",
         version: version,
         subcommands: [
-            IdentityCommand.self, CertificateCommand.self, KeyCommand.self, TokenCommand.self, URICommand.self,
-            CompletionCommand.self,
+            InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,
+            SecretList.self, SecretRemove.self, SecretCommand.self, IdentityCommand.self, CertificateCommand.self,
+            KeyCommand.self, TokenCommand.self, URICommand.self, KeychainCommand.self, CompletionCommand.self,
         ])
 }

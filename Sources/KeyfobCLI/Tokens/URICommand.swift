@@ -55,7 +55,7 @@ struct URICommand: ParsableCommand {
             return try printEnvironment(keychain, output)
         }
         guard let name else { return }
-        let (uri, label, hasCertificate) = try find(name, keychain)
+        let (uri, label, identity) = try find(name, keychain)
         guard let program else {
             let document = Document([
                 "name": .string(label), "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
@@ -64,7 +64,7 @@ struct URICommand: ParsableCommand {
             guard output.format.isMachineReadable else { return try StandardOutput.write(uri.description + "\n") }
             return try output.emit(document, sentence: "")
         }
-        guard hasCertificate else {
+        guard let identity else {
             throw KeychainError(
                 .itemNotFound, "key \"\(label)\" has no certificate in the keychain, and \(program.rawValue) needs one.",
                 hint: "Add it: keyfob cert import FILE")
@@ -74,7 +74,8 @@ struct URICommand: ParsableCommand {
                 .moduleNotLoaded, "OpenSSL's pkcs11 engine is not installed, by which \(program.rawValue) reaches tokens here.",
                 hint: "Install it: apt install libengine-pkcs11-openssl")
         }
-        let lines = try commands(program, uri, label, engine: engine, keychain)
+        let hasAuthorities = try keychain.chain(of: identity.certificate()).withoutRoot.count > 1
+        let lines = try commands(program, uri, label, hasAuthorities: hasAuthorities, engine: engine, keychain)
         let document = Document([
             "program": .string(program.rawValue), "uri": .string(uri.description), "engine": .string(engine),
             "commands": .array(lines.map { .string($0) }),
@@ -86,15 +87,15 @@ struct URICommand: ParsableCommand {
     }
 
     /// The object that is meant: an identity's before a key's before a certificate's.
-    private func find(_ name: ItemName, _ keychain: Keychain) throws -> (uri: PKCS11URI, label: String, hasCertificate: Bool) {
-        var isIdentity = false
+    private func find(_ name: ItemName, _ keychain: Keychain) throws -> (uri: PKCS11URI, label: String, identity: Identity?) {
+        var found: Identity?
         var uri: PKCS11URI
         let label: String
         do {
             let identity = try name.identity(in: keychain)
             uri = try keychain.uri(of: identity)
             label = identity.label ?? name.text
-            isIdentity = true
+            found = identity
         } catch let error as KeychainError where error.code == .itemNotFound {
             do {
                 let key = try name.key(in: keychain)
@@ -115,7 +116,7 @@ struct URICommand: ParsableCommand {
             uri.pinSource = nil
         case nil: break
         }
-        return (uri, label, isIdentity)
+        return (uri, label, found)
     }
 
     private func variables(_ keychain: Keychain) throws -> [(String, String)] {
@@ -137,23 +138,31 @@ struct URICommand: ParsableCommand {
     }
 
     private func commands(
-        _ program: Program, _ uri: PKCS11URI, _ label: String, engine: String, _ keychain: Keychain
+        _ program: Program, _ uri: PKCS11URI, _ label: String, hasAuthorities: Bool, engine: String, _ keychain: Keychain
     ) throws -> [String] {
-        let file = label.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? String($0) : "_" }.joined() + ".fullchain.pem"
-        let word = ShellWord.quoted(file)
+        let stem = label.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? String($0) : "_" }.joined()
+        let word = ShellWord.quoted(stem + ".fullchain.pem")
         let key = ShellWord.quoted(uri.description)
         var lines = ["# \(program.rawValue) reaches the token through OpenSSL's engine \(engine)"]
         lines += try variables(keychain).map { "export \($0.0)=\(ShellWord.quoted($0.1))" }
         let selection = global.keychainName.map { " -k \(ShellWord.quoted($0))" } ?? ""
-        lines.append("keyfob cert export \(ShellWord.quoted(label))\(selection) --chain -o \(word)")
+        let export = "keyfob cert export \(ShellWord.quoted(label))\(selection) --chain"
+        lines.append("\(export) -o \(word)")
         if keychain.pinFile == nil {
             lines.append("# the PIN is not in a file: OpenSSL will ask for the token's PIN, not for the keychain's passphrase")
         }
         switch program {
         case .curl: lines.append("curl --engine pkcs11 --cert \(word) --key-type ENG --key \(key) https://HOST/")
         case .openssl:
-            lines.append("openssl s_client -engine pkcs11 -keyform engine -key \(key) -cert \(word) -cert_chain \(word) -connect HOST:443")
-            lines.append("openssl s_server -engine pkcs11 -keyform engine -key \(key) -cert \(word) -cert_chain \(word) -accept 4433 -www")
+            // OpenSSL takes only the first certificate of -cert; the others come from a file of their own.
+            var certificates = "-cert \(word)"
+            if hasAuthorities {
+                let above = ShellWord.quoted(stem + ".above.pem")
+                lines.append("\(export) --no-leaf -o \(above)")
+                certificates += " -cert_chain \(above)"
+            }
+            lines.append("openssl s_client -engine pkcs11 -keyform engine -key \(key) \(certificates) -connect HOST:443")
+            lines.append("openssl s_server -engine pkcs11 -keyform engine -key \(key) \(certificates) -accept 4433 -www")
         }
         return lines
     }
