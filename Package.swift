@@ -18,6 +18,8 @@ let package = Package(
         .library(name: "Keyfob", targets: ["Keyfob"]),
         .library(name: "KeyfobTesting", targets: ["KeyfobTesting"]),
         .library(name: "PKCS11", targets: ["PKCS11"]),
+        .library(name: "OpenSSL", targets: ["OpenSSL"]),
+        .library(name: "KeyfobPrimitives", targets: ["KeyfobPrimitives"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -54,13 +56,16 @@ let package = Package(
         ),
 
         .target(name: "TestSupport", dependencies: ["KeyfobPrimitives", "PKCS11"], path: "Tests/TestSupport"),
+        // A process of its own for the tests that kill one or need several.
+        .executableTarget(
+            name: "TestChild", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL"], path: "Tests/TestChild"),
         .testTarget(name: "PrimitivesTests", dependencies: ["KeyfobPrimitives", "TestSupport"]),
         .testTarget(name: "PKCS11Tests", dependencies: ["PKCS11", "CP11Kit", "KeyfobPrimitives", "TestSupport"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "KeyfobPrimitives", "TestSupport"]),
         .testTarget(
             name: "KeyfobTests",
             dependencies: [
-                "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport",
+                "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport", "TestChild",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),

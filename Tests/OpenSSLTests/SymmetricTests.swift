@@ -198,6 +198,39 @@ struct SymmetricTests {
         } == .invalidInput)
     }
 
+    @Test("AES key wrap with padding gives the results of RFC 5649 and unwraps them", arguments: [
+        ("c37b7e6492584340bed12207808941155068f738",
+         "138bdeaa9b8fa7fc61f97742e72248ee5ae6ae5360d1ae6a5f54f373fa543b6a"),
+        ("466f7250617369", "afbeb0f07dfbf5419200f2ccb50bb24f"),
+    ])
+    func paddedKeyWrap(_ secret: String, _ expected: String) throws {
+        let key = SecretBytes(bytes("5840df6e29b02af1ab493b705bf16ea1ae8338f4dcc176a8"))
+        let wrapped = try AESKeyWrap.wrapPadded(SecretBytes(bytes(secret)), key: key)
+        #expect(wrapped == bytes(expected))
+        #expect(try AESKeyWrap.unwrapPadded(wrapped, key: key).copyBytes() == bytes(secret))
+        for index in wrapped.indices {
+            var changed = wrapped
+            changed[index] ^= 1
+            #expect(cryptoCode { _ = try AESKeyWrap.unwrapPadded(changed, key: key) } == .authenticationFailed)
+        }
+        #expect(cryptoCode {
+            _ = try AESKeyWrap.unwrapPadded(wrapped, key: RandomBytes.secret(count: 32))
+        } == .authenticationFailed)
+        #expect(cryptoCode { _ = try AESKeyWrap.unwrapPadded(wrapped.dropLast(), key: key) } == .invalidInput)
+        #expect(cryptoCode { _ = try AESKeyWrap.unwrapPadded([], key: key) } == .invalidInput)
+        #expect(cryptoCode { _ = try AESKeyWrap.wrapPadded(SecretBytes([]), key: key) } == .invalidInput)
+        #expect(cryptoCode {
+            _ = try AESKeyWrap.wrapPadded(SecretBytes([1]), key: SecretBytes([1]))
+        } == .invalidKeyLength)
+    }
+
+    @Test("AES-256 key wrap with padding keeps secrets of every length", arguments: 1...33)
+    func paddedKeyWrapLengths(_ count: Int) throws {
+        let key = try RandomBytes.secret(count: 32)
+        let secret = try RandomBytes.secret(count: count)
+        #expect(try AESKeyWrap.unwrapPadded(AESKeyWrap.wrapPadded(secret, key: key), key: key) == secret)
+    }
+
     @Test("HMAC-SHA-256 gives the results of RFC 4231", arguments: [
         (String(repeating: "0b", count: 20), "4869205468657265",
          "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),

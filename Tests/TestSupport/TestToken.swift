@@ -58,20 +58,19 @@ public struct TestToken: Sendable {
     }
 
     private static func initializeToken(_ label: String, _ module: Module, attempts: Int) throws -> TestToken {
-        guard let free = try module.slots().first(where: { slot in
-            try !slot.tokenInfo().flags.contains(.tokenInitialized)
-        }) else {
+        // The newest slot is the free one, unless the module was initialised again. SoftHSM cannot read a token
+        // while another test logs in to it, nor one that another test has destroyed.
+        let free = try module.slots().filter { (try? $0.tokenInfo()).map { !$0.flags.contains(.tokenInitialized) } ?? false }
+        guard let slot = free.max(by: { $0.id < $1.id })
+        else {
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: "no free slot")
         }
         do throws(PKCS11Error) {
-            try free.initializeToken(label: label, securityOfficerPIN: SecretBytes(utf8: securityOfficerPINText))
+            try slot.initializeToken(label: label, securityOfficerPIN: SecretBytes(utf8: securityOfficerPINText))
         } catch {
             // The library's own code under test (`SoftHSMDirectory.createToken`) took the slot just now.
             guard error.returnValue == .pinIncorrect, attempts > 1 else { throw error }
             return try initializeToken(label, module, attempts: attempts - 1)
-        }
-        guard let slot = try module.slots().first(where: { try $0.tokenInfo().label == label }) else {
-            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: label)
         }
         return TestToken(
             module: module, slot: slot, label: label, serialNumber: try slot.tokenInfo().serialNumber)

@@ -10,6 +10,9 @@ public struct Item: Sendable {
     public let itemClass: ItemClass
     /// The attributes. Changing them changes nothing stored before the item is written back.
     public var attributes: ItemAttributes
+    /// The attributes as they were read: what was changed since is what `write` changes in the vault, so that
+    /// two programs that change different attributes of an item do not undo each other's.
+    var stored: ItemAttributes?
     /// The item's reference; `nil` before it is added.
     public internal(set) var reference: PersistentReference?
     /// Whether the item has a secret; `false` before it is added.

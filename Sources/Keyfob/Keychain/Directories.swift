@@ -8,8 +8,14 @@ public struct Directories: Sendable, Hashable {
     /// `$XDG_CONFIG_HOME/keyfob`: which keychains there are, and which is the default.
     public let configuration: URL
 
-    /// `$XDG_DATA_HOME/keyfob`: vaults and the software tokens.
+    /// `$XDG_DATA_HOME/keyfob`: vaults, and PINs that lie in files.
     public let data: URL
+
+    /// Where Keyfob's own SoftHSM tokens are: `data`, unless set otherwise.
+    ///
+    /// SoftHSM reads its configuration once per process. A process that works with several sets of
+    /// directories, such as a program's tests, gives them all one place for tokens.
+    public var tokens: URL
 
     /// `$XDG_STATE_HOME/keyfob`: salted hashes of PINs that failed.
     public let state: URL
@@ -18,10 +24,11 @@ public struct Directories: Sendable, Hashable {
     /// uptime, for unlocked state where the kernel's keyring cannot be used.
     public let runtime: URL
 
-    /// All four below `root`.
+    /// All of them below `root`.
     public init(root: URL) {
         configuration = root.appendingPathComponent("config", isDirectory: true)
         data = root.appendingPathComponent("data", isDirectory: true)
+        tokens = data
         state = root.appendingPathComponent("state", isDirectory: true)
         runtime = root.appendingPathComponent("runtime", isDirectory: true)
     }
@@ -37,6 +44,7 @@ public struct Directories: Sendable, Hashable {
         }
         configuration = directory("XDG_CONFIG_HOME", home + "/.config")
         data = directory("XDG_DATA_HOME", home + "/.local/share")
+        tokens = data
         state = directory("XDG_STATE_HOME", home + "/.local/state")
         if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
             self.runtime = URL(fileURLWithPath: runtime, isDirectory: true).appendingPathComponent("keyfob", isDirectory: true)

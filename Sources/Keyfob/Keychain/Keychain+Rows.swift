@@ -4,27 +4,41 @@ import OpenSSL
 
 /// Passwords: items that live in the vault.
 extension Keychain {
-    /// Adds a row. The secret is sealed and its key wrapped before the vault is locked.
+    /// Adds a row. - Throws: As `addRows`.
     func addRow(_ item: Item, secret: SecretBytes?) throws -> Item {
-        let keys = try keys()
-        let schema = ClassSchema.of(item.itemClass)
-        var attributes = try schema.coerce(item.attributes)
-        let now = Self.now()
-        attributes[.creationDate] = .date(Self.date(now))
-        attributes[.modificationDate] = .date(Self.date(now))
-        let identity = Data(try RandomBytes.bytes(count: 16))
-        let row = try seal(
-            attributes, of: item.itemClass, identity: identity, version: 1, created: now, modified: now, secret: secret, keys)
-        do {
-            _ = try store.write { try $0.insert(row) }
-        } catch let error as KeychainError where error.code == .duplicateItem {
-            throw duplicate(item.itemClass, attributes)
+        guard let added = try addRows([(item, secret)]).first else {
+            throw KeychainError(.failed, "nothing was added.")
         }
-        var added = Item(item.itemClass, attributes)
-        added.reference = PersistentReference(itemClass: item.itemClass, identity: identity)
-        added.hasSecret = secret != nil
-        added.isRecorded = true
         return added
+    }
+
+    /// Adds rows in one transaction. Secrets are sealed and keys wrapped before the vault is locked.
+    func addRows(_ items: [(item: Item, secret: SecretBytes?)]) throws -> [Item] {
+        let keys = try keys()
+        let prepared = try items.map { item, secret -> (row: SealedRow, item: Item) in
+            var attributes = try ClassSchema.of(item.itemClass).coerce(item.attributes)
+            let now = Self.now()
+            attributes[.creationDate] = .date(Self.date(now))
+            attributes[.modificationDate] = .date(Self.date(now))
+            let identity = Data(try RandomBytes.bytes(count: 16))
+            let row = try seal(
+                attributes, of: item.itemClass, identity: identity, version: 1, created: now, modified: now,
+                secret: secret, keys)
+            var added = Item(item.itemClass, attributes)
+            added.stored = attributes
+            added.reference = PersistentReference(itemClass: item.itemClass, identity: identity)
+            added.hasSecret = secret != nil
+            added.isRecorded = true
+            return (row, added)
+        }
+        try store.write { writer in
+            for (row, item) in prepared {
+                do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
+                    throw duplicate(item.itemClass, item.attributes)
+                }
+            }
+        }
+        return prepared.map(\.item)
     }
 
     /// Seals one version of a row.
@@ -78,6 +92,7 @@ extension Keychain {
     func item(_ row: SealedRow, _ keys: VaultKeys) throws -> Item {
         let (itemClass, attributes) = try keys.openAttributes(row)
         var item = Item(itemClass, attributes)
+        item.stored = attributes
         item.reference = PersistentReference(itemClass: itemClass, identity: row.identity)
         item.hasSecret = row.secret != nil
         item.isRecorded = true
@@ -149,6 +164,14 @@ extension Keychain {
         let keys = try keys()
         return try store.write { writer in
             var ids: [Int64] = []
+            if let reference = criteria.reference, criteria.attributes.count == 0, criteria.accessGroups == nil {
+                // Need not be opened: nothing else could get rid of a row that is damaged.
+                guard let row = try writer.row(identity: reference.identity, withSecret: false),
+                    row.classDigest == keys.digest(of: criteria.itemClass)
+                else { return 0 }
+                try writer.delete(rowID: row.id)
+                return 1
+            }
             try forEachRow(criteria, keys, reader: writer) { row, _ in
                 ids.append(row.id)
                 return true

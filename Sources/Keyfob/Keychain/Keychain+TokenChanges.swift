@@ -51,7 +51,8 @@ extension Keychain {
 
     /// Writes the row that goes with an object and returns the item.
     ///
-    /// The row keeps what the token has no place for; what the token tells is not kept twice.
+    /// The row keeps what the token has no place for; what the token tells is not kept twice. A row whose
+    /// object another tool has removed makes room.
     func record(_ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys) throws -> Item {
         let base = try object.itemAttributes()
         var complete = base
@@ -70,15 +71,29 @@ extension Keychain {
             primaryKey: try keys.primaryKey(item.itemClass, complete), version: 1, created: now, modified: now,
             attributes: try keys.sealAttributes(kept, of: item.itemClass, row: identity, version: 1))
         row.terms = [try keys.term(item.itemClass, .objectFingerprint, .data(object.fingerprint))]
+        if let old = try writer.row(primaryKey: row.primaryKey) {
+            let (_, attributes) = try keys.openAttributes(old)
+            // The object was made just now: a row that speaks of one like it speaks of one that is gone.
+            let isLeft = try attributes[.objectFingerprint]?.bytes == object.fingerprint || !isOnToken(attributes)
+            guard isLeft else { throw duplicate(item.itemClass, complete) }
+            try writer.delete(rowID: old.id)
+        }
         do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
             throw duplicate(item.itemClass, complete)
         }
         var recorded = Item(item.itemClass, complete)
+        recorded.stored = complete
         recorded.object = object
         recorded.certificateDER = object.certificateDER
         recorded.isRecorded = true
         recorded.reference = reference(item.itemClass, object, identity: identity)
         return recorded
+    }
+
+    /// Whether the token has the object that a row belongs to.
+    private func isOnToken(_ attributes: ItemAttributes) throws -> Bool {
+        let fingerprint = attributes[.objectFingerprint]?.bytes
+        return try token.readObjects().objects.contains { $0.fingerprint == fingerprint }
     }
 
     // MARK: Update
@@ -96,14 +111,21 @@ extension Keychain {
         let label = changes[.label]
         let isRelabelling = label != nil || removing.contains(.label)
         let targets = items.flatMap { [$0.object, $0.certificateObject].compactMap { $0 } }
+        var affected: [TokenObject] = []
         return try writer(keys).perform(.change) { objects in
+            // They were found before the lock was taken, and other tools do not take it.
+            guard targets.allSatisfy({ target in objects.contains { $0.isSame(as: target) } }) else {
+                throw KeychainError(
+                    .itemNotFound, "an object was removed or replaced by another program meanwhile.", hint: "Try again.")
+            }
             guard isRelabelling else { return nil }
-            let affected = Self.withPublicHalves(targets, objects)
-            return TokenPlan(kind: .relabel, objects: affected.map { TokenPlan.Object($0) })
+            affected = Self.withPublicHalves(targets, objects)
+            let newLabel = label?.bytes ?? Data()
+            return TokenPlan(kind: .relabel, objects: affected.map { TokenPlan.Object($0, newLabel: newLabel) })
         } change: { session, _ in
             let bytes = [UInt8](label?.bytes ?? Data())
             var outcome = TokenWriter.Outcome()
-            for object in Self.withPublicHalves(targets, try index.objects(keys)) {
+            for object in affected {
                 let handle = try token.verifiedHandle(of: object, in: session)
                 try session.setAttributes([.bytes(.label, bytes)], of: handle)
                 var after = object
@@ -137,8 +159,12 @@ extension Keychain {
 
     /// The objects, and the public halves of private keys among them: other tools show the pair under one label.
     private static func withPublicHalves(_ targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
-        let ids = Set(targets.filter { $0.objectClass == .privateKey && !$0.id.isEmpty }.map(\.id))
-        let halves = objects.filter { $0.objectClass == .publicKey && ids.contains($0.id) && !targets.contains($0) }
+        let pairs = targets.filter { $0.objectClass == .privateKey && !$0.id.isEmpty }
+        let halves = objects.filter { half in
+            // Ids such as 01 are shared by keys that have nothing to do with each other.
+            half.objectClass == .publicKey && !targets.contains(half)
+                && pairs.contains { $0.id == half.id && $0.publicKeyInfo == half.publicKeyInfo }
+        }
         return targets + halves
     }
 
@@ -208,8 +234,13 @@ extension Keychain {
         }
         var doomed: [TokenObject] = []
         var rows: [SealedRow] = []
+        var isUntouched = true
         return try writer(keys).perform(.destroy) { objects in
-            doomed = Self.doomed(items, objects)
+            // What another program has removed or replaced since it was found is not there to be removed.
+            doomed = Self.doomed(items, objects).filter { one in objects.contains { $0.isSame(as: one) } }
+            guard !doomed.isEmpty else {
+                throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
+            }
             try store.read { reader in
                 for object in doomed {
                     guard let itemClass = object.itemClass else { continue }
@@ -223,8 +254,15 @@ extension Keychain {
             }
             return TokenPlan(kind: .destroy, objects: doomed.map { TokenPlan.Object($0) }, rows: rows.map(\.identity))
         } change: { session, _ in
-            for object in doomed { try session.destroy(try token.verifiedHandle(of: object, in: session)) }
+            // All handles first: what was told to have failed must not be carried out later.
+            let handles = try doomed.map { try token.verifiedHandle(of: $0, in: session) }
+            for handle in handles {
+                try session.destroy(handle)
+                isUntouched = false
+            }
             return TokenWriter.Outcome(removed: doomed)
+        } isUntouched: {
+            isUntouched
         } commit: { writer, _ in
             for row in rows { try writer.delete(rowID: row.id) }
             return items.count

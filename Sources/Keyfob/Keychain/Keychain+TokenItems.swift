@@ -28,7 +28,12 @@ extension Keychain {
             object.certificateDER.flatMap { try? Certificate(der: $0) }
         }
         let found = try items.filter { item in
-            if let reference = criteria.reference, item.reference != reference { return false }
+            if let reference = criteria.reference, item.reference != reference {
+                // A reference that was made while the vault was locked names the object itself.
+                guard let object = item.certificateObject ?? item.object,
+                    reference.itemClass == item.itemClass, reference.identity == derivedIdentity(of: object)
+                else { return false }
+            }
             guard criteria.matches(item.attributes) else { return false }
             guard criteria.needsCertificate, let der = item.certificateDER else { return !criteria.needsCertificate }
             return try criteria.matches(Certificate(der: der)) { authorities }
@@ -105,6 +110,7 @@ extension Keychain {
             attributes[.objectFingerprint] = nil
         }
         var item = Item(itemClass, attributes)
+        item.stored = attributes
         item.object = object
         item.certificateDER = object.certificateDER
         item.isRecorded = recorded != nil
@@ -157,6 +163,7 @@ extension Keychain {
                     item.attributes[name] = value
                 }
                 if certificate.attributes[.label] == nil { item.attributes[.label] = nil }
+                item.stored = item.attributes
                 item.object = key.object
                 item.certificateObject = certificate.object
                 item.certificateDER = certificate.certificateDER

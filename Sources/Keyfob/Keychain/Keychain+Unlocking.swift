@@ -96,7 +96,14 @@ extension Keychain {
         let source = try pinSource().source
         let secret = try source.read(pinPurpose, from: pinEnvironment)
         let pin = try pin(from: secret, isRecoveryCode: false)
-        return try logIn(pin: pin, isStored: !source.isInteractive)
+        let keys = try logIn(pin: pin, isStored: !source.isInteractive)
+        if options.isOneShot, !source.isInteractive, configuration.sealedPIN == nil {
+            // A PIN that anybody with this user's rights can read needs no login for every command; kept in memory
+            // that ends with the machine's uptime, it protects as much as its file. Without it commands are slower.
+            _ = try? unlockedState.store(
+                Self.encode(pin: pin, metadataKey: keys.metadataKey), for: stateName, timeout: configuration.unlockTimeout)
+        }
+        return keys
     }
 
     private var pinPurpose: PINPurpose {
@@ -138,6 +145,11 @@ extension Keychain {
             return previous
         }
         do {
+            if let previous, previous != pin {
+                // A token that is logged in accepts any PIN: only a new login can tell.
+                try token.logout()
+            }
+            try token.login()
             let keys = try unwrapMetadataKey()
             try memory.forget(serial: serial, label: token.label)
             try token.didLogIn()
@@ -183,7 +195,9 @@ extension Keychain {
             return !state.hasRecovered
         }
         guard isFirst, try store.read({ try !$0.intents().isEmpty }) else { return keys }
-        try writer(keys).recover()
+        do { try writer(keys).recover() } catch let error as KeychainError where error.code == .vaultBusy {
+            // Somebody lives who is at it; readers are shown nothing of it, and writers settle it under the lock.
+        }
         return keys
     }
 

@@ -21,7 +21,12 @@ extension Keychain {
 
     /// Unwraps a row key with the first recipient whose key the token has. One token operation.
     func rowKey(of row: SealedRow) throws -> SecretBytes {
-        let rows = try wrappingKeyRows()
+        var rows = try wrappingKeyRows()
+        if !row.recipients.contains(where: { recipient in rows.contains { $0.id == recipient.wrappingKey } }) {
+            // Another process made a new wrapping key since this one looked.
+            lockState.withLock { $0.wrappingKeys = [] }
+            rows = try wrappingKeyRows()
+        }
         var missing: (any Error)?
         for recipient in row.recipients {
             guard let key = rows.first(where: { $0.id == recipient.wrappingKey }) else { continue }

@@ -20,7 +20,7 @@ public struct Keychains: Sendable {
     private func file(_ name: String) -> URL { folder.appendingPathComponent(name + ".json") }
 
     /// The directory of Keyfob's own SoftHSM tokens.
-    public var softHSM: SoftHSMDirectory { SoftHSMDirectory(root: directories.data) }
+    public var softHSM: SoftHSMDirectory { SoftHSMDirectory(directories: directories) }
 
     /// All configurations, by name. - Throws: `KeychainError` with code `invalidConfiguration` or `fileUnavailable`.
     public func all() throws -> [KeychainConfiguration] {

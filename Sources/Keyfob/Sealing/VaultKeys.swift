@@ -75,6 +75,12 @@ struct VaultKeys: Sendable {
     /// Digests that narrow a search, the most telling first; empty when none of the attributes has an index.
     func searchTerms(_ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> [Data] {
         let schema = ClassSchema.of(itemClass)
+        var attributes = attributes
+        // Items that do not have the attribute match its empty value too, and have no digest of it.
+        for definition in schema.primaryKey {
+            guard let value = attributes[definition.name] else { continue }
+            if value.matches(ClassSchema.emptyValue(of: definition.kind)) { attributes[definition.name] = nil }
+        }
         for (first, second) in schema.pairs {
             guard let one = attributes[first], let two = attributes[second] else { continue }
             return [try term(itemClass, [(first, one), (second, two)])]

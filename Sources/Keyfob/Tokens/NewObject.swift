@@ -22,7 +22,9 @@ struct NewObject: Sendable {
     func isSame(as object: TokenObject) -> Bool {
         guard object.objectClass == objectClass else { return false }
         if let fingerprint, fingerprint == object.fingerprint { return true }
-        return objectClass == .privateKey && object.publicKeyHash == Data(id)
+        // Without a public half the id must speak for the key: taken for another one, the existing key would
+        // be doubled, and destroyed together with its double when the change is undone.
+        return objectClass == .privateKey && (object.publicKeyHash ?? object.id) == Data(id)
     }
 }
 

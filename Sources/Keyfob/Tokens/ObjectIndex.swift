@@ -42,7 +42,8 @@ struct ObjectIndex: Sendable {
                 }
             }
             // An index that cannot be read is no reason to fail: the token itself is there.
-            return isReadable ? objects : nil
+            // Entries are written one by one: a private key's may not know its public half.
+            return isReadable ? TokenStore.completing(objects) : nil
         }
     }
 

@@ -56,6 +56,11 @@ struct TokenObject: Sendable, Hashable {
         }
     }
 
+    /// Whether it is the same object, whatever its label is now.
+    func isSame(as other: TokenObject) -> Bool {
+        objectClass == other.objectClass && id == other.id && fingerprint == other.fingerprint
+    }
+
     /// What the token calls the object, for the index: class and id, or the fingerprint where it has no id.
     var indexKey: Data {
         Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + fingerprint.prefix(16) + id

@@ -26,7 +26,10 @@ struct TokenPlan: Codable, Sendable {
         var fingerprint: Data?
         /// `CKA_LABEL` before a change of labels.
         var oldLabel: Data?
+        /// `CKA_LABEL` after it.
+        var newLabel: Data?
 
+        /// Whether an object is this one.
         func matches(_ object: TokenObject) -> Bool {
             object.objectClass.rawValue == objectClass && ids.contains(object.id)
                 && (fingerprint == nil || fingerprint == object.fingerprint)
@@ -41,10 +44,10 @@ struct TokenPlan: Codable, Sendable {
 
 extension TokenPlan.Object {
     /// The plan's entry for an object that is on the token.
-    init(_ object: TokenObject) {
+    init(_ object: TokenObject, newLabel: Data? = nil) {
         self.init(
             objectClass: object.objectClass.rawValue, ids: [object.id], fingerprint: object.fingerprint,
-            oldLabel: object.label?.bytes)
+            oldLabel: object.label?.bytes, newLabel: newLabel)
     }
 }
 

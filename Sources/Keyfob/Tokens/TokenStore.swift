@@ -20,6 +20,8 @@ final class TokenStore: Sendable {
 
     private struct State {
         var pool: SessionPool?
+        /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
+        var isAnonymous = false
         var handles: [HandleKey: CachedHandle] = [:]
     }
 
@@ -60,7 +62,12 @@ final class TokenStore: Sendable {
         if let pool = state.withLock({ $0.pool }) { return pool }
         // Loading runs the module's code, so it happens outside the lock; of two winners one is kept.
         let module = try openModule()
-        let made = SessionPool(module: module, token: uri, configuration: configuration, pin: pin)
+        let made = SessionPool(module: module, token: uri, configuration: configuration) { [weak self] in
+            guard let self else { return nil }
+            let pin = try pin()
+            state.withLock { $0.isAnonymous = pin == nil }
+            return pin
+        }
         return state.withLock { state in
             if let pool = state.pool { return pool }
             state.pool = made
@@ -103,6 +110,18 @@ final class TokenStore: Sendable {
     /// To be called after a good login: SoftHSM has just rewritten the token's file, and a copy is kept of it.
     func didLogIn() throws {
         try softHSM?.refreshCopies()
+    }
+
+    /// Logs in now, with the PIN as it is now; nothing where somebody is logged in already.
+    func login() throws {
+        do {
+            let pool = try pool()
+            if state.withLock({ $0.isAnonymous }) { try pool.logout() }
+            do { try pool.login() } catch let error as PKCS11Error where error.returnValue == .tokenNotPresent {
+                guard try heal() else { throw error }
+                try pool.login()
+            }
+        } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
     }
 
     /// Ends the login; every handle of a private object dies with it.
@@ -168,9 +187,14 @@ final class TokenStore: Sendable {
             guard error.recovery == .lookUpAgain else { throw error }
             return false
         }
-        guard let current = TokenObject(reading: values, certificateKeyHash: { _ in nil }) else { return false }
-        return current.objectClass == object.objectClass && current.fingerprint == object.fingerprint
-            && current.id == object.id
+        guard var current = TokenObject(reading: values, certificateKeyHash: { _ in nil }) else { return false }
+        guard current.objectClass == object.objectClass, current.id == object.id else { return false }
+        if current.fingerprint != object.fingerprint, current.objectClass == .privateKey, current.publicKeyInfo == nil {
+            let halves = try session.findObjects([.objectClass(.publicKey), .id([UInt8](current.id))])
+                .compactMap { try read($0, in: session) }
+            current = Self.completing([current] + halves)[0]
+        }
+        return current.fingerprint == object.fingerprint
     }
 
     private func search(for object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
@@ -180,7 +204,15 @@ final class TokenStore: Sendable {
         } else if let der = object.certificateDER {
             template.append(.value([UInt8](der)))
         }
-        for handle in try session.findObjects(template) where try isCurrent(handle, object, in: session) {
+        let found = try session.findObjects(template).filter { try isCurrent($0, object, in: session) }
+        if let handle = found.first {
+            // Two certificates with the same bytes are as good as one; two keys that tell nothing but the same id
+            // may be any keys.
+            guard found.count == 1 || object.publicKeyInfo != nil || object.objectClass == .certificate else {
+                throw KeychainError(
+                    .ambiguous, "token \"\(label)\" has \(found.count) keys of the same id, and does not tell them apart.",
+                    hint: "Give them different ids: pkcs11-tool --set-id")
+            }
             return handle
         }
         throw KeychainError(
@@ -237,17 +269,25 @@ final class TokenStore: Sendable {
     }
 
     /// Private keys that do not tell their public key take it from the public key object of the same id.
+    ///
+    /// An id that is the public key's hash names the key by itself. Any other id, such as 01, is given again
+    /// to the next key: the public key then is part of the fingerprint, so that a key is never taken for its
+    /// successor. Where several public keys have the id, none is believed.
     static func completing(_ objects: [TokenObject]) -> [TokenObject] {
         let publicKeys = Dictionary(
-            objects.filter { $0.objectClass == .publicKey && !$0.id.isEmpty }.map { ($0.id, $0) },
-            uniquingKeysWith: { first, _ in first })
+            grouping: objects.filter { $0.objectClass == .publicKey && !$0.id.isEmpty }, by: \.id)
         return objects.map { object in
-            guard object.objectClass == .privateKey, object.publicKeyHash == nil, let half = publicKeys[object.id]
+            guard object.objectClass == .privateKey, object.publicKeyInfo == nil, let halves = publicKeys[object.id],
+                let half = halves.first, let info = half.publicKeyInfo,
+                halves.allSatisfy({ $0.publicKeyInfo == info })
             else { return object }
             var object = object
-            object.publicKeyInfo = half.publicKeyInfo
+            object.publicKeyInfo = info
             object.publicKeyHash = half.publicKeyHash
             object.sizeInBits = object.sizeInBits ?? half.sizeInBits
+            if half.publicKeyHash != object.id {
+                object.fingerprint = Digest.sha256(NewObject.classBytes(.privateKey) + info)
+            }
             return object
         }
     }

@@ -26,11 +26,14 @@ struct TokenWriter: Sendable {
     ///     `nil` when there is nothing to do to the token.
     ///   - change: Does it. Runs at most once; must do no more than the plan says. May refine the plan on
     ///     disk through the closure it is given before it goes on.
+    ///   - isUntouched: Whether a change that failed has left the token as it was, so that its plan is void;
+    ///     asked for removals, which are finished rather than undone.
     ///   - commit: Writes the rows, in the transaction that also removes the plan.
     func perform<Result>(
         _ operation: TokenOperation,
         plan: ([TokenObject]) throws -> TokenPlan?,
         change: (borrowing Session, (TokenPlan) throws -> Void) throws -> Outcome,
+        isUntouched: () -> Bool = { false },
         commit: (any StoreWriter, Outcome) throws -> Result
     ) throws -> Result {
         try lock.withLock(until: deadline) {
@@ -64,9 +67,8 @@ struct TokenWriter: Sendable {
             } catch {
                 // A removal that was begun is finished at the next opening; everything else is undone now, and
                 // what cannot be undone now, then. The first error is the one to report.
-                if current.kind != .destroy, (try? settle(current)) != nil {
-                    try? store.write { try $0.deleteIntent(intentID) }
-                }
+                let isVoid = current.kind == .destroy ? isUntouched() : (try? settle(current)) != nil
+                if isVoid { try? store.write { try $0.deleteIntent(intentID) } }
                 throw error
             }
         }
@@ -97,28 +99,53 @@ struct TokenWriter: Sendable {
 
     private func settle(_ plan: TokenPlan) throws {
         try token.withSession(.destroy) { session in
+            var found: [(handle: ObjectHandle, object: TokenObject)] = []
             for handle in try session.findObjects() {
-                let object: TokenObject?
-                do throws(PKCS11Error) { object = try token.read(handle, in: session) } catch {
-                    // An object without a class is the rest of a kill inside C_CreateObject: nobody can use it.
-                    if plan.kind == .create, error.returnValue == .attributeValueInvalid, token.changeDetector != nil {
+                do throws(PKCS11Error) {
+                    if let object = try token.read(handle, in: session) { found.append((handle, object)) }
+                } catch {
+                    if plan.kind == .create, token.changeDetector != nil, try isNothing(handle, in: session) {
                         try session.destroy(handle)
                     }
-                    continue
                 }
-                guard let object else { continue }
+            }
+            // In the form in which the plan saw them: with their public halves.
+            for (handle, object) in zip(found.map(\.handle), TokenStore.completing(found.map(\.object))) {
                 if plan.kind == .create, token.changeDetector != nil, try isRest(object, handle, in: session) {
                     try session.destroy(handle)
                     continue
                 }
                 guard let planned = plan.objects.first(where: { $0.matches(object) }) else { continue }
-                switch plan.kind {
-                case .create, .destroy: try session.destroy(handle)
-                case .relabel: try session.setAttributes([.bytes(.label, [UInt8](planned.oldLabel ?? Data()))], of: handle)
+                try leavingWhatTheTokenProtects {
+                    switch plan.kind {
+                    case .create, .destroy: try session.destroy(handle)
+                    case .relabel:
+                        // A label that is neither the old nor the new one was given by somebody else since.
+                        guard object.label?.bytes ?? Data() == planned.newLabel else { return }
+                        try session.setAttributes([.bytes(.label, [UInt8](planned.oldLabel ?? Data()))], of: handle)
+                    }
                 }
             }
         }
         token.forgetHandles()
+    }
+
+    /// Passes over an object that the token will never let be changed: the plan would otherwise stand in the way
+    /// of every later change.
+    private func leavingWhatTheTokenProtects(_ body: () throws -> Void) throws {
+        do { try body() } catch let error as PKCS11Error
+            where error.returnValue == .actionProhibited || error.returnValue == .attributeReadOnly
+        {}
+    }
+
+    /// Whether an object has no class: the rest of a kill inside C_CreateObject, which nobody can use.
+    ///
+    /// A certificate without a value is somebody's: it may name a URL instead.
+    private func isNothing(_ handle: ObjectHandle, in session: borrowing Session) throws(PKCS11Error) -> Bool {
+        do throws(PKCS11Error) { return try session.attributes([.objectClass], of: handle).objectClass == nil } catch {
+            guard error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid else { throw error }
+            return true
+        }
     }
 
     /// Whether an object on the default token is half of one that a kill cut short: no id, no label, and
@@ -132,8 +159,9 @@ struct TokenWriter: Sendable {
             do throws(PKCS11Error) {
                 _ = try session.sign([UInt8](repeating: 7, count: 32), with: handle, using: Mechanism(.ecdsa))
             } catch {
-                guard error.returnValue == .generalError else { throw error }
-                return true
+                // Any other refusal is that of a key which is whole and may not sign.
+                guard error.recovery == .final || error.returnValue == .generalError else { throw error }
+                return error.returnValue == .generalError
             }
             return false
         default: return false

@@ -107,7 +107,17 @@ final class SQLiteStore: ItemStore {
 
     func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
         do {
-            return try database.read { db in try body(SQLiteTransaction(db: db)) }
+            // Reentrant: a caller that walks the items may ask for the secret of the one at hand.
+            return try database.unsafeReentrantRead { db in
+                guard !db.isInsideTransaction else { return try body(SQLiteTransaction(db: db)) }
+                var result: Result?
+                try db.inTransaction(.deferred) {
+                    result = try body(SQLiteTransaction(db: db))
+                    return .commit
+                }
+                guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
+                return result
+            }
         } catch { throw Self.translate(error, path: path) }
     }
 
@@ -137,8 +147,14 @@ final class SQLiteStore: ItemStore {
 
     /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).
     static func translate(_ error: any Error, path: String) -> any Error {
-        guard let error = error as? DatabaseError else { return error }
         let name = URL(fileURLWithPath: path).lastPathComponent
+        guard let error = error as? DatabaseError else {
+            guard error is RowDecodingError else { return error }
+            // The decoding error itself quotes the row.
+            return KeychainError(
+                .vaultDamaged, "the vault \(name) is damaged: a column has another type.",
+                hint: "Restore it from a backup. Nothing was changed.")
+        }
         switch error.resultCode {
         case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE:
             return KeychainError(.duplicateItem, "the item already exists in the keychain.", cause: error.withoutSQL)

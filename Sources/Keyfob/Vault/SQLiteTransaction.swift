@@ -4,7 +4,8 @@ import GRDB
 /// The calls of ``StoreReader`` and ``StoreWriter`` on one connection.
 ///
 /// Statements are cached by GRDB and columns are read by position: a list of 100,000 rows spends its
-/// time here.
+/// time here. They are decoded by the call that throws: GRDB's subscripts end the process at a value of
+/// another type, which a damaged file may well hold.
 struct SQLiteTransaction: StoreWriter {
     let db: Database
 
@@ -24,8 +25,9 @@ struct SQLiteTransaction: StoreWriter {
     private func sealedRow(_ row: Row, withSecret: Bool) throws -> SealedRow {
         let hasSecret = row.hasBytes(10)
         var sealed = SealedRow(
-            id: row[0], identity: row[1], classDigest: row[2], primaryKey: row[3], version: row[4],
-            created: row[5], modified: row[6],
+            id: try row.decode(atIndex: 0), identity: try row.decode(atIndex: 1), classDigest: try row.decode(atIndex: 2),
+            primaryKey: try row.decode(atIndex: 3), version: try row.decode(atIndex: 4), created: try row.decode(atIndex: 5),
+            modified: try row.decode(atIndex: 6),
             attributes: SealedBytes(initializationVector: row.bytes(7), ciphertext: row.bytes(8), tag: row.bytes(9)),
             secret: hasSecret
                 ? SealedBytes(initializationVector: row.bytes(10), ciphertext: row.bytes(11), tag: row.bytes(12)) : nil)
@@ -37,7 +39,7 @@ struct SQLiteTransaction: StoreWriter {
         let statement = try db.cachedStatement(
             sql: "SELECT wrapping_key, encrypted_key FROM recipient WHERE item = ? ORDER BY wrapping_key")
         return try Row.fetchAll(statement, arguments: [item]).map {
-            Recipient(wrappingKey: $0[0], encryptedKey: $0.bytes(1))
+            Recipient(wrappingKey: try $0.decode(atIndex: 0), encryptedKey: $0.bytes(1))
         }
     }
 
@@ -95,8 +97,9 @@ struct SQLiteTransaction: StoreWriter {
             """
         return try Row.fetchAll(db.cachedStatement(sql: sql)).map {
             WrappingKeyRow(
-                id: $0[0], keyID: $0[1], suite: $0[2], objectID: $0[3], encryptedMetadataKey: $0.bytes(4), created: $0[5],
-                isActive: $0[6])
+                id: try $0.decode(atIndex: 0), keyID: try $0.decode(atIndex: 1), suite: try $0.decode(atIndex: 2),
+                objectID: try $0.decode(atIndex: 3), encryptedMetadataKey: $0.bytes(4), created: try $0.decode(atIndex: 5),
+                isActive: try $0.decode(atIndex: 6))
         }
     }
 
@@ -105,9 +108,9 @@ struct SQLiteTransaction: StoreWriter {
             sql: "SELECT id, identity, plan_iv, plan_ciphertext, plan_tag FROM intent ORDER BY id")
         return try Row.fetchAll(statement).map {
             IntentRow(
-                id: $0[0],
+                id: try $0.decode(atIndex: 0),
                 plan: SealedBytes(initializationVector: $0.bytes(2), ciphertext: $0.bytes(3), tag: $0.bytes(4)),
-                identity: $0[1])
+                identity: try $0.decode(atIndex: 1))
         }
     }
 
@@ -135,7 +138,7 @@ struct SQLiteTransaction: StoreWriter {
                 attributes_ciphertext, attributes_tag, secret_iv, secret_ciphertext, secret_tag)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
-        try db.cachedStatement(sql: sql).execute(arguments: [
+        try execute(sql, [
             row.identity, row.classDigest, row.primaryKey, row.version, row.created, row.modified,
             Data(row.attributes.initializationVector), Data(row.attributes.ciphertext), Data(row.attributes.tag),
             row.secret.map { Data($0.initializationVector) }, row.secret.map { Data($0.ciphertext) },
@@ -152,7 +155,7 @@ struct SQLiteTransaction: StoreWriter {
                 attributes_tag = ?, secret_iv = ?, secret_ciphertext = ?, secret_tag = ?
             WHERE id = ? AND version = ?
             """
-        try db.cachedStatement(sql: sql).execute(arguments: [
+        try execute(sql, [
             row.primaryKey, row.version, row.modified, Data(row.attributes.initializationVector),
             Data(row.attributes.ciphertext), Data(row.attributes.tag),
             row.secret.map { Data($0.initializationVector) }, row.secret.map { Data($0.ciphertext) },
@@ -164,6 +167,15 @@ struct SQLiteTransaction: StoreWriter {
         try db.cachedStatement(sql: "DELETE FROM term WHERE item = ?").execute(arguments: [row.id])
         try db.cachedStatement(sql: "DELETE FROM recipient WHERE item = ?").execute(arguments: [row.id])
         try insertSatellites(of: row, id: row.id)
+    }
+
+    /// Executes a statement that may find the primary key taken, and says so in the keychain's words.
+    private func execute(_ sql: String, _ arguments: StatementArguments) throws {
+        do { try db.cachedStatement(sql: sql).execute(arguments: arguments) } catch let error as DatabaseError
+            where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
+        {
+            throw KeychainError(.duplicateItem, "the item already exists in the keychain.")
+        }
     }
 
     private func insertSatellites(of row: SealedRow, id: Int64) throws {

@@ -17,6 +17,7 @@ struct KeyfobCommand: ParsableCommand {
         version: version,
         subcommands: [
             InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,
-            SecretList.self, SecretRemove.self, SecretCommand.self, KeychainCommand.self, CompletionCommand.self,
+            SecretList.self, SecretRemove.self, SecretCommand.self, IdentityCommand.self, CertificateCommand.self,
+            KeyCommand.self, TokenCommand.self, URICommand.self, KeychainCommand.self, CompletionCommand.self,
         ])
 }

@@ -14,7 +14,8 @@ extension Module {
     public func slot(matching uri: PKCS11URI) throws(PKCS11Error) -> Slot? {
         let deadline = Deadline.after(.milliseconds(100))
         while true {
-            let fitting = try tokens(matching: uri)
+            var failure: PKCS11Error?
+            let fitting = try tokens(matching: uri, failure: &failure)
             let initialized = fitting.filter { $0.info.flags.contains(.tokenInitialized) }
             let candidates = initialized.isEmpty ? fitting : initialized
             if candidates.count > 1 {
@@ -24,12 +25,19 @@ extension Module {
                         + candidates.map { "\($0.info.label) (serial \($0.info.serialNumber))" }.joined(separator: ", "))
             }
             if let slot = candidates.first?.slot { return slot }
-            if deadline.hasPassed { return nil }
+            if deadline.hasPassed {
+                // The token may be the one that could not be asked.
+                if let failure { throw failure }
+                return nil
+            }
             usleep(10_000)
         }
     }
 
-    private func tokens(matching uri: PKCS11URI) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
+    /// The tokens that fit; `failure` says why one could not be asked.
+    private func tokens(
+        matching uri: PKCS11URI, failure: inout PKCS11Error?
+    ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
         for slot in try slots() where uri.slotID == nil || uri.slotID == slot.id {
             do throws(PKCS11Error) {
@@ -43,9 +51,10 @@ extension Module {
                 }
                 result.append((slot, info))
             } catch {
-                // A token that was pulled, or that is in a state nobody can read, is not the one.
+                // A token that was pulled, or that nobody can read, is not the one. SoftHSM fails in general with a
+                // token that somebody is just logging in to.
                 let isAbsent: Set<ReturnValue> = [.tokenNotPresent, .tokenNotRecognized, .deviceRemoved, .slotIDInvalid]
-                guard isAbsent.contains(error.returnValue) else { throw error }
+                if !isAbsent.contains(error.returnValue) { failure = error }
             }
         }
         return result

@@ -127,6 +127,9 @@ extension Module {
         _ list: UnsafeMutablePointer<CK_FUNCTION_LIST>, path: String, name: String?, initializationArguments: String?
     ) throws(PKCS11Error) -> Module {
         let functions = unsafe FunctionList(list)
+        // Never unmapped again: OpenSSL inside SoftHSM leaves destructors behind that run when a thread ends, and
+        // other modules have threads of their own. What stays is the mapping; a failure only loses this care.
+        if path.contains("/") { _ = unsafe dlopen(path, RTLD_LAZY | RTLD_NODELETE) }
         do throws(PKCS11Error) {
             return try Module(
                 functions: functions, path: path, name: name, initializationArguments: initializationArguments

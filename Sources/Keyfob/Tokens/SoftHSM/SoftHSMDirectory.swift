@@ -5,7 +5,7 @@ public import PKCS11
 
 /// The default token store: a SoftHSM directory of our own, with one token for each keychain.
 ///
-/// Below `Directories.data`: `softhsm2.conf`, `tokens/` (SoftHSM's) and `token-copies/` (ours, see
+/// Below `Directories.tokens`: `softhsm2.conf`, `tokens/` (SoftHSM's) and `token-copies/` (ours, see
 /// `heal()`). Nothing global is touched.
 ///
 /// > Important: SoftHSM reads `SOFTHSM2_CONF` once in a process. A process has therefore one SoftHSM
@@ -23,9 +23,9 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     var copiesDirectory: URL { root.appendingPathComponent("token-copies", isDirectory: true) }
     var lockFile: URL { root.appendingPathComponent("softhsm.lock") }
 
-    /// The store in `directories.data`. Nothing is made or read yet.
+    /// The store in `directories.tokens`. Nothing is made or read yet.
     public init(directories: Directories) {
-        self.init(root: directories.data)
+        self.init(root: directories.tokens)
     }
 
     /// The store below `root`.

@@ -1,0 +1,79 @@
+public import Foundation
+public import Keyfob
+import KeyfobPrimitives
+
+/// A keychain of a test's own: real token, real vault, gone when the last reference goes.
+///
+/// ```swift
+/// let throwaway = try ThrowawayKeychain()
+/// try MyApp(keychain: throwaway.keychain).logIn()
+/// ```
+///
+/// It is unlocked, and its PIN lies in a file, so that nobody is ever asked. Nothing of the user's is read
+/// or written, and any number of them can be used at once. Each has configuration, vault and unlocked
+/// state below a temporary directory of its own, and a SoftHSM token of its own; the tokens of a process
+/// share one temporary directory, because SoftHSM reads its configuration once per process.
+///
+/// > Important: A process in which a keychain of the user's on a SoftHSM token of Keyfob's was used before
+/// > cannot make one; `init` then says so.
+public final class ThrowawayKeychain: Sendable {
+    /// The keychain.
+    public let keychain: Keychain
+
+    /// Where it keeps its files; opens it once more, as another process would.
+    public let directories: Directories
+
+    private let root: URL
+
+    /// Makes a keychain. Blocks for about half a second.
+    ///
+    /// - Parameters:
+    ///   - options: As for `Keychain.open`.
+    ///   - tokens: The directory of SoftHSM's configuration and tokens, for a process that uses one of its
+    ///     own making already; see ``Directories/tokens``.
+    /// - Throws: `KeychainError`; `moduleNotLoaded` where SoftHSM is not installed, `refused` where this process
+    ///   uses another SoftHSM directory, `fileUnavailable` where the temporary directory cannot be written.
+    public init(options: Keychain.Options = .init(), tokens: URL? = nil) throws {
+        let unique = UUID().uuidString.lowercased()
+        root = FileManager.default.temporaryDirectory.appendingPathComponent("keyfob-throwaway-\(unique)", isDirectory: true)
+        var directories = Directories(root: root)
+        directories.tokens = tokens ?? Self.sharedTokens
+        self.directories = directories
+        do {
+            try FileManager.default.createDirectory(
+                at: root, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            // The token has the keychain's name, and all tokens share a directory.
+            keychain = try Keychains(directories).create(
+                "throwaway-\(unique.prefix(13))", on: .new(.file), options: options
+            ).keychain
+        } catch {
+            Self.remove(root)
+            throw error
+        }
+    }
+
+    deinit {
+        // The token lies outside of `root`. Where it cannot be removed, the process' end takes it along.
+        do { try Keychains(directories).delete(keychain.name) } catch {}
+        Self.remove(root)
+    }
+
+    private static func remove(_ url: URL) {
+        // A failure leaves files in the temporary directory and is nothing that a test could act upon.
+        do { try FileManager.default.removeItem(at: url) } catch {}
+    }
+
+    private static let sharedTokens: URL = {
+        let url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("keyfob-throwaway-tokens-\(UUID().uuidString.lowercased())", isDirectory: true)
+        path.withLock { $0 = url.path }
+        atexit {
+            guard let path = ThrowawayKeychain.path.withLock({ $0 }) else { return }
+            ThrowawayKeychain.remove(URL(fileURLWithPath: path, isDirectory: true))
+        }
+        return url
+    }()
+
+    /// What `atexit` removes; its handler cannot capture anything.
+    private static let path = Lock<String?>(nil)
+}

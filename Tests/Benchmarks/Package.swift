@@ -1,0 +1,21 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that nobody who builds Keyfob builds its benchmarks. `Scripts/bench` runs it.
+let package = Package(
+    name: "keyfob-benchmarks",
+    dependencies: [.package(name: "keyfob", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "keyfob-bench",
+            dependencies: [
+                .product(name: "Keyfob", package: "keyfob"),
+                .product(name: "PKCS11", package: "keyfob"),
+                .product(name: "KeyfobPrimitives", package: "keyfob"),
+                .product(name: "OpenSSL", package: "keyfob"),
+            ],
+            path: "Sources/KeyfobBench",
+            swiftSettings: [.treatAllWarnings(as: .error)]
+        )
+    ]
+)
