@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Keyfob
+import OpenSSL
 import PKCS11
 
 /// `keyfob uri`: how other programs reach a key or certificate.
