@@ -83,4 +83,14 @@ extension Keychain {
         return try index.objects(keys()).first { $0.objectClass == .certificate && $0.id == object.id }
             .flatMap(\.certificateDER).map { try Certificate(der: $0).publicKey }
     }
+
+    /// Adds certificates to the token, all or none: for many at once, in one step.
+    ///
+    /// - Throws: As for one certificate; `duplicateItem` where the token has one of them.
+    @available(*, noasync, message: "call it from a thread of your own")
+    @discardableResult
+    public func add(contentsOf certificates: [CertificateItem]) throws -> [CertificateItem] {
+        guard !certificates.isEmpty else { return [] }
+        return try addCertificates(certificates.map(\.item)).map { CertificateItem(item: $0) }
+    }
 }

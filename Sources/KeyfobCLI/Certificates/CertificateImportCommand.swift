@@ -28,21 +28,11 @@ struct CertificateImportCommand: ParsableCommand {
                 "--name is for one certificate, and there are \(certificates.count).", hint: "Import them without --name.")
         }
         let keychain = try global.openKeychain()
-        let known = Set(try keychain.publicCertificates().map(\.der))
-        var results: [(certificate: Certificate, isNew: Bool)] = []
-        for certificate in certificates {
-            let isKnown = known.contains(certificate.der) || results.contains { $0.certificate == certificate }
-            if isKnown || global.dryRun {
-                results.append((certificate, !isKnown))
-                continue
-            }
-            do {
-                try keychain.add(CertificateItem(certificate, label: label))
-                results.append((certificate, true))
-            } catch let error as KeychainError where error.code == .duplicateItem {
-                // Another process was faster, or the certificate needs a login to be seen.
-                results.append((certificate, false))
-            }
+        // With a login, so that certificates which need one are known too.
+        var known = Set(try keychain.find(.certificates).map(\.der))
+        let results = certificates.map { (certificate: $0, isNew: known.insert($0.der).inserted) }
+        if !global.dryRun {
+            try keychain.add(contentsOf: results.filter(\.isNew).map { CertificateItem($0.certificate, label: label) })
         }
         let now = Date()
         let document = Document([
