@@ -47,7 +47,7 @@ import Testing
         for _ in 0..<Self.rounds {
             let child = try Child(test, ["identities", directory.path, "\(count)"])
             #expect(child.line() == "ready")
-            usleep(.random(in: 0...60_000))
+            usleep(.random(in: 0...200_000))
             var pending: Int?
             for line in child.kill9() {
                 let index = try #require(Int(line.dropFirst(2)))
