@@ -58,10 +58,10 @@ public struct TestToken: Sendable {
     }
 
     private static func initializeToken(_ label: String, _ module: Module, attempts: Int) throws -> TestToken {
-        // The newest slot is the free one. The others are not looked at: SoftHSM cannot read a token while
-        // another test logs in to it.
-        guard let slot = try module.slots().max(by: { $0.id < $1.id }),
-            try !slot.tokenInfo().flags.contains(.tokenInitialized)
+        // The newest slot is the free one, unless the module was initialised again. SoftHSM cannot read a token
+        // while another test logs in to it, nor one that another test has destroyed.
+        let free = try module.slots().filter { (try? $0.tokenInfo()).map { !$0.flags.contains(.tokenInitialized) } ?? false }
+        guard let slot = free.max(by: { $0.id < $1.id })
         else {
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: "no free slot")
         }

@@ -20,7 +20,7 @@ public struct ItemAttributes: Sendable {
     /// Parses encoded attributes.
     ///
     /// Returns `nil` for anything that is not exactly the encoding: a length past the end, a kind that
-    /// does not exist, names out of order or twice, text that is not UTF-8.
+    /// does not exist, names out of order, twice or not ASCII, text that is not UTF-8.
     public init?(encoded: [UInt8]) {
         self.encoded = encoded
         var previous: ArraySlice<UInt8> = []
@@ -28,7 +28,9 @@ public struct ItemAttributes: Sendable {
         while position < encoded.count {
             guard let entry = Entry(at: position, in: encoded), entry.isWellFormed(in: encoded) else { return nil }
             let name = encoded[position..<position + 4]
-            guard previous.isEmpty || previous.lexicographicallyPrecedes(name) else { return nil }
+            guard previous.isEmpty || previous.lexicographicallyPrecedes(name), name.allSatisfy({ $0 < 0x80 }) else {
+                return nil
+            }
             previous = name
             position = entry.end
         }

@@ -139,12 +139,13 @@ extension Keychain {
                 .pinRemembered, "the stored PIN of token \"\(token.label)\" was refused before; it is not sent again.",
                 hint: "Correct the PIN source, then unlock once by hand: keyfob unlock \(name)")
         }
-        let previous = lockState.withLock { state in
-            let previous = state.pin
-            state.pin = pin
-            return previous
+        let (previous, isUnlocked) = lockState.withLock { state in
+            defer { state.pin = pin }
+            return (state.pin, state.keys != nil)
         }
         do {
+            // A token that is logged in asks for no PIN: another one than it was given would be believed unseen.
+            if isUnlocked, previous.map({ $0 != pin }) ?? true { try token.logout() }
             if let previous, previous != pin {
                 // A token that is logged in accepts any PIN: only a new login can tell.
                 try token.logout()

@@ -72,7 +72,8 @@ extension KeychainError {
                 "Use it in place: keyfob uri NAME")
         case .functionCanceled, .cancel:
             return make(.cancelled, "the operation on token \"\(label)\" was cancelled.", nil)
-        case _ where operation.isUnwrapping && cannotDecrypt.contains(error.returnValue):
+        case _ where operation.isUnwrapping && cannotDecrypt.contains(error.returnValue)
+            && [.decrypt, .unwrapKey].contains(error.function):
             return make(
                 .vaultDamaged, "token \"\(label)\" cannot unwrap a key of the vault: the row was damaged or changed.",
                 "Restore it from a backup. The other items are not affected.")

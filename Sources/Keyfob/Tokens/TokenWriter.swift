@@ -138,11 +138,18 @@ struct TokenWriter: Sendable {
         {}
     }
 
-    /// Whether an object has no class: the rest of a kill inside C_CreateObject, which nobody can use.
+    /// Whether an object has nothing in it: the rest of a kill inside C_CreateObject, which nobody can use.
     ///
-    /// A certificate without a value is somebody's: it may name a URL instead.
+    /// It has no class yet, or is a certificate with SoftHSM's defaults and nothing more. A certificate that
+    /// names a URL instead of a value has a subject, and is somebody's.
     private func isNothing(_ handle: ObjectHandle, in session: borrowing Session) throws(PKCS11Error) -> Bool {
-        do throws(PKCS11Error) { return try session.attributes([.objectClass], of: handle).objectClass == nil } catch {
+        let types: [AttributeType] = [.objectClass, .value, .subject, .id, .label]
+        do throws(PKCS11Error) {
+            guard let objectClass = try session.attributes([.objectClass], of: handle).objectClass else { return true }
+            guard objectClass == .certificate else { return false }
+            let values = try session.attributes(types, of: handle)
+            return types.dropFirst().allSatisfy { values[$0]?.isEmpty ?? true }
+        } catch {
             guard error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid else { throw error }
             return true
         }

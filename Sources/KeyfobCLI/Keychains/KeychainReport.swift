@@ -37,14 +37,14 @@ struct KeychainReport {
         self.configuration = configuration
         self.isDefault = isDefault
         do {
-            let keychain = try Keychains().open(configuration, options: options)
-            location = try keychain.unlockedState.location(of: keychain.stateName)
-            expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
-            if location != nil {
-                state = .unlocked
-            } else if try !keychain.pinSource().source.isInteractive {
-                state = .unattended
-            }
+            let keychains = Keychains()
+            let unlocked = UnlockedState(directories: keychains.directories)
+            let stateName = configuration.uuid.uuidString.lowercased()
+            location = try unlocked.location(of: stateName)
+            expiry = try unlocked.expiry(of: stateName)
+            if location != nil { state = .unlocked }
+            let keychain = try keychains.open(configuration, options: options)
+            if state == .locked, try !keychain.pinSource().source.isInteractive { state = .unattended }
             token = try keychain.tokenInfo()
             guard readsContents, state != .locked else { return }
             passwords = try keychain.passwordCount()

@@ -11,7 +11,7 @@ struct SecretEdit: ParsableCommand {
         "edit", "Change a secret in your editor.",
         examples: Examples(
             "keyfob secret edit app/config",
-            "EDITOR=nano keyfob secret edit app/config",
+            "keyfob secret edit app/config --allow-empty",
             "keyfob secret edit db/prod --user app"),
         discussion: "The editor ($VISUAL, else $EDITOR, else vi) gets a file in memory that is wiped afterwards.")
 

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Foundation
+import Glibc
 import Keyfob
 import KeyfobPrimitives
 
@@ -8,7 +10,7 @@ struct SecretGet: ParsableCommand {
         "get", "Print a secret.",
         examples: Examples(
             "keyfob get db/prod",
-            "PGPASSWORD=$(keyfob get db/prod --user app) psql",
+            "keyfob get db/prod --user app --json",
             "keyfob get tls/session-key --raw > key.bin"),
         discussion: "Text is printed with a newline after it; binary values, and all with --raw, as they are.")
 
@@ -20,6 +22,11 @@ struct SecretGet: ParsableCommand {
 
     @Flag(help: "Print binary values to a terminal, too.")
     var force = false
+
+    @Option(
+        name: [.customShort("o"), .long],
+        help: ArgumentHelp("Write the bytes alone to a file that only you can read.", valueName: "file"), completion: .file())
+    var output: String?
 
     @OptionGroup(title: "Item")
     var selection: SecretSelection
@@ -33,6 +40,7 @@ struct SecretGet: ParsableCommand {
         let keychain = try global.openKeychain()
         let item = try selection.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
+        if let file = self.output { return try Self.write(secret, to: file) }
         if output.format.isMachineReadable {
             let members = [
                 Value.Member("name", .string(item.nameText)), .init("user", .string(item.userText)),
@@ -43,6 +51,16 @@ struct SecretGet: ParsableCommand {
         }
         try SensitiveOutput.write(secret, isPrivateKey: false, force: force)
         if !raw, SensitiveOutput.isReadable(secret) { try StandardOutput.write("\n") }
+    }
+
+    private static func write(_ secret: SecretBytes, to path: String) throws {
+        var status = stat()
+        // The file is replaced in one step, which must not happen to a device.
+        if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw KeychainError(
+                .refused, "\(Visible.text(path)) is not a regular file.", hint: "Leave -o out and redirect: > \(ShellWord.quoted(path))")
+        }
+        try PrivateFile.write(secret, to: URL(fileURLWithPath: path))
     }
 
     /// The secret of an item that must have one.

@@ -64,7 +64,13 @@ struct SecretInput: ParsableArguments {
             let descriptor = unsafe keyfob_open(fromFile, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
             guard descriptor >= 0 else { throw Self.unreadable(fromFile) }
             defer { close(descriptor) }
-            value = withoutNewline(try StandardInput.readSecret(from: descriptor))
+            do {
+                value = withoutNewline(try StandardInput.readSecret(from: descriptor))
+            } catch let error as KeychainError where error.code == .dataTooLarge {
+                throw KeychainError(
+                    .dataTooLarge, "\(Visible.text(fromFile)) has more than \(Phrases.size(StandardInput.limit)).",
+                    hint: "Keep large files encrypted elsewhere and store their key here.", details: ["path": fromFile])
+            }
         } else if let fromFd {
             guard fcntl(fromFd, F_GETFD) >= 0 else { throw Self.unreadable("file descriptor \(fromFd)") }
             value = withoutNewline(try StandardInput.readSecret(from: fromFd))

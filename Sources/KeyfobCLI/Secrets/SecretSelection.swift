@@ -108,7 +108,7 @@ struct SecretSelection: ParsableArguments {
                 .ambiguous,
                 "\"\(Visible.text(name))\" matches \(found.count) items; accounts: \(accounts.joined(separator: ", "))"
                     + (found.count > 10 ? ", …" : "") + ".",
-                hint: "Say which: --user ACCOUNT" + (found[0].itemClass == .internetPassword ? ", --protocol, --port or --path" : ""),
+                hint: "Say which: --user ACCOUNT, or --user \"\" for the one without" + (found[0].itemClass == .internetPassword ? ", --protocol, --port or --path" : ""),
                 details: ["name": name, "keychain": keychain.name])
         }
         return item

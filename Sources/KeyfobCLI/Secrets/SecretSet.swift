@@ -7,7 +7,7 @@ struct SecretSet: ParsableCommand {
         "set", "Store a secret, read from a pipe, a file or the terminal.",
         examples: Examples(
             "keyfob set db/prod --user app",
-            "openssl rand -hex 32 | keyfob set ci/token --stdin",
+            "keyfob set ci/token --stdin < token.txt",
             "keyfob set registry.example.org --kind internet --protocol https --user ci --from-env CI_TOKEN"),
         discussion: "An existing item is left alone: --replace gives it a new value, --if-missing makes it no error.")
 

@@ -35,9 +35,8 @@ struct SecretShow: ParsableCommand {
         if jwe {
             let text = try item.itemClass == .internetPassword
                 ? keychain.jwe(of: InternetPassword(item: item)) : keychain.jwe(of: GenericPassword(item: item))
-            try output.emit(Document(["name": .string(item.nameText), "jwe": .string(text)]), table: Table([]))
-            if !output.format.isMachineReadable { try StandardOutput.write(text + "\n") }
-            return
+            guard output.format.isMachineReadable else { return try StandardOutput.write(text + "\n") }
+            return try output.emit(Document(["name": .string(item.nameText), "jwe": .string(text)]), sentence: "")
         }
         var members = item.members
         if let comment = item.attributes[.comment] { members.append(.init("comment", .string(comment.text ?? item.text(.comment)))) }

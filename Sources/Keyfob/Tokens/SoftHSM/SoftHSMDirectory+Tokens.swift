@@ -110,7 +110,14 @@ extension SoftHSMDirectory {
 
     /// The slot that SoftHSM always shows for a token yet to be.
     private static func freeSlot(of module: Module) throws(PKCS11Error) -> Slot {
-        for slot in try module.slots() where try !slot.tokenInfo().flags.contains(.tokenInitialized) { return slot }
+        for slot in try module.slots() {
+            do throws(PKCS11Error) {
+                if try !slot.tokenInfo().flags.contains(.tokenInitialized) { return slot }
+            } catch {
+                // The slot of a token that was destroyed since the module was initialised; it stays until then.
+                guard error.returnValue == .generalError || error.returnValue == .tokenNotRecognized else { throw error }
+            }
+        }
         throw PKCS11Error(
             function: .getSlotList, returnValue: .slotIDInvalid, detail: "SoftHSM shows no free slot")
     }

@@ -1,0 +1,68 @@
+import Foundation
+import KeyfobPrimitives
+import KeyfobTesting
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct ConcurrencyTests {
+    @Test func `of two processes that add the same item exactly one wins, every time`() throws {
+        let test = try TestKeychain()
+        let children = [try Child(test, ["add", "race"]), try Child(test, ["add", "race"])]
+        for child in children { #expect(child.line() == "ready") }
+        for round in 0..<50 {
+            for child in children { child.send("\(round)") }
+            #expect(Set(children.map { $0.line() ?? "" }) == ["added", "duplicate"])
+        }
+        for child in children { try child.endInput() }
+        #expect(try test.keychain.find(.genericPasswords).count == 50)
+    }
+
+    @Test func `8 threads and 4 processes that add, find and delete leave the right items`() async throws {
+        let test = try TestKeychain()
+        let children = try (0..<4).map { try Child(test, ["mixed", "p\($0)", "25"]) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for thread in 0..<8 {
+                group.addTask {
+                    for index in 0..<25 {
+                        let service = "t\(thread)-\(index)"
+                        let added = try await test.keychain.add(
+                            GenericPassword(service: service, account: "a"), secret: SecretBytes(service))
+                        let found = try await test.keychain.find(.genericPassword(service: service))
+                        #expect(found.count == 1)
+                        if index % 2 == 0 { try await test.keychain.delete(added) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        for child in children {
+            let end = child.waitForEnd()
+            #expect(end.status == 0 && end.lines == ["ready", "done"])
+        }
+        let names = (0..<8).map { "t\($0)" } + (0..<4).map { "p\($0)" }
+        let expected = Set(names.flatMap { name in (0..<25).filter { $0 % 2 == 1 }.map { "\(name)-\($0)" } })
+        let left = try await test.keychain.find(.genericPasswords)
+        #expect(Set(left.map(\.service)) == expected && left.count == expected.count)
+        for item in left { #expect(try await test.keychain.secret(of: item) == SecretBytes(item.service)) }
+        #expect(try test.keychain.store.integrityFindings().isEmpty)
+    }
+
+    @Test func `walking through the items may read their secrets, also with one connection`() throws {
+        for isOneShot in [false, true] {
+            var options = Keychain.Options()
+            options.isOneShot = isOneShot
+            let test = try TestKeychain(options)
+            for index in 0..<3 {
+                try test.keychain.add(GenericPassword(service: "s\(index)"), secret: SecretBytes("\(index)"))
+            }
+            var secrets: [String] = []
+            try test.keychain.forEach(.genericPasswords) { item in
+                secrets.append(try test.keychain.secret(of: item)?.copyString() ?? "")
+                return true
+            }
+            #expect(secrets == ["0", "1", "2"])
+        }
+    }
+}

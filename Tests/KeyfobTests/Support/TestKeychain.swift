@@ -1,0 +1,99 @@
+import Foundation
+import GRDB
+import KeyfobPrimitives
+import KeyfobTesting
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// A keychain of a test's own on this process' SoftHSM directory, and the ways to reach behind its back.
+final class TestKeychain: Sendable {
+    let throwaway: ThrowawayKeychain
+    var keychain: Keychain { throwaway.keychain }
+    var configuration: KeychainConfiguration { keychain.configuration }
+
+    init(_ options: Keychain.Options = .init()) throws {
+        _ = try TestToken.loadModule()
+        do { throwaway = try ThrowawayKeychain(options: options, tokens: Self.tokens) } catch let error as KeychainError {
+            Issue.record("\(error) \(String(describing: error.cause))")
+            throw error
+        }
+    }
+
+    /// The directory that this process is bound to, also of SoftHSM's users that know nothing of Keyfob.
+    static var tokens: URL { URL(fileURLWithPath: TestToken.configurationPath).deletingLastPathComponent() }
+
+    /// The same keychain, opened once more as another process would.
+    func reopen(_ options: Keychain.Options = .init()) throws -> Keychain {
+        try Keychain.open(keychain.name, in: throwaway.directories, options: options)
+    }
+
+    var pin: String {
+        get throws {
+            let source = try #require(configuration.pinSource)
+            return try String(contentsOfFile: String(source.dropFirst(5)), encoding: .utf8)
+        }
+    }
+
+    /// Runs pkcs11-tool on the token, logged in.
+    @discardableResult
+    func tool(_ arguments: [String], stdin: [UInt8] = []) throws -> RunResult {
+        let result = try run(
+            "pkcs11-tool",
+            ["--module", TestToken.modulePath, "--token-label", keychain.name, "--login", "--pin", try pin] + arguments,
+            stdin: stdin, environment: ["SOFTHSM2_CONF": TestToken.configurationPath])
+        try #require(result.status == 0, "pkcs11-tool \(arguments): \(result.stderr)")
+        return result
+    }
+
+    /// A connection of its own to the vault's file, as of any other program.
+    func sql<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        let queue = try DatabaseQueue(path: configuration.vault)
+        return try queue.writeWithoutTransaction(body)
+    }
+
+    /// A second vault for the same token.
+    var vaultFiles: [String] { ["", "-wal", "-shm"].map { configuration.vault + $0 } }
+}
+
+/// The code of the `KeychainError` that `body` throws; `nil` when it throws none.
+func code(_ body: () throws -> Void) -> KeychainError.Code? {
+    do {
+        try body()
+        return nil
+    } catch let error as KeychainError {
+        return error.code
+    } catch {
+        Issue.record("not a KeychainError: \(error)")
+        return nil
+    }
+}
+
+/// Certificates by the real OpenSSL.
+struct TestCertificate {
+    let directory: TemporaryDirectory
+    var der: Data { get throws { try Data(contentsOf: directory.url("cert.der")) } }
+    var keyPEM: Data { get throws { try Data(contentsOf: directory.url("key.pem")) } }
+
+    init(_ name: String = "example.org", key: [String] = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"], days: Int = 30)
+        throws
+    {
+        directory = try TemporaryDirectory()
+        try openssl(
+            ["req", "-x509", "-nodes", "-subj", "/CN=\(name)", "-days", "\(days)", "-addext", "subjectAltName=DNS:\(name)"]
+                + key + ["-keyout", directory.file("key.pem"), "-outform", "DER", "-out", directory.file("cert.der")])
+    }
+}
+
+@discardableResult
+func openssl(_ arguments: [String], stdin: [UInt8] = []) throws -> RunResult {
+    let result = try run("openssl", arguments, stdin: stdin)
+    try #require(result.status == 0, "openssl \(arguments): \(result.stderr)")
+    return result
+}
+
+extension SecretBytes {
+    init(_ text: String) { self.init(utf8: text) }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import KeyfobPrimitives
+import KeyfobTesting
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// Processes that are killed at any instant leave whole items or none.
+@Suite struct KillTests {
+    static let rounds = 110
+
+    /// What must hold after every kill: everything is whole, nothing is left to do.
+    private func checkWhole(_ keychain: Keychain) throws -> [TokenObject] {
+        try keychain.unlock()
+        #expect(try keychain.store.read { try $0.intents().count } == 0)
+        let (objects, debris) = try keychain.token.readObjects()
+        #expect(debris == 0)
+        #expect(!objects.contains { $0.id.isEmpty && $0.label == nil })
+        let privateKeys = Set(objects.filter { $0.objectClass == .privateKey }.map(\.id))
+        let publicKeys = Set(objects.filter { $0.objectClass == .publicKey }.map(\.id))
+        #expect(privateKeys == publicKeys)
+        // Rows and objects belong together, one to one.
+        let keys = try keychain.keys()
+        let rows = try Set(keychain.rows(.key, keys).keys).union(keychain.rows(.certificate, keys).keys)
+        let recorded = objects.filter { $0.objectClass == .privateKey || $0.objectClass == .certificate }.map(\.fingerprint)
+        #expect(rows == Set(recorded) && recorded.count == Set(recorded).count)
+        #expect(try keychain.store.integrityFindings().isEmpty)
+        return objects
+    }
+
+    @Test func `an identity that is imported or removed is whole or not there after a kill at any instant`() throws {
+        let test = try TestKeychain()
+        let directory = try TemporaryDirectory()
+        let count = 4
+        var hashes: [Data] = []
+        for index in 0..<count {
+            let certificate = try TestCertificate("host\(index).example")
+            try directory.write(certificate.der, to: "\(index).der")
+            try directory.write(certificate.keyPEM, to: "\(index).pem")
+            hashes.append(try Certificate(der: certificate.der).publicKey.identifier)
+        }
+        var present = Set<Int>()
+        var completed = 0
+        for _ in 0..<Self.rounds {
+            let child = try Child(test, ["identities", directory.path, "\(count)"])
+            #expect(child.line() == "ready")
+            usleep(.random(in: 0...200_000))
+            var pending: Int?
+            for line in child.kill9() {
+                let index = try #require(Int(line.dropFirst(2)))
+                pending = line.hasPrefix(">") ? index : nil
+                guard line.hasPrefix("<") else { continue }
+                completed += 1
+                if line.hasPrefix("<+") { present.insert(index) } else { present.remove(index) }
+            }
+            let keychain = try test.reopen()
+            let objects = try checkWhole(keychain)
+            let found = Set(try keychain.find(.identities).compactMap { identity in
+                try hashes.firstIndex(of: identity.certificate().publicKey.identifier)
+            })
+            #expect(found.symmetricDifference(present).isSubset(of: pending.map { [$0] } ?? []))
+            #expect(objects.filter { $0.objectClass == .certificate }.count == found.count)
+            #expect(objects.filter { $0.objectClass == .privateKey }.count == found.count)
+            present = found
+        }
+        print("identities: \(Self.rounds) kills between \(completed) completed changes")
+        #expect(completed > 0)
+    }
+
+    @Test func `a generated key is whole or not there after a kill at any instant`() throws {
+        let test = try TestKeychain()
+        var done: Set<String> = []
+        for round in 0..<Self.rounds {
+            let child = try Child(test, ["keys", "r\(round)"])
+            #expect(child.line() == "ready")
+            usleep(.random(in: 0...40_000))
+            var pending: String?
+            var added: Set<String> = []
+            for line in child.kill9() {
+                let label = String(line.dropFirst(2))
+                pending = line.hasPrefix(">") ? label : nil
+                if line.hasPrefix("<") { added.insert(label) }
+            }
+            let keychain = try test.reopen()
+            _ = try checkWhole(keychain)
+            let found = Set(try keychain.find(.keys.keyClass(.private)).compactMap(\.label))
+            #expect(found.symmetricDifference(added.union(done)).isSubset(of: pending.map { [$0] } ?? []))
+            done = found
+            // A few keys are enough; every object costs SoftHSM time.
+            if found.count > 12 {
+                try keychain.delete(.keys)
+                done = []
+            }
+        }
+    }
+
+    @Test func `an emptied token object heals when the keychain is opened, and its keys work`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        try keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("secret"))
+        let directory = SoftHSMDirectory(directories: test.throwaway.directories)
+        let token = try #require(directory.tokens().first { $0.label == keychain.name })
+        let file = token.directory.appendingPathComponent("token.object")
+        try Data().write(to: file)
+        let child = try Child(test, ["mixed", "after", "4"])
+        let end = child.waitForEnd()
+        #expect(end.status == 0 && end.lines == ["ready", "done"])
+        let item = try #require(keychain.find(.genericPassword(service: "s")).first)
+        #expect(try keychain.secret(of: item) == SecretBytes("secret"))
+    }
+}

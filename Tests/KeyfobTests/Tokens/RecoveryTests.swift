@@ -1,0 +1,126 @@
+import Foundation
+import GRDB
+import KeyfobPrimitives
+import KeyfobTesting
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// What undoing a change may touch, and what it may not.
+@Suite struct RecoveryTests {
+    private func intents(_ keychain: Keychain) throws -> Int { try keychain.store.read { try $0.intents().count } }
+
+    @Test func `the undo of a failed import spares a key that was there before`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let directory = try TemporaryDirectory()
+        try openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", directory.file("key.pem")])
+        func certificate(_ days: Int) throws -> Certificate {
+            try openssl([
+                "req", "-x509", "-subj", "/CN=same", "-set_serial", "1", "-days", "\(days)", "-key", directory.file("key.pem"),
+                "-outform", "DER", "-out", directory.file("\(days).der"),
+            ])
+            return try Certificate(der: Data(contentsOf: directory.url("\(days).der")))
+        }
+        let key = try PrivateKey.load(Data(contentsOf: directory.url("key.pem")))
+        let first = try certificate(10)
+        _ = try keychain.importKey(key, label: "mine")
+        try keychain.add(CertificateItem(first))
+        try test.tool(["--delete-object", "--type", "pubkey", "--id", first.publicKey.identifier.hexadecimal])
+        // Same issuer and serial number: the row is refused when the objects are there already.
+        #expect(code { _ = try keychain.importIdentity(key: key, certificate: certificate(20)) } == .duplicateItem)
+        #expect(try intents(keychain) == 0)
+        #expect(try keychain.find(.certificates).map(\.der) == [first.der])
+        let keys = try keychain.find(.keys)
+        #expect(keys.count == 1 && keys.first?.label == "mine" && keys.first?.keyClass == .private)
+        let signer = try keychain.tokenKey(for: keychain.only(.identity()))
+        let message = Array("message".utf8)
+        #expect(try first.publicKey.verify(signer.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
+    }
+
+    @Test func `a list of certificates is added whole or not at all`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let items = try (0..<3).map { try CertificateItem(Certificate(der: TestCertificate("c\($0)").der)).item }
+        #expect(code { _ = try keychain.addCertificates(items + [items[0]]) } == .duplicateItem)
+        #expect(try keychain.find(.certificates).isEmpty && intents(keychain) == 0)
+        try keychain.add(CertificateItem(item: items[1]))
+        #expect(code { _ = try keychain.addCertificates(items) } == .duplicateItem)
+        #expect(try keychain.find(.certificates).map(\.label) == ["c1"])
+        #expect(try keychain.store.read { try $0.rowCount() } == 1)
+    }
+
+    @Test func `an object that cannot be changed is an error once, and no obstacle afterwards`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let key = try keychain.generateKey(.aes(bits: 128), label: "free")
+        try keychain.token.withSession(.create) { session in
+            _ = try session.create([
+                .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .label("fixed"), .id([9]),
+                .bool(.modifiable, false), .secret(.value, SecretBytes([UInt8](repeating: 1, count: 16))),
+            ])
+        }
+        #expect(code { try keychain.update(Query<KeyItem>(), [.label: "renamed"]) } != nil)
+        #expect(try intents(keychain) == 0)
+        #expect(try keychain.find(.keys).compactMap(\.label).sorted() == ["fixed", "free"])
+        try keychain.update(Criteria(#require(key.reference)), [.label: "renamed"])
+        #expect(try keychain.find(.keys).compactMap(\.label).sorted() == ["fixed", "renamed"])
+    }
+
+    /// Leaves a plan behind as a killed process does.
+    private func leave(_ plan: TokenPlan, _ keychain: Keychain) throws {
+        let keys = try keychain.keys()
+        let intent = try keys.sealPlan(plan, identity: RandomBytes.secret(count: 16).copyData(), vault: keychain.store.identity)
+        _ = try keychain.store.write { try $0.insert(intent) }
+    }
+
+    @Test func `an interrupted renaming is taken back, but not over a name that was given since`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let objects = try ["one", "two"].map { try #require(keychain.generateKey(.aes(bits: 256), label: $0).item.object) }
+        try leave(
+            TokenPlan(kind: .relabel, objects: objects.map { TokenPlan.Object($0, newLabel: Data("new".utf8)) }), keychain)
+        try keychain.token.withSession(.change) { session in
+            for (object, label) in zip(objects, ["new", "somebody else's"]) {
+                try session.setAttributes([.label(label)], of: keychain.token.verifiedHandle(of: object, in: session))
+            }
+        }
+        #expect(try Set(test.reopen().find(.keys).compactMap(\.label)) == ["one", "somebody else's"])
+        #expect(try intents(keychain) == 0)
+    }
+
+    @Test func `an interrupted removal is finished, rows and all, and spares everything else`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let doomed = try keychain.generateKey(.p256, label: "doomed")
+        _ = try keychain.generateKey(.p256, label: "spared")
+        let objects = try keychain.token.readObjects().objects.filter { $0.id == doomed.item.object?.id }
+        #expect(objects.count == 2)
+        try leave(
+            TokenPlan(
+                kind: .destroy, objects: objects.map { TokenPlan.Object($0) }, rows: [#require(doomed.reference).identity]),
+            keychain)
+        let other = try test.reopen()
+        #expect(try other.find(.keys).compactMap(\.label) == ["spared", "spared"])
+        #expect(try other.store.read { try ($0.intents().count, $0.rowCount()) } == (0, 1))
+        #expect(try test.tool(["-O"]).stdout.contains("keyfob-wrap-1"))
+    }
+
+    @Test func `a token that does not obey is an error, and its object is gone`() throws {
+        let test = try TestKeychain()
+        try test.keychain.token.withSession(.create) { session in
+            let template: AttributeTemplate = [
+                .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .sensitive(false), .extractable(true),
+                .id([5]), .secret(.value, SecretBytes([UInt8](repeating: 1, count: 32))),
+            ]
+            let handle = try session.create(template)
+            // Asked for more than the token gave.
+            let asked: AttributeTemplate = [.sensitive(true), .extractable(false), .id([5])]
+            #expect(code { try Obedience.check(handle, asked, in: session, token: "t") } == .tokenDisobeyed)
+            #expect(try session.findObjects([.id([5])]).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import GRDB
+import KeyfobPrimitives
+import KeyfobTesting
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// Other tools write to tokens too.
+@Suite struct StaleHandleTests {
+    private func makeKey(_ test: TestKeychain, label: String = "key", id: String = "01") throws {
+        try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", id, "--label", label])
+    }
+
+    private func deleteKey(_ test: TestKeychain, id: String = "01") throws {
+        for type in ["privkey", "pubkey"] { try test.tool(["--delete-object", "--type", type, "--id", id]) }
+    }
+
+    @Test func `a key that was deleted and made anew under its id is not found, and the new one left alone`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        try makeKey(test)
+        let old = try keychain.only(.key(label: "key").keyClass(.private))
+        let signer = try keychain.tokenKey(for: old)
+        let message = Array("message".utf8)
+        #expect(try signer.publicKey.verify(signer.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
+        try deleteKey(test)
+        try makeKey(test)
+        let reference = try #require(old.reference)
+        #expect(code { _ = try keychain.item(reference) } == .itemNotFound)
+        #expect(code { try keychain.delete(old) } == .itemNotFound)
+        #expect(code { try keychain.update(Criteria(reference), [.label: "x"]) } == .itemNotFound)
+        #expect(code { _ = try signer.sign(message, using: .ecdsa(.sha256)) } == .itemNotFound)
+        let new = try keychain.only(.key(label: "key").keyClass(.private))
+        #expect(new.reference != reference)
+        let other = try keychain.tokenKey(for: new)
+        #expect(try other.publicKey.verify(other.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
+    }
+
+    @Test func `an object that goes between search and change is not found, and nothing else is touched`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        try makeKey(test)
+        let key = try #require(keychain.only(.key(label: "key").keyClass(.private)).item.object)
+        try deleteKey(test)
+        try makeKey(test)
+        #expect(code {
+            try keychain.token.withSession(.destroy) { session in
+                try session.destroy(try keychain.token.verifiedHandle(of: key, in: session))
+            }
+        } == .itemNotFound)
+        #expect(try keychain.find(.keys).count == 2)
+    }
+
+    @Test func `keys that share an id and nothing else keep their public halves, and are not guessed at`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        try makeKey(test, label: "first")
+        try makeKey(test, label: "second")
+        #expect(try keychain.find(.keys).count == 4)
+        let key = try keychain.only(.key(label: "first").keyClass(.private))
+        #expect(code { try keychain.delete(key) } == .ambiguous)
+        #expect(try keychain.find(.keys).count == 4)
+    }
+
+    @Test func `creation, relabelling and removal by pkcs11-tool are seen, by every opening`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let other = try test.reopen()
+        func labels(_ keychain: Keychain) throws -> [String] { try keychain.find(.keys).compactMap(\.label).sorted() }
+        #expect(try labels(keychain) == [] && labels(other) == [])
+        try makeKey(test, label: "one", id: "01")
+        #expect(try labels(keychain) == ["one", "one"] && labels(other) == ["one", "one"])
+        try makeKey(test, label: "two", id: "02")
+        #expect(try labels(keychain) == ["one", "one", "two", "two"])
+        try test.tool(["--type", "privkey", "--id", "01", "--set-id", "03"])
+        #expect(try keychain.find(.keys).compactMap { $0.item.object?.id }.sorted { $0[0] < $1[0] }
+            == [Data([1]), Data([2]), Data([2]), Data([3])])
+        try deleteKey(test, id: "02")
+        #expect(try labels(keychain) == ["one", "one"] && labels(other) == ["one", "one"])
+    }
+
+    @Test func `the label that another tool gives is the label`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let key = try keychain.generateKey(.p256, label: "before", applicationTag: Data("tag".utf8))
+        #expect(try keychain.find(.key(label: "before")).count == 2)
+        // OpenSC's tool cannot relabel; another user of the module can.
+        try keychain.token.withSession(.change) { session in
+            for handle in try session.findObjects([.label("before")]) { try session.setAttributes([.label("after")], of: handle) }
+        }
+        let found = try keychain.only(.key(label: "after").keyClass(.private))
+        #expect(found.reference == key.reference && found.applicationTag == Data("tag".utf8))
+        #expect(try keychain.find(.key(label: "before")).isEmpty)
+        #expect(try test.tool(["-O", "--type", "privkey"]).stdout.contains("after"))
+    }
+
+    @Test func `what another tool removed can be added again`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let certificate = try Certificate(der: TestCertificate().der)
+        let first = try keychain.add(CertificateItem(certificate))
+        try test.tool(["--delete-object", "--type", "cert", "--id", certificate.publicKey.identifier.hexadecimal])
+        #expect(try keychain.find(.certificates).isEmpty)
+        #expect(code { _ = try keychain.item(#require(first.reference)) } == .itemNotFound)
+        let second = try keychain.add(CertificateItem(certificate))
+        #expect(try keychain.find(.certificates).map(\.reference) == [second.reference])
+    }
+
+    @Test func `what pkcs11-tool stored is an item, with attributes of ours once they are given`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let source = try TestCertificate()
+        try test.tool(["--write-object", source.directory.file("cert.der"), "--type", "cert", "--id", "07", "--label", "theirs"])
+        let found = try keychain.only(.certificate(label: "theirs"))
+        let reference = try #require(found.reference)
+        try keychain.update(Criteria(reference), [.comment: "ours", .label: "named"])
+        let again = try test.reopen().item(reference)
+        #expect(again.reference == reference && again.attributes[.comment] == "ours" && again.attributes[.label] == "named")
+        #expect(try test.tool(["-O", "--type", "cert"]).stdout.contains("named"))
+        try keychain.delete(.certificates)
+        #expect(try !test.tool(["-O", "--type", "cert"]).stdout.contains("named"))
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import GRDB
+import KeyfobPrimitives
+import KeyfobTesting
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct VaultTests {
+    private func replaceVault(_ test: TestKeychain, with bytes: Data?) throws {
+        for file in test.vaultFiles where FileManager.default.fileExists(atPath: file) {
+            try FileManager.default.removeItem(atPath: file)
+        }
+        if let bytes { try bytes.write(to: URL(fileURLWithPath: test.configuration.vault)) }
+    }
+
+    @Test func `a newer vault is left alone`() throws {
+        let test = try TestKeychain()
+        try test.sql { try $0.execute(sql: "PRAGMA user_version = \(Schema.version + 1)") }
+        #expect(code { _ = try test.reopen() } == .vaultTooNew)
+    }
+
+    @Test(arguments: [
+        ("missing", nil, KeychainError.Code.vaultUnavailable), ("empty", Data(), .vaultDamaged),
+        ("text", Data(String(repeating: "not a database", count: 100).utf8), .vaultDamaged),
+        ("one byte", Data([0]), .vaultDamaged),
+    ])
+    func `what is not a vault is refused`(row: (what: String, bytes: Data?, code: KeychainError.Code)) throws {
+        let test = try TestKeychain()
+        try replaceVault(test, with: row.bytes)
+        for isOneShot in [true, false] {
+            var options = Keychain.Options()
+            options.isOneShot = isOneShot
+            #expect(code { _ = try test.reopen(options) } == row.code, "\(row.what)")
+        }
+        if row.bytes?.isEmpty == true {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: test.configuration.vault)).isEmpty)
+        }
+    }
+
+    @Test func `another program's database is refused`() throws {
+        let test = try TestKeychain()
+        try replaceVault(test, with: nil)
+        try test.sql { try $0.execute(sql: "CREATE TABLE t (x)") }
+        #expect(code { _ = try test.reopen() } == .vaultDamaged)
+    }
+
+    @Test func `a page overwritten with nonsense is an error, not a crash`() throws {
+        let test = try TestKeychain()
+        for index in 0..<40 {
+            try test.keychain.add(GenericPassword(service: "s\(index)"), secret: SecretBytes("secret"))
+        }
+        try test.sql { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        let file = URL(fileURLWithPath: test.configuration.vault)
+        let whole = try Data(contentsOf: file)
+        for page in 1..<whole.count / 4096 {
+            var bytes = whole
+            for index in page * 4096..<(page + 1) * 4096 { bytes[index] = UInt8.random(in: 0...255) }
+            try replaceVault(test, with: bytes)
+            do {
+                let keychain = try test.reopen()
+                for item in try keychain.find(.genericPasswords) { #expect(try keychain.secret(of: item) == SecretBytes("secret")) }
+            } catch let error as KeychainError {
+                #expect(
+                    [.vaultDamaged, .wrappingKeyMissing, .vaultUnavailable, .itemNotFound].contains(error.code), "\(error.code) \(error)")
+            }
+        }
+    }
+
+    @Test func `a vault that another program writes to is waited for, and not for ever`() throws {
+        let test = try TestKeychain()
+        var options = Keychain.Options()
+        options.timeout = .seconds(1)
+        let keychain = try test.reopen(options)
+        try keychain.unlock()
+        try test.sql { db in
+            try db.inTransaction(.immediate) {
+                let start = ContinuousClock.now
+                #expect(code { try keychain.add(GenericPassword(service: "s"), secret: nil) } == .vaultBusy)
+                let waited = ContinuousClock.now - start
+                #expect(waited > .milliseconds(900) && waited < .seconds(10))
+                // Readers do not wait.
+                let found = try keychain.find(.genericPasswords)
+                #expect(found.isEmpty)
+                return .rollback
+            }
+        }
+        try keychain.add(GenericPassword(service: "s"), secret: nil)
+        let holder = VaultLock(path: test.configuration.vault + ".lock")
+        try holder.withLock(until: .after(.seconds(1))) {
+            #expect(code { _ = try keychain.generateKey(.p256, label: "k") } == .vaultBusy)
+        }
+    }
+
+    @Test func `files of the keychain are the owner's alone`() throws {
+        let test = try TestKeychain()
+        try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
+        let root = test.throwaway.directories.configuration.deletingLastPathComponent()
+        let enumerator = try #require(FileManager.default.enumerator(atPath: root.path))
+        var files = 0
+        for case let name as String in enumerator {
+            let attributes = try FileManager.default.attributesOfItem(atPath: root.path + "/" + name)
+            #expect((attributes[.posixPermissions] as? Int).map { $0 & 0o077 } == 0, "\(name)")
+            files += 1
+        }
+        #expect(files > 5)
+    }
+
+    @Test func `a stored PIN that is wrong is sent once, however often the keychain is opened`() throws {
+        let test = try TestKeychain()
+        try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
+        // This process is logged in; only another one sends a PIN at all.
+        let good = try test.pin
+        let file = URL(fileURLWithPath: String(try #require(test.configuration.pinSource).dropFirst(5)))
+        try PrivateFile.write(SecretBytes("0000-wrong"), to: file)
+        try test.keychain.lock()
+        var codes: [KeychainError.Code?] = []
+        for _ in 0..<5 { codes.append(code { try test.reopen().unlock() }) }
+        #expect(codes == [.pinIncorrect] + Array(repeating: .pinRemembered, count: 4))
+        try PrivateFile.write(SecretBytes(good), to: file)
+        #expect(try test.reopen().find(.genericPasswords).count == 1)
+    }
+
+    @Test func `a wrong PIN does not unlock a keychain because it is unlocked already`() throws {
+        let test = try TestKeychain()
+        try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
+        #expect(code { try test.keychain.unlock(with: SecretBytes("0000-wrong")) } == .pinIncorrect)
+        #expect(code { _ = try test.keychain.unlockForSession(with: SecretBytes("0000-wrong")) } == .pinIncorrect)
+        try test.keychain.unlock(with: SecretBytes(try test.pin))
+        #expect(try test.keychain.find(.genericPasswords).count == 1)
+    }
+
+    @Test func `a keychain that is locked is locked: its keys are gone and nothing is served from memory`() throws {
+        let test = try TestKeychain()
+        var options = Keychain.Options()
+        options.pinSource = .file("/nonexistent")
+        let keychain = try test.reopen(options)
+        #expect(code { try keychain.unlock() } != nil)
+        try keychain.unlock(with: SecretBytes(try test.pin))
+        try keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
+        #expect(keychain.isUnlocked)
+        try keychain.lock()
+        #expect(!keychain.isUnlocked)
+        #expect(code { _ = try keychain.find(.genericPasswords) } != nil)
+    }
+}

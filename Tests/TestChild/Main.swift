@@ -1,0 +1,89 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// Does one thing with a keychain, again and again, until it is killed or done.
+///
+/// Arguments: the keychain's root and tokens directories, its name, what to do, and what that needs. Before and
+/// after each step it says so on standard output, unbuffered: `>` begun, `<` done.
+@main struct TestChild {
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count >= 5 else { exit(64) }
+        var directories = Directories(root: URL(fileURLWithPath: arguments[1], isDirectory: true))
+        directories.tokens = URL(fileURLWithPath: arguments[2], isDirectory: true)
+        var options = Keychain.Options()
+        options.timeout = .seconds(60)
+        let keychain = try Keychain.open(arguments[3], in: directories, options: options)
+        let rest = Array(arguments.dropFirst(5))
+        try keychain.unlock()
+        say("ready")
+        switch arguments[4] {
+        case "identities": try identities(keychain, rest[0], Int(rest[1]) ?? 0)
+        case "keys": try keys(keychain, rest[0])
+        case "add": try add(keychain, rest[0])
+        case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
+        default: exit(64)
+        }
+    }
+
+    private static func say(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    }
+
+    /// Imports the identities of a directory and removes them again, for ever.
+    private static func identities(_ keychain: Keychain, _ path: String, _ count: Int) throws {
+        while true {
+            for index in 0..<count {
+                let folder = URL(fileURLWithPath: path, isDirectory: true)
+                let certificate = try Certificate(der: Data(contentsOf: folder.appendingPathComponent("\(index).der")))
+                let key = try PrivateKey.load(Data(contentsOf: folder.appendingPathComponent("\(index).pem")))
+                let hash = certificate.publicKey.identifier
+                let query = Query<Identity>().having(.publicKeyHash, .data(hash))
+                if try keychain.find(query).isEmpty {
+                    say(">+\(index)")
+                    _ = try keychain.importIdentity(key: key, certificate: certificate)
+                    say("<+\(index)")
+                } else {
+                    say(">-\(index)")
+                    try keychain.delete(query)
+                    say("<-\(index)")
+                }
+            }
+        }
+    }
+
+    private static func keys(_ keychain: Keychain, _ prefix: String) throws {
+        for index in 0... {
+            say(">+\(prefix)-\(index)")
+            _ = try keychain.generateKey(.p256, label: "\(prefix)-\(index)")
+            say("<+\(prefix)-\(index)")
+        }
+    }
+
+    /// Adds one item a round; a line from standard input starts the round.
+    private static func add(_ keychain: Keychain, _ prefix: String) throws {
+        while let round = readLine() {
+            do {
+                try keychain.add(
+                    GenericPassword(service: "\(prefix)-\(round)", account: "a"), secret: SecretBytes(utf8: "\(getpid())"))
+                say("added")
+            } catch let error as KeychainError where error.code == .duplicateItem {
+                say("duplicate")
+            }
+        }
+    }
+
+    private static func mixed(_ keychain: Keychain, _ prefix: String, _ count: Int) throws {
+        for index in 0..<count {
+            let service = "\(prefix)-\(index)"
+            try keychain.add(GenericPassword(service: service, account: "a"), secret: SecretBytes(utf8: service))
+            guard let found = try keychain.find(.genericPassword(service: service)).first,
+                try keychain.secret(of: found) == SecretBytes(utf8: service)
+            else { exit(1) }
+            if index % 2 == 0 { try keychain.delete(found) }
+        }
+        say("done")
+    }
+}
