@@ -57,8 +57,9 @@ import Testing
         #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a", "--extractable").status == 0)
         let export = try home.keyfob("identity", "export", "a", "-o", home.file("a.p12"), "--pass-source", "file:" + home.file("pass"))
         #expect(export.status == 0, "\(export.error)")
-        let before = try home.shell("openssl pkey -in a.key -outform DER | sha256sum")
-        let after = try home.shell("openssl pkcs12 -in a.p12 -passin file:pass -nocerts -nodes | openssl pkey -outform DER | sha256sum")
+        // The public half is computed from the private one, so it tells whether that is the same.
+        let before = try home.shell("openssl pkey -in a.key -pubout")
+        let after = try home.shell("openssl pkcs12 -in a.p12 -passin file:pass -nocerts -nodes | openssl pkey -pubout")
         #expect(before == after)
     }
 

@@ -71,7 +71,11 @@ struct IdentityHome {
             """
             {
             openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout \(name).key -out \(name).csr -subj /CN=\(commonName ?? name)
-            openssl x509 -req -in \(name).csr -signkey \(name).key -days \(days) -out \(name).pem
+            printf '[ca]\ndefault_ca=d\n[d]\ndatabase=index\nserial=serial\nnew_certs_dir=.\npolicy=p\ndefault_md=sha256\nunique_subject=no\n[p]\ncommonName=supplied\n' > ca.conf
+            : > index
+            openssl rand -hex 8 > serial
+            openssl ca -batch -selfsign -notext -config ca.conf -keyfile \(name).key -in \(name).csr -out \(name).pem \
+                -startdate 20200101000000Z -enddate "$(date -u -d '\(days) days' +%Y%m%d%H%M%SZ)"
             } >openssl.log 2>&1 || { cat openssl.log; exit 1; }
             """)
     }

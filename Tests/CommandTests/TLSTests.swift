@@ -18,6 +18,7 @@ struct TLSTests {
             "$KEYFOB" cert export web --chain -o web.fullchain.pem >/dev/null
             "$KEYFOB" cert export web --chain --no-leaf -o web.above.pem >/dev/null
             eval "$("$KEYFOB" uri web --env)"
+            : > server.log
             openssl s_server -engine pkcs11 -keyform engine -key "$("$KEYFOB" uri web)" -cert web.fullchain.pem \
                 -cert_chain web.above.pem -www -accept 127.0.0.1:0 </dev/null >server.log 2>&1 &
             server=$!

@@ -9,7 +9,7 @@ struct CertificateImportCommand: ParsableCommand {
         "import", "Store certificates, such as those of intermediate authorities.",
         examples: Examples(
             "keyfob cert import r10.pem", "keyfob cert import corp-ca.crt --name corp-ca",
-            "curl -s http://r10.i.lencr.org/ | keyfob cert import -"),
+            "keyfob cert import - < chain.pem"),
         discussion: "Files are PEM, with any number of certificates, or DER. Importing the same again changes nothing.")
 
     @Argument(help: "PEM or DER files; - is standard input.")

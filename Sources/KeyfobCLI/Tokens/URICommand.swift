@@ -9,7 +9,7 @@ import PKCS11
 struct URICommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "uri", "Print the PKCS#11 URI by which other programs reach a key or certificate.",
-        examples: Examples("keyfob uri web", "eval \"$(keyfob uri web --env)\"", "keyfob uri web --for openssl"),
+        examples: Examples("keyfob uri web", "keyfob uri web --for openssl", "keyfob uri web --env      # in a shell: eval \"$(…)\""),
         discussion: """
             Of an identity it is the private key's. The URI never holds the PIN; where the PIN lies in a file, it names \
             the file. --env prints the variables that programs need to find the token.
