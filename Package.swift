@@ -41,6 +41,7 @@ let package = Package(
             dependencies: [
                 "CLinux", "KeyfobPrimitives", "PKCS11", "OpenSSL",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),

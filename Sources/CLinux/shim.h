@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,5 +65,11 @@ static inline int keyfob_socket_pair(int *ours, int *theirs) {
 }
 
 static inline int keyfob_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }
+
+/// The kind of file system below a path, by the magic numbers of linux/magic.h; -1 where there is no such path.
+static inline long keyfob_filesystem_type(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (long)status.f_type : -1;
+}
 
 #endif

@@ -7,12 +7,28 @@ import Glibc
         Hardening.apply()
         Interruption.install()
         let arguments = CommandLine.arguments
+        guard areText else {
+            let failure = Failure(
+                usage: "an argument is not UTF-8; the name meant cannot be told.", hint: "Check the terminal's encoding (locale).")
+            let form = ErrorForm(Array(arguments.dropFirst()))
+            StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
+            exit(failure.status.rawValue)
+        }
         let status: ExitStatus
         // The one place where the name we were started by matters. Names not listed are keyfob.
         switch arguments.first?.split(separator: "/").last.map(String.init) {
         default: status = keyfob(Array(arguments.dropFirst()))
         }
         exit(status.rawValue)
+    }
+
+    /// Whether all arguments are UTF-8. Swift would repair them, and two names would become one.
+    private static var areText: Bool {
+        for index in 0..<Int(CommandLine.argc) {
+            guard let argument = unsafe CommandLine.unsafeArgv[index] else { continue }
+            guard unsafe String(validatingCString: argument) != nil else { return false }
+        }
+        return true
     }
 
     /// Runs the command that `arguments` name, reports its failure, and returns its status.

@@ -67,6 +67,9 @@ struct CertificateTests {
             #expect(try Certificate(pem: text) == leaf)
         }
         #expect(try Certificate.load(leaf.der) == [leaf])
+        let slice = (Data("some bytes".utf8) + leaf.der).dropFirst(10)
+        #expect(try Certificate.load(slice).first?.der.first == 0x30)
+        #expect(try Certificate.load(Data(bundle.utf8).dropFirst(3)) == [leaf, root])
         #expect(keyFileCode { _ = try Certificate.load(Data(key.utf8)) } == .notFound)
         #expect(keyFileCode { _ = try Certificate.load(Data()) } == .notFound)
         #expect(keyFileCode { _ = try Certificate.load(Data("nothing".utf8)) } == .damaged)
@@ -75,6 +78,29 @@ struct CertificateTests {
         for count in 0..<leaf.der.count {
             #expect(keyFileCode { _ = try Certificate(der: leaf.der.prefix(count)) } == .damaged)
         }
+    }
+
+    @Test("A certificate for a point off its curve is listed, and refused wherever it is used or comes from a file")
+    func unusableKey() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let intermediate = try openssl.certificate("intermediate.pem")
+        let root = try openssl.certificate("root.pem")
+        let leaf = try openssl.certificate("leaf.pem")
+        var der = [UInt8](root.der)
+        let point = [UInt8](root.publicKey.bits)
+        let start = try #require(der.indices.first { der.dropFirst($0).starts(with: point) })
+        der[start + point.count - 1] ^= 1
+        let broken = try Certificate(der: Data(der))
+        #expect(broken.subject == root.subject && broken.publicKey.algorithm == .ec(.p256))
+        #expect(keyFileCode { try broken.validate() } == .damaged)
+        #expect(keyFileCode { _ = try Certificate.load(Data(der)) } == .damaged)
+        #expect(keyFileCode { _ = try Certificate(pem: broken.pem) } == .damaged)
+        #expect(keyFileCode { _ = try Certificate.all(inPEM: Data((leaf.pem + broken.pem).utf8)) } == .damaged)
+        #expect(!intermediate.isIssued(by: broken) && !broken.isSelfSigned)
+        // Beside the real one it does no harm.
+        let result = try CertificateChain.verify(
+            leaf: leaf, intermediates: [broken, intermediate], anchors: [root])
+        #expect(result == .trusted([leaf, intermediate, root]))
     }
 
     @Test("No single changed byte crashes the reader")

@@ -60,15 +60,67 @@ struct KeyTests {
         }
     }
 
-    @Test("Public keys that are none are refused")
+    @Test("Public keys that have not the form of one are refused at once")
     func badPublicKeys() {
-        #expect(keyFileCode {
-            _ = try PublicKey(ecPoint: Data([4] + [UInt8](repeating: 7, count: 64)), curve: .p256)
-        } == .damaged)
         #expect(keyFileCode { _ = try PublicKey(ed25519: Data([1])) } == .damaged)
         #expect(keyFileCode { _ = try PublicKey(subjectPublicKeyInfo: Data()) } == .damaged)
         #expect(keyFileCode { _ = try PublicKey(subjectPublicKeyInfo: Data([0x30, 0])) } == .damaged)
         #expect(keyFileCode { _ = try PublicKey(pem: Data("nothing".utf8)) } == .notFound)
+        #expect(keyFileCode { _ = try PublicKey(rsaModulus: Data([0]), publicExponent: Data([3])) } == .damaged)
+        #expect(keyFileCode { _ = try PublicKey(rsaModulus: Data([143]), publicExponent: Data()) } == .damaged)
+    }
+
+    @Test("Points have the length and form of their curve", arguments: [NamedCurve.p256, .p384, .p521, .secp256k1])
+    func pointForms(_ curve: NamedCurve) throws {
+        let count = try (#require(curve.bits) + 7) / 8
+        let zeros = [UInt8](repeating: 0, count: 2 * count)
+        let refusals: [[UInt8]] = [
+            [], [0], [5] + zeros, [6] + zeros, [4] + zeros + [0], [4] + zeros.dropLast(), [2] + zeros,
+            [4] + zeros.prefix(count), [3] + zeros.prefix(count - 1),
+        ]
+        for refused in refusals {
+            #expect(keyFileCode { _ = try PublicKey(ecPoint: Data(refused), curve: curve) } == .damaged)
+        }
+        let key = try PrivateKey.generate(.ec(curve)).publicKey
+        let point = [UInt8](key.bits)
+        let isOdd = try #require(point.last) & 1
+        let compressed = try PublicKey(ecPoint: Data([2 + isOdd] + point[1...count]), curve: curve)
+        try compressed.validate()
+        #expect(compressed.algorithm == key.algorithm && compressed.size == key.size)
+    }
+
+    @Test("A point off its curve is refused by everything that uses the key")
+    func offCurve() throws {
+        let key = try PublicKey(ecPoint: Data([4] + [UInt8](repeating: 7, count: 64)), curve: .p256)
+        // Twice: a refusal is remembered.
+        for _ in 0..<2 {
+            #expect(keyFileCode { try key.validate() } == .damaged)
+            #expect(throws: OpenSSLError.self) { try key.verify(Data([1]), of: Data([1]), using: .ecdsa(.sha256)) }
+            #expect(throws: OpenSSLError.self) { try PrivateKey.generate(.ec(.p256)).sharedSecret(with: key) }
+        }
+        #expect(keyFileCode { _ = try PublicKey(pem: Data(key.pem.utf8)) } == .damaged)
+    }
+
+    @Test("The size of an RSA key is the size of its modulus", arguments: [1024, 1031, 2048])
+    func rsaSize(_ bits: Int) throws {
+        let key = try PrivateKey.generate(.rsa(bits: bits)).publicKey
+        #expect(key.algorithm == .rsa(bits: bits) && key.size == bits)
+    }
+
+    @Test("One public key serves many tasks at once from its first use on")
+    func concurrentFirstUse() async throws {
+        let key = try PrivateKey.generate(.ec(.p256))
+        let message = Data("message".utf8)
+        let signature = try key.sign(message, using: .ecdsa(.sha256))
+        for _ in 0..<20 {
+            let fresh = try PublicKey(subjectPublicKeyInfo: key.publicKey.subjectPublicKeyInfo)
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<8 {
+                    group.addTask { try fresh.verify(signature, of: message, using: .ecdsa(.sha256)) }
+                }
+                for try await isValid in group { #expect(isValid) }
+            }
+        }
     }
 
     @Test("A scheme that does not fit the key is refused")

@@ -199,7 +199,8 @@ struct SymmetricTests {
     }
 
     @Test("AES key wrap with padding gives the results of RFC 5649 and unwraps them", arguments: [
-        ("c37b7e6492584340bed12207808941155068f738", "138bdeaa9b8fa7fc61f97742e72248ee5ae6ae5360d1ae6a5f54f373fa543b6a"),
+        ("c37b7e6492584340bed12207808941155068f738",
+         "138bdeaa9b8fa7fc61f97742e72248ee5ae6ae5360d1ae6a5f54f373fa543b6a"),
         ("466f7250617369", "afbeb0f07dfbf5419200f2ccb50bb24f"),
     ])
     func paddedKeyWrap(_ secret: String, _ expected: String) throws {

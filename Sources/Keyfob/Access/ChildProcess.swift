@@ -1,8 +1,8 @@
 import Foundation
-import KeyfobPrimitives
+package import KeyfobPrimitives
 
 /// A program that was started to give a secret; killed and reaped when it goes out of scope.
-@safe struct ChildProcess: ~Copyable {
+@safe package struct ChildProcess: ~Copyable {
     private let identifier: pid_t
     private let ownsGroup: Bool
     private var isReaped = false
@@ -15,7 +15,7 @@ import KeyfobPrimitives
     /// no longer in the terminal's foreground.
     ///
     /// - Throws: `fileUnavailable` when it cannot be started.
-    init(_ arguments: [String], input: Int32, output: Int32, inOwnGroup: Bool) throws(KeychainError) {
+    package init(_ arguments: [String], input: Int32, output: Int32, inOwnGroup: Bool) throws(KeychainError) {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -67,7 +67,7 @@ import KeyfobPrimitives
     }
 
     /// Waits for the end until `deadline`; `nil` if it still runs then.
-    mutating func exitStatus(by deadline: Deadline) -> Int32? {
+    package mutating func exitStatus(by deadline: Deadline) -> Int32? {
         while true {
             if let status = exitStatus() { return status }
             if deadline.hasPassed { return nil }

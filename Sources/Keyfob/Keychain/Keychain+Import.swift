@@ -68,6 +68,14 @@ extension Keychain {
                 return try self.record(item, object, writer, keys)
             }
         }
+        // An identity that is there under another name takes the one it was given, else the name would be lost.
+        if isReplacing, missing.isEmpty, let label {
+            let own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
+            let misnamed = try findOnToken(own).filter { $0.certificateDER == certificate.der && $0.attributes[.label]?.text != label }
+            for reference in misnamed.compactMap(\.reference) {
+                _ = try updateOnToken(Criteria(reference), changes: [.label: .string(label)], removing: [])
+            }
+        }
         // The new one is there; the old one goes last, so that a kill in between loses neither.
         for reference in others.compactMap(\.reference) { _ = try deleteOnToken(Criteria(reference)) }
         let leafItem = try findOnToken(Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)]))

@@ -36,10 +36,16 @@ extension Keychain {
 
     /// Unlocks the keychain and leaves the state for other processes of this user, until it times out.
     ///
+    /// - Parameters:
+    ///   - timeout: Seconds until it locks itself; 0 never, `nil` as the keychain is configured.
+    ///   - secret: The passphrase or PIN; `nil` takes it from the first source that has one.
+    ///   - isRecoveryCode: Whether `secret` is the text of the keychain's recovery code.
     /// - Returns: Where the state lies.
     /// - Throws: As `unlock()`.
-    public func unlockForSession(timeout: Int? = nil, with secret: SecretBytes? = nil) throws -> UnlockedState.Location {
-        if let secret { try unlock(with: secret) } else { try unlockAnew() }
+    public func unlockForSession(
+        timeout: Int? = nil, with secret: SecretBytes? = nil, isRecoveryCode: Bool = false
+    ) throws -> UnlockedState.Location {
+        if let secret { try unlock(with: secret, isRecoveryCode: isRecoveryCode) } else { try unlockAnew() }
         let keys = try keys()
         guard let pin = lockState.withLock({ $0.pin }) else {
             throw KeychainError(.pinRequired, "keychain \"\(name)\" has no PIN to keep.")
@@ -159,7 +165,8 @@ extension Keychain {
         }
     }
 
-    private func unwrapMetadataKey() throws -> VaultKeys {
+    /// Unwraps the metadata key. One token operation.
+    func unwrapMetadataKey() throws -> VaultKeys {
         let rows = try store.read { try $0.wrappingKeys() }
         guard let row = rows.last(where: \.isActive) ?? rows.last else {
             // A keychain on a token that cannot wrap has no passwords; keys and certificates it has.

@@ -41,6 +41,8 @@ public final class Keychain: Sendable {
         public var timeout: Duration
         /// Asks a person for PINs and passphrases; without one nobody is asked.
         public var prompter: (any Prompter)?
+        /// Whether anybody may be asked; without, sources that need a person fail at once, pinentry too.
+        public var allowsAsking: Bool
         /// A PIN source that goes before the configured one.
         public var pinSource: PINSource?
         /// Whether a PIN may be tried when the token says that one more wrong one blocks it.
@@ -56,6 +58,7 @@ public final class Keychain: Sendable {
         public init() {
             logger = Logger(label: "keyfob") { _ in SwiftLogNoOpLogHandler() }
             timeout = .seconds(10)
+            allowsAsking = true
             allowsFinalTry = false
             allowsInsecureFiles = false
             isOneShot = false
@@ -80,7 +83,8 @@ public final class Keychain: Sendable {
         self.options = options
         self.store = store
         lockState = Lock(LockState())
-        pinEnvironment = PINEnvironment(prompter: options.prompter, allowInsecureFiles: options.allowsInsecureFiles)
+        pinEnvironment = PINEnvironment(
+            prompter: options.prompter, noInput: !options.allowsAsking, allowInsecureFiles: options.allowsInsecureFiles)
         self.token = try token(lockState)
         index = ObjectIndex(store: store, token: self.token)
     }

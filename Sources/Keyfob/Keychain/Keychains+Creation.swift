@@ -121,7 +121,8 @@ extension Keychains {
         let configuration = try configuration(name)
         try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
         if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {  // A token nobody can name is nobody's.
-            try softHSM.destroyToken(uri)
+            // A token that is gone is no reason to keep what is left of the keychain.
+            do { try softHSM.destroyToken(uri) } catch where error.code == .tokenAbsent {}
         }
         if let source = configuration.pinSource, source.hasPrefix("file:" + directories.data.path) {
             try PrivateFile.remove(URL(fileURLWithPath: String(source.dropFirst(5))))

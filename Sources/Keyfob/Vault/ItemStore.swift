@@ -41,6 +41,9 @@ protocol StoreReader {
     /// How many rows there are.
     func rowCount() throws -> Int
 
+    /// How many rows of a class there are.
+    func rowCount(classDigest: Data) throws -> Int
+
     /// All wrapping keys, oldest first.
     func wrappingKeys() throws -> [WrappingKeyRow]
 

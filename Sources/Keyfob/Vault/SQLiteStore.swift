@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import GRDB
+import GRDBSQLite
 
 /// The vault in one SQLite file, through GRDB.
 ///
@@ -70,6 +71,7 @@ final class SQLiteStore: ItemStore {
         close(descriptor)
         do {
             let database = try connect(path: path, use: .oneShot, busyTimeout: 10)
+            try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
             try Schema.migrator.migrate(database)
             try database.write { db in
                 try db.execute(sql: "INSERT INTO vault (name, value) VALUES ('identity', ?)", arguments: [identity])
@@ -90,12 +92,16 @@ final class SQLiteStore: ItemStore {
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000")
             // A page freed by a deletion is overwritten: ciphertext that was deleted does not linger.
             try db.execute(sql: "PRAGMA secure_delete = FAST")
+            // The last connection to close would otherwise checkpoint, sync and delete the log, and the next one
+            // make it anew: four syncs for a command that reads one secret.
+            var isPersistent: CInt = 1
+            unsafe sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
         }
         switch use {
         case .server:
             return try DatabasePool(path: path, configuration: configuration)
         case .oneShot:
-            configuration.journalMode = .wal
+            // The mode is part of the file since it was made; setting it again would write.
             return try DatabaseQueue(path: path, configuration: configuration)
         }
     }

@@ -87,6 +87,10 @@ struct SQLiteTransaction: StoreWriter {
         try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item") ?? 0
     }
 
+    func rowCount(classDigest: Data) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE class = ?", arguments: [classDigest]) ?? 0
+    }
+
     func wrappingKeys() throws -> [WrappingKeyRow] {
         let sql = """
             SELECT id, key_id, suite, object_id, encrypted_metadata_key, created, is_active FROM wrapping_key ORDER BY id

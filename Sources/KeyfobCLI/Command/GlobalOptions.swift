@@ -5,7 +5,8 @@ import ArgumentParser
 /// An option wins over its environment variable. Commands read the computed values below, never the
 /// raw options.
 struct GlobalOptions: ParsableArguments {
-    @Option(name: [.customShort("k"), .long], help: ArgumentHelp("The keychain to use.", valueName: "name"))
+    @Option(name: [.customShort("k"), .long], help: ArgumentHelp("The keychain to use.", valueName: "name"),
+        completion: NameCompletion.keychains)
     var keychain: String?
 
     @Option(help: ArgumentHelp("The token to use, by its label or as a PKCS#11 URI.", valueName: "name|uri"))
@@ -34,8 +35,10 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Print one JSON document; the same as --format json.")
     var json = false
 
-    @Option(name: .customLong("format"), help: ArgumentHelp("How results are printed.", valueName: "format"))
-    var formatOption: OutputFormat?
+    @Option(
+        name: .customLong("format"),
+        help: ArgumentHelp("How results are printed; commands that write files also take their formats.", valueName: "format"))
+    var formatOption: FormatName?
 
     @Flag(name: [.customShort("q"), .long], help: "Print results and errors only.")
     var quiet = false
@@ -92,8 +95,33 @@ extension GlobalOptions {
     ///
     /// - Throws: `UsageError` when `KEYFOB_FORMAT` names no format or two options contradict.
     func output() throws -> Output {
+        var format: OutputFormat?
+        switch formatOption {
+        case .result(let name): format = name
+        case .content(let name):
+            throw UsageError(
+                "this command has no format \(name.rawValue).",
+                hint: "Use one of: " + OutputFormat.allCases.map(\.rawValue).joined(separator: ", "))
+        case nil: format = nil
+        }
+        return try output(format)
+    }
+
+    /// As `output()`, for a command that writes a file in one of several formats, the first unless one is named.
+    func output(writing formats: [ContentFormat]) throws -> (output: Output, content: ContentFormat) {
+        precondition(!formats.isEmpty, "a command that writes a file has a format for it")
+        guard case .content(let name) = formatOption else { return (try output(), formats[0]) }
+        guard formats.contains(name) else {
+            throw UsageError(
+                "this command has no format \(name.rawValue).",
+                hint: "Use one of: " + formats.map(\.rawValue).joined(separator: ", "))
+        }
+        return (try output(nil), name)
+    }
+
+    private func output(_ option: OutputFormat?) throws -> Output {
         let format = try OutputFormat.resolve(
-            option: formatOption, json: json, environment: Environment.value("KEYFOB_FORMAT"))
+            option: option, json: json, environment: Environment.value("KEYFOB_FORMAT"))
         let colour = Colour(color, isTerminal: StandardOutput.isTerminal, environment: Environment.value)
         return Output(format: format, colour: colour, isQuiet: quiet, verbosity: verbose)
     }

@@ -15,5 +15,9 @@ struct KeyfobCommand: ParsableCommand {
             "keyfob get db/prod"),
         discussion: "Every command takes the global options, before or after its verb; its own --help lists them.",
         version: version,
-        subcommands: [CompletionCommand.self])
+        subcommands: [
+            InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,
+            SecretList.self, SecretRemove.self, SecretCommand.self, IdentityCommand.self, CertificateCommand.self,
+            KeyCommand.self, TokenCommand.self, URICommand.self, KeychainCommand.self, CompletionCommand.self,
+        ])
 }

@@ -24,6 +24,7 @@ extension GlobalOptions {
         if let timeout { options.timeout = timeout.duration }
         // The variable KEYFOB_PIN_SOURCE is the library's to read: it goes after a URI's source.
         options.pinSource = try explicitPINSource.map { try PINSource(parsing: $0) }
+        options.allowsAsking = terminal.mayAsk
         options.prompter = TerminalPrompter(terminal)
         options.allowsInsecureFiles = insecureFile
         options.allowsFinalTry = allowsFinalTry

@@ -78,7 +78,8 @@ struct Document: Equatable, Sendable {
         return list.allSatisfy { if case .object = $0 { true } else { false } } ? list : nil
     }
 
-    private static func escapedCell(_ text: String) -> String {
+    /// A cell of tab-separated values: what would end it early is written as an escape.
+    static func escapedCell(_ text: String) -> String {
         var cell = ""
         for scalar in text.unicodeScalars {
             switch scalar {

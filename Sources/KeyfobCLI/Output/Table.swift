@@ -55,7 +55,8 @@ struct Table: Sendable {
         return text
     }
 
-    private func columnWidths(within limit: Int?) -> [Int] {
+    /// How wide the columns are within `limit` columns of a terminal.
+    func columnWidths(within limit: Int?) -> [Int] {
         var widths = columns.indices.map { index in
             rows.reduce(DisplayWidth.of(columns[index].title)) { max($0, DisplayWidth.of($1[index].text)) }
         }
@@ -71,7 +72,8 @@ struct Table: Sendable {
         return widths
     }
 
-    private func line(_ cells: [Cell], _ widths: [Int], _ colour: Colour) -> String {
+    /// One line, each cell cut to its column's width.
+    func line(_ cells: [Cell], _ widths: [Int], _ colour: Colour) -> String {
         var result = ""
         // Blanks are held back until more text follows, so that no line ends in them.
         var pending = 0

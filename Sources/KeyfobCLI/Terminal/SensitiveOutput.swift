@@ -29,12 +29,16 @@ enum SensitiveOutput {
 
     /// Whether the bytes are UTF-8 without control characters other than tab and line ends.
     static func isReadable(_ bytes: SecretBytes) -> Bool {
-        guard let text = bytes.copyString() else { return false }
-        return text.unicodeScalars.allSatisfy { scalar in
-            switch scalar {
-            case "\t", "\n", "\r": true
-            default: scalar.properties.generalCategory != .control
+        // Bytes, not scalars: a value may have 20 MB. U+0080 to U+009F are the bytes C2 80 to C2 9F.
+        var previous: UInt8 = 0
+        let hasControls = unsafe bytes.withUnsafeBytes { bytes in
+            for unsafe byte in unsafe bytes {
+                if byte < 0x20, byte != 0x09, byte != 0x0A, byte != 0x0D { return true }
+                if byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }
+                previous = byte
             }
+            return false
         }
+        return !hasControls && bytes.copyString() != nil
     }
 }

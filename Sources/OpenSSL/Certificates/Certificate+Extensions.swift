@@ -4,7 +4,9 @@ public import Foundation
 extension Certificate {
     /// The alternative names, in the certificate's order.
     public var subjectAlternativeNames: [GeneralName] {
-        fields.value("2.5.29.17", tag: DERTag.sequence) { try $0.children().map(GeneralName.init(element:)) } ?? []
+        fields.value(.subjectAlternativeName, tag: DERTag.sequence) {
+            try $0.children().map(GeneralName.init(element:))
+        } ?? []
     }
 
     /// The host names among the alternative names.
@@ -30,45 +32,45 @@ extension Certificate {
 
     /// The subject key identifier extension.
     public var subjectKeyIdentifier: Data? {
-        fields.value("2.5.29.14", tag: DERTag.octetString) { Data($0.content) }
+        fields.value(.subjectKeyIdentifier, tag: DERTag.octetString) { Data($0.content) }
     }
 
     /// The key identifier in the authority key identifier extension.
     public var authorityKeyIdentifier: Data? {
-        fields.value("2.5.29.35", tag: DERTag.sequence) { element in
+        fields.value(.authorityKeyIdentifier, tag: DERTag.sequence) { element in
             try element.children().first { $0.tag == 0x80 }.map { Data($0.content) }
         }
     }
 
     /// What the key may be used for; `nil` without the extension, which allows everything.
     public var keyUsage: KeyUsage? {
-        fields.value("2.5.29.15", tag: DERTag.bitString) { try KeyUsage(element: $0) }
+        fields.value(.keyUsage, tag: DERTag.bitString) { try KeyUsage(element: $0) }
     }
 
     /// The extended purposes; empty without the extension, which allows everything.
     public var extendedKeyUsage: [ExtendedKeyUsage] {
-        fields.value("2.5.29.37", tag: DERTag.sequence) { element in
+        fields.value(.extendedKeyUsage, tag: DERTag.sequence) { element in
             try element.children().map { ExtendedKeyUsage(rawValue: try $0.objectIdentifier().rawValue) }
         } ?? []
     }
 
     /// Whether the basic constraints make it a certificate authority.
     public var isCA: Bool {
-        fields.value("2.5.29.19", tag: DERTag.sequence) { element in
+        fields.value(.basicConstraints, tag: DERTag.sequence) { element in
             try element.children().first.map { $0.tag == DERTag.boolean && $0.content.first == 0xFF }
         } ?? false
     }
 
     /// How many authorities may stand below it; `nil` without a limit.
     public var pathLength: Int? {
-        fields.value("2.5.29.19", tag: DERTag.sequence) { element in
+        fields.value(.basicConstraints, tag: DERTag.sequence) { element in
             try element.children().first { $0.tag == DERTag.integer }?.smallInteger()
         }
     }
 
     /// The object identifiers of all extensions that are critical.
     public var criticalExtensions: [OID] {
-        fields.extensions.filter { $0.value.isCritical }.map(\.key).sorted { $0.rawValue < $1.rawValue }
+        fields.extensions.filter(\.isCritical).compactMap { OID(content: $0.oid) }.sorted { $0.rawValue < $1.rawValue }
     }
 
     /// What to call it: common name, else unit, organisation, e-mail address, host name; `nil` when it has none.

@@ -3,16 +3,17 @@ import Foundation
 
 extension Certificate {
     /// Whether subject and issuer are the same name.
-    public var isSelfIssued: Bool { subject.normalized == issuer.normalized }
+    public var isSelfIssued: Bool { subject == issuer || subject.normalized == issuer.normalized }
 
     /// Whether it is self-issued and its own key verifies its signature.
     public var isSelfSigned: Bool { isSelfIssued && hasSignature(of: self) }
 
     /// Whether `issuer` signed this: names, authority key identifier and key usage fit (X509_check_issued(3)), and the
-    /// signature verifies. Says nothing about validity or trust.
+    /// signature verifies. Says nothing about validity or trust. Never for a certificate that libcrypto cannot read.
     public func isIssued(by issuer: Certificate) -> Bool {
+        guard let handle = usableHandle, let above = issuer.usableHandle else { return false }
         let fits = unsafe handle.withPointer { subject in
-            unsafe issuer.handle.withPointer { unsafe X509_check_issued($0, subject) }
+            unsafe above.withPointer { unsafe X509_check_issued($0, subject) }
         }
         ERR_clear_error()
         return fits == X509_V_OK && hasSignature(of: issuer)
@@ -20,10 +21,11 @@ extension Certificate {
 
     /// Whether the certificate is for `host`: a DNS name or an IP address in text (RFC 6125).
     ///
-    /// Wildcards stand for one whole label. The common name counts only where there is no DNS name at all.
+    /// Wildcards stand for one whole label. The common name counts only where there is no DNS name at all. A
+    /// certificate that libcrypto cannot read is for no host.
     public func matches(host: String) -> Bool {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        guard !name.isEmpty, !name.utf8.contains(0) else { return false }
+        guard !name.isEmpty, !name.utf8.contains(0), let handle = usableHandle else { return false }
         return unsafe handle.withPointer { certificate in
             let isAddress = unsafe X509_check_ip_asc(certificate, name, 0)
             // -2: the text is no address, so it is a name.
@@ -37,11 +39,20 @@ extension Certificate {
     }
 
     private func hasSignature(of issuer: Certificate) -> Bool {
-        guard let key = issuer.publicKey.handle else { return false }
+        guard let handle = usableHandle, let key = issuer.publicKey.usableHandle else { return false }
         let result = unsafe handle.withPointer { certificate in
             unsafe key.withPointer { unsafe X509_verify(certificate, $0) }
         }
         ERR_clear_error()
         return result == 1
+    }
+
+    /// The X509; `nil` when libcrypto cannot read it.
+    var usableHandle: OwnedPointer? {
+        do {
+            return try handle.owner()
+        } catch {
+            return nil
+        }
     }
 }

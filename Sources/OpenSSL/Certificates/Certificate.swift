@@ -4,7 +4,9 @@ import KeyfobPrimitives
 
 /// An X.509 certificate (RFC 5280). Equal when the DER is equal.
 ///
-/// Parsed once; immutable and safe to use from any thread. Copies share one parsed value.
+/// Immutable and safe to use from any thread. Copies share one parsed value. Reading the fields takes no libcrypto;
+/// its object is made once, when a signature, a host name or a chain is first checked. A certificate that libcrypto
+/// then refuses matches no host and has no issuer, and `verify` of a chain throws; `validate()` finds out beforehand.
 public struct Certificate: Sendable {
     /// The largest certificate that is read, in bytes of DER.
     public static let maximumSize = 1 << 20
@@ -12,32 +14,48 @@ public struct Certificate: Sendable {
     public static let maximumFileSize = 1 << 26
 
     let fields: CertificateFields
-    let handle: OwnedPointer
+    /// The X509, made when first needed.
+    var handle: LazyPointer { fields.handle }
 
-    /// A certificate from its DER.
+    /// A certificate from its DER, which must be strict.
+    ///
+    /// Takes some microseconds, for lists of certificates from a token or a database: it checks the structure and the
+    /// form of the public key, but does not ask libcrypto. `load(_:)`, `all(inPEM:)`, `init(pem:)` and `PKCS12` do.
     ///
     /// - Throws: `KeyFileError`: `damaged` when it is cut off, has something after it, or is no certificate;
     ///   `tooLarge`.
     public init(der: Data) throws {
         guard der.count <= Self.maximumSize else { throw KeyFileError(.tooLarge, "a certificate is below 1 MiB") }
         try KeyFileError.checkLength(of: der.prefix(8), count: der.count)
-        let handle = unsafe der.withUnsafeBytes { bytes in
-            unsafe decoded(bytes, release: { unsafe X509_free($0) }) { unsafe d2i_X509(nil, $0, $1) }
-        }
-        guard let handle else {
-            throw KeyFileError(.damaged, "it is not a certificate", cause: OpenSSLError(draining: "d2i_X509"))
-        }
-        self.handle = handle
         do {
-            fields = try CertificateFields(der: der, handle: handle)
+            fields = try CertificateFields(der: der)
         } catch is DERError {
             throw KeyFileError(.damaged, "it is not a certificate in DER")
         }
     }
 
+    /// Checks now that libcrypto can read the certificate and, for RSA, EC and Ed25519, use its public key.
+    ///
+    /// Takes a fraction of a millisecond the first time.
+    ///
+    /// - Throws: `KeyFileError` (`damaged`) when it cannot.
+    public func validate() throws(KeyFileError) {
+        do {
+            _ = try handle.owner()
+        } catch {
+            throw KeyFileError(.damaged, "it is not a certificate", cause: error)
+        }
+        try publicKey.validate()
+    }
+
+    private init(validating der: Data) throws {
+        try self.init(der: der)
+        try validate()
+    }
+
     /// The first certificate in a PEM file.
     ///
-    /// - Throws: `KeyFileError`: `notFound`, or as `init(der:)`.
+    /// - Throws: `KeyFileError`: `notFound`, or as `all(inPEM:)`.
     public init(pem: Data) throws {
         guard let first = try Self.all(inPEM: pem).first else { throw KeyFileError(.notFound, "no CERTIFICATE block") }
         self = first
@@ -50,6 +68,8 @@ public struct Certificate: Sendable {
 
     /// All certificates of a PEM file, in its order. Other blocks, text around them and CR LF are passed over.
     ///
+    /// Each is validated with libcrypto, which takes about 0.2 ms.
+    ///
     /// - Throws: `KeyFileError`: `damaged` when one of the blocks is broken; `tooLarge` above 64 MiB.
     public static func all(inPEM data: Data) throws -> [Certificate] {
         guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
@@ -58,23 +78,26 @@ public struct Certificate: Sendable {
             guard let content = block.content else {
                 throw KeyFileError(.damaged, "a PEM block is broken or not closed")
             }
-            return try Certificate(der: content.copyData())
+            return try Certificate(validating: content.copyData())
         }
     }
 
     /// The certificates of a file in PEM (one or many) or DER (one).
     ///
-    /// - Throws: `KeyFileError`: `notFound` when PEM holds none or the file is empty, or as `init(der:)`.
+    /// Each is validated with libcrypto, which takes about 0.2 ms.
+    ///
+    /// - Throws: `KeyFileError`: `notFound` when PEM holds none or the file is empty, or as `init(der:)` and
+    ///   `validate()`.
     public static func load(_ data: Data) throws -> [Certificate] {
         guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
         guard !data.isEmpty else { throw KeyFileError(.notFound, "the file is empty") }
         if data.first == DERTag.sequence, PEM.blocks(in: data.prefix(1 << 16)).isEmpty {
-            return [try Certificate(der: data)]
+            return [try Certificate(validating: data)]
         }
         let found = try all(inPEM: data)
         guard found.isEmpty else { return found }
         guard PEM.blocks(in: data).isEmpty else { throw KeyFileError(.notFound, "the file has no certificate") }
-        return [try Certificate(der: data)]
+        return [try Certificate(validating: data)]
     }
 
     /// The whole certificate in DER.

@@ -4,9 +4,11 @@ public import Foundation
 extension CertificateChain {
     /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 6.1), without revocation, without network.
     ///
-    /// An anchor need not be self-signed: what is given as an anchor is trusted.
+    /// An anchor need not be self-signed: what is given as an anchor is trusted. Intermediates and anchors that
+    /// libcrypto cannot read are passed over.
     ///
-    /// - Throws: `OpenSSLError` when libcrypto itself fails; a chain that is not accepted is a result, not an error.
+    /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not
+    ///   accepted is a result, not an error.
     public static func verify(
         leaf: Certificate, intermediates: [Certificate], anchors: [Certificate], on date: Date = Date(),
         host: String? = nil, purpose: Purpose = .any
@@ -21,16 +23,16 @@ extension CertificateChain {
         }
         let store = try unsafe check("X509_STORE_new", X509_STORE_new())
         defer { unsafe X509_STORE_free(store) }
-        for anchor in anchors {
-            try unsafe anchor.handle.withPointer {
+        for anchor in anchors.compactMap(\.usableHandle) {
+            try unsafe anchor.withPointer {
                 try check("X509_STORE_add_cert", unsafe X509_STORE_add_cert(store, $0))
             }
         }
         let untrusted = try unsafe check("OPENSSL_sk_new_null", OPENSSL_sk_new_null())
-        // The stack borrows: `intermediates` outlives it.
+        // The stack borrows: `intermediates`, which hold their handles, outlive it.
         defer { unsafe OPENSSL_sk_free(untrusted) }
-        for intermediate in intermediates {
-            try unsafe intermediate.handle.withPointer {
+        for intermediate in intermediates.compactMap(\.usableHandle) {
+            try unsafe intermediate.withPointer {
                 try check("OPENSSL_sk_push", unsafe OPENSSL_sk_push(untrusted, UnsafeRawPointer($0)))
             }
         }

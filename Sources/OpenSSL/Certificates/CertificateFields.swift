@@ -1,7 +1,7 @@
 import COpenSSL
 import Foundation
 
-/// The fields of a certificate, parsed once and shared by all copies.
+/// The fields of a certificate, parsed once and shared by all copies. No libcrypto: only `handle` asks it, when used.
 final class CertificateFields: Sendable {
     let der: Data
     let version: Int
@@ -13,12 +13,22 @@ final class CertificateFields: Sendable {
     let notBefore: Date
     let notAfter: Date
     let publicKey: PublicKey
-    /// The content of each extension's OCTET STRING, and whether it is critical.
-    let extensions: [OID: (isCritical: Bool, value: [UInt8])]
+    let extensions: [CertificateExtension]
+    /// The X509.
+    let handle: LazyPointer
 
     /// - Throws: `DERError`; `KeyFileError` for the public key.
-    init(der: Data, handle: OwnedPointer) throws {
+    init(der: Data) throws {
+        // A slice would bring its indices and the whole file with it.
+        let der = Data(der)
         self.der = der
+        handle = LazyPointer { () throws(OpenSSLError) in
+            let owner = unsafe der.withUnsafeBytes { bytes in
+                unsafe decoded(bytes, release: { unsafe X509_free($0) }) { unsafe d2i_X509(nil, $0, $1) }
+            }
+            guard let owner else { throw OpenSSLError(draining: "d2i_X509") }
+            return owner
+        }
         var outer = DERReader(try DERReader.single([UInt8](der)[...], tag: DERTag.sequence).content)
         var body = DERReader(try outer.next(DERTag.sequence).content)
         if let explicit = try body.nextIf(0xA0) {
@@ -28,6 +38,7 @@ final class CertificateFields: Sendable {
             version = 1
         }
         let serial = try body.next(DERTag.integer)
+        guard !serial.content.isEmpty else { throw DERError() }
         serialNumber = Data(serial.content)
         serialNumberDER = Data(serial.whole)
         guard let algorithm = try body.next(DERTag.sequence).children().first else { throw DERError() }
@@ -38,37 +49,60 @@ final class CertificateFields: Sendable {
         notBefore = try validity[0].date()
         notAfter = try validity[1].date()
         subject = try DistinguishedName(element: body.next(DERTag.sequence))
-        let information = Data(try body.next(DERTag.sequence).whole)
-        let key = unsafe handle.withPointer { certificate -> OwnedPointer? in
-            guard let key = unsafe X509_get_pubkey(certificate) else { return nil }
-            return unsafe OwnedPointer(adopting: key) { unsafe EVP_PKEY_free($0) }
-        }
-        let failure = key == nil ? OpenSSLError(draining: "X509_get_pubkey") : nil
-        publicKey = try PublicKey(subjectPublicKeyInfo: information, handle: key, failure: failure)
-        var extensions: [OID: (isCritical: Bool, value: [UInt8])] = [:]
+        publicKey = try PublicKey(subjectPublicKeyInfo: Data(try body.next(DERTag.sequence).whole))
+        var extensions: [CertificateExtension] = []
         while !body.isAtEnd {
             // 0x81 and 0x82 are the unique identifiers of version 2.
             let field = try body.next()
             guard field.tag == 0xA3 else { continue }
-            for entry in try DERReader.single(field.content, tag: DERTag.sequence).children() {
-                var reader = DERReader(entry.content)
-                let oid = try reader.next(DERTag.objectIdentifier).objectIdentifier()
-                let critical = try reader.nextIf(DERTag.boolean)
-                let value = try reader.next(DERTag.octetString)
+            var entries = DERReader(try DERReader.single(field.content, tag: DERTag.sequence).content)
+            while !entries.isAtEnd {
+                let entry = try CertificateExtension(element: entries.next(DERTag.sequence))
                 // RFC 5280 4.2: no extension twice. The first counts, so that nothing can be shadowed from behind.
-                if extensions[oid] == nil { extensions[oid] = (critical?.content.first == 0xFF, Array(value.content)) }
+                if !extensions.contains(where: { $0.oid == entry.oid }) { extensions.append(entry) }
             }
         }
         self.extensions = extensions
+        _ = try outer.next(DERTag.sequence)
+        _ = try outer.next(DERTag.bitString).bitStringOctets()
+        guard outer.isAtEnd else { throw DERError() }
     }
 
     /// What `parse` makes of an extension's value; `nil` when it is absent or malformed.
-    func value<Result>(_ oid: String, tag: UInt8, _ parse: (DERElement) throws -> Result?) -> Result? {
-        guard let entry = extensions[OID(rawValue: oid)] else { return nil }
+    func value<Result>(
+        _ type: CertificateExtension.Number, tag: UInt8, _ parse: (DERElement) throws -> Result?
+    ) -> Result? {
+        guard let entry = extensions.first(where: { $0.oid.elementsEqual([0x55, 0x1D, type.rawValue]) }) else {
+            return nil
+        }
         do {
-            return try parse(DERReader.single(entry.value[...], tag: tag))
+            return try parse(DERReader.single(entry.value, tag: tag))
         } catch {
             return nil
         }
+    }
+}
+
+/// One extension of a certificate (RFC 5280 4.1), as slices of it.
+struct CertificateExtension: Sendable {
+    /// The last arc of an extension below id-ce, 2.5.29.
+    enum Number: UInt8 {
+        case subjectKeyIdentifier = 14, keyUsage = 15, subjectAlternativeName = 17, basicConstraints = 19
+        case authorityKeyIdentifier = 35, extendedKeyUsage = 37
+    }
+
+    /// The content octets of the object identifier.
+    let oid: ArraySlice<UInt8>
+    let isCritical: Bool
+    /// The content of the OCTET STRING.
+    let value: ArraySlice<UInt8>
+
+    init(element: DERElement) throws(DERError) {
+        var reader = DERReader(element.content)
+        oid = try reader.next(DERTag.objectIdentifier).content
+        guard OID.isValid(content: oid) else { throw DERError() }
+        isCritical = try reader.nextIf(DERTag.boolean)?.content.first == 0xFF
+        value = try reader.next(DERTag.octetString).content
+        guard reader.isAtEnd else { throw DERError() }
     }
 }

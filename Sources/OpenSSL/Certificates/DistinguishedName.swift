@@ -12,11 +12,8 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
 
     /// The whole Name in DER.
     public let der: Data
-    /// The relative names in the order of the DER, each with its attributes (usually one).
-    public let relativeNames: [[Attribute]]
-    /// Apple's normalised form: the content octets of the Name, in which every PrintableString is upper-cased (ASCII),
-    /// trimmed, and has runs of blanks reduced to one. It is what `issr` and `subj` of a certificate item hold.
-    public let normalized: Data
+    /// The content octets, whose structure the initialiser has checked.
+    private let content: ArraySlice<UInt8>
 
     /// Reads a Name.
     ///
@@ -31,31 +28,68 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
 
     init(element: DERElement) throws(DERError) {
         der = Data(element.whole)
+        content = element.content
+        try Self.walk(content, set: {}, attribute: { _, _ throws(DERError) in })
+    }
+
+    /// The relative names in the order of the DER, each with its attributes (usually one). Decoded at each call.
+    public var relativeNames: [[Attribute]] {
         var names: [[Attribute]] = []
-        var normalized: [UInt8] = []
-        for relative in try element.children() {
-            guard relative.tag == DERTag.set else { throw DERError() }
-            var attributes: [Attribute] = []
-            var content: [UInt8] = []
-            for pair in try relative.children() {
-                let parts = try pair.children()
-                guard pair.tag == DERTag.sequence, parts.count == 2 else { throw DERError() }
-                attributes.append(Attribute(type: try parts[0].objectIdentifier(), value: Self.text(of: parts[1])))
-                let value = parts[1].tag == DERTag.printableString
-                    ? DERWriter.element(parts[1].tag, Self.normalized(parts[1].content)) : Array(parts[1].whole)
-                content += DERWriter.sequence(Array(parts[0].whole), value)
-            }
-            names.append(attributes)
-            normalized += DERWriter.element(DERTag.set, content)
+        walkChecked(set: { names.append([]) }) { type, value throws(DERError) in
+            names[names.count - 1].append(
+                Attribute(type: try type.objectIdentifier(), value: Self.text(of: value)))
         }
-        relativeNames = names
-        self.normalized = Data(normalized)
+        return names
+    }
+
+    /// Apple's normalised form: the content octets of the Name, in which every PrintableString is upper-cased (ASCII),
+    /// trimmed, and has runs of blanks reduced to one. It is what `issr` and `subj` of a certificate item hold.
+    /// Computed at each call.
+    public var normalized: Data {
+        var sets: [[UInt8]] = []
+        walkChecked(set: { sets.append([]) }) { type, value in
+            let text = value.tag == DERTag.printableString
+                ? DERWriter.element(value.tag, Self.normalized(value.content)) : Array(value.whole)
+            sets[sets.count - 1] += DERWriter.element(DERTag.sequence, type.whole + text)
+        }
+        var result = Data()
+        for set in sets { result += DERWriter.element(DERTag.set, set) }
+        return result
+    }
+
+    /// Calls `set` at the start of each relative name and `attribute` with the type and value of each of its pairs.
+    private static func walk(
+        _ content: ArraySlice<UInt8>, set: () -> Void,
+        attribute: (_ type: DERElement, _ value: DERElement) throws(DERError) -> Void
+    ) throws(DERError) {
+        var names = DERReader(content)
+        while !names.isAtEnd {
+            set()
+            var pairs = DERReader(try names.next(DERTag.set).content)
+            while !pairs.isAtEnd {
+                var pair = DERReader(try pairs.next(DERTag.sequence).content)
+                let type = try pair.next(DERTag.objectIdentifier)
+                let value = try pair.next()
+                guard pair.isAtEnd, OID.isValid(content: type.content) else { throw DERError() }
+                try attribute(type, value)
+            }
+        }
+    }
+
+    private func walkChecked(
+        set: () -> Void, attribute: (_ type: DERElement, _ value: DERElement) throws(DERError) -> Void
+    ) {
+        do {
+            try Self.walk(content, set: set, attribute: attribute)
+        } catch {
+            assertionFailure("the initialiser has walked the same octets")
+        }
     }
 
     /// All attributes in the order of the DER.
     public var attributes: [Attribute] { relativeNames.flatMap { $0 } }
     /// Whether there is no attribute at all.
-    public var isEmpty: Bool { relativeNames.isEmpty }
+    public var isEmpty: Bool { content.isEmpty }
 
     /// The last, which is the most specific, common name.
     public var commonName: String? { value("2.5.4.3") }

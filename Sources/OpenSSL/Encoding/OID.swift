@@ -8,26 +8,41 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
 
     /// From the content octets of the DER.
     init?(content: some Collection<UInt8>) {
-        guard !content.isEmpty, content.count <= 64 else { return nil }
-        var arcs: [UInt64] = []
+        guard Self.isValid(content: content) else { return nil }
+        // Digits by hand: certificates are listed by the thousand, each with some twenty identifiers.
+        var text: [UInt8] = []
+        text.reserveCapacity(32)
         var arc: UInt64 = 0
-        var isOpen = false
         for byte in content {
-            guard arc < 1 << 56 else { return nil }
             arc = arc << 7 | UInt64(byte & 0x7F)
-            isOpen = byte & 0x80 != 0
-            if !isOpen {
-                if arcs.isEmpty {
-                    let first = min(arc / 40, 2)
-                    arcs = [first, arc - 40 * first]
-                } else {
-                    arcs.append(arc)
-                }
-                arc = 0
+            guard byte & 0x80 == 0 else { continue }
+            if text.isEmpty {
+                let first = min(arc / 40, 2)
+                text.append(0x30 + UInt8(first))
+                arc -= 40 * first
             }
+            text.append(0x2E)
+            Self.append(arc, to: &text)
+            arc = 0
         }
-        guard !isOpen else { return nil }
-        rawValue = arcs.map(String.init).joined(separator: ".")
+        rawValue = String(decoding: text, as: UTF8.self)
+    }
+
+    private static func append(_ number: UInt64, to text: inout [UInt8]) {
+        if number >= 10 { append(number / 10, to: &text) }
+        text.append(0x30 + UInt8(number % 10))
+    }
+
+    /// Whether these are the content octets of an object identifier: whole arcs, each below 2^63.
+    static func isValid(content: some Collection<UInt8>) -> Bool {
+        guard !content.isEmpty, content.count <= 64 else { return false }
+        var run = 0
+        for byte in content {
+            run += 1
+            guard run <= 9 else { return false }
+            if byte & 0x80 == 0 { run = 0 }
+        }
+        return run == 0
     }
 
     /// The DER, tag and length included; `nil` where the dotted form is none.

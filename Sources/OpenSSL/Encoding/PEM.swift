@@ -9,38 +9,50 @@ struct PEMBlock {
     let content: SecretBytes?
 }
 
-/// Reads and writes PEM. The content may be a private key, so it is decoded straight into wiped memory.
+/// Reads and writes PEM. The content may be a private key, so it is decoded in place, straight into wiped memory: no
+/// other copy of the text or the bytes is made.
 enum PEM {
     /// All blocks in the order of the file. Text around them and CR at line ends are ignored.
     static func blocks(in data: Data) -> [PEMBlock] {
+        unsafe data.withUnsafeBytes { unsafe blocks(in: $0) }
+    }
+
+    private static func blocks(in bytes: UnsafeRawBufferPointer) -> [PEMBlock] {
         var blocks: [PEMBlock] = []
         var label: String?
         var headers: [String] = []
-        var body: [ArraySlice<UInt8>] = []
-        let bytes = [UInt8](data)
-        for line in bytes.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
-            if let name = marker("BEGIN", in: line) {
+        var body: [Range<Int>] = []
+        var position = 0
+        while position < bytes.count {
+            let start = position
+            while position < bytes.count, unsafe !isLineEnd(bytes[position]) { position += 1 }
+            let range = start..<position
+            position += 1
+            let line = unsafe bytes[range]
+            if let name = unsafe marker("BEGIN", in: line) {
                 if let open = label { blocks.append(PEMBlock(label: open, headers: headers, content: nil)) }
                 label = name
                 headers = []
                 body = []
-            } else if let name = marker("END", in: line) {
+            } else if let name = unsafe marker("END", in: line) {
                 if let open = label {
-                    let content = open == name ? decode(body) : nil
+                    let content = open == name ? unsafe decode(body, of: bytes) : nil
                     blocks.append(PEMBlock(label: open, headers: headers, content: content))
                 }
                 label = nil
             } else if label != nil {
-                if line.contains(0x3A) {
-                    headers.append(String(decoding: line, as: UTF8.self))
-                } else {
-                    body.append(line)
+                if unsafe line.contains(0x3A) {
+                    headers.append(unsafe String(decoding: line, as: UTF8.self))
+                } else if !range.isEmpty {
+                    body.append(range)
                 }
             }
         }
         if let open = label { blocks.append(PEMBlock(label: open, headers: headers, content: nil)) }
         return blocks
     }
+
+    private static func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
     /// A block with lines of 64 columns.
     static func encode(_ content: SecretBytes, label: String) -> SecretBytes {
@@ -84,18 +96,20 @@ enum PEM {
         return table
     }()
 
-    private static func marker(_ word: String, in line: ArraySlice<UInt8>) -> String? {
-        guard line.contains(0x2D), line.count < 200 else { return nil }
-        let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+    private static func marker(_ word: String, in line: Slice<UnsafeRawBufferPointer>) -> String? {
+        // No line of base64 has a hyphen: what is copied into a string here is not the key.
+        guard unsafe line.count < 200, unsafe line.contains(0x2D) else { return nil }
+        let text = unsafe String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
         let start = "-----\(word) "
         guard text.hasPrefix(start), text.hasSuffix("-----"), text.count > start.count + 5 else { return nil }
         return String(text.dropFirst(start.count).dropLast(5))
     }
 
-    private static func decode(_ lines: [ArraySlice<UInt8>]) -> SecretBytes? {
+    private static func decode(_ lines: [Range<Int>], of bytes: UnsafeRawBufferPointer) -> SecretBytes? {
         var characters = 0
         var padding = 0
-        for byte in lines.joined() {
+        for index in lines.joined() {
+            let byte = unsafe bytes[index]
             switch byte {
             case 0x20, 0x09: continue
             case 0x3D: padding += 1
@@ -109,8 +123,10 @@ enum PEM {
             var group: UInt32 = 0
             var bits = 0
             var position = 0
-            for byte in lines.joined() where values[Int(byte)] != 0xFF {
-                group = group << 6 | UInt32(values[Int(byte)])
+            for index in lines.joined() {
+                let value = unsafe values[Int(bytes[index])]
+                guard value != 0xFF else { continue }
+                group = group << 6 | UInt32(value)
                 bits += 6
                 if bits >= 8 {
                     bits -= 8

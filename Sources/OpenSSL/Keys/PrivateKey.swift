@@ -102,11 +102,12 @@ public struct PrivateKey: Sendable {
     /// The shared secret with another EC key: the x coordinate (SEC 1 3.3.1), not yet a key.
     ///
     /// - Throws: `CryptoError` (`unsupportedKey`) when the keys are not on one curve; `OpenSSLError` when libcrypto
-    ///   fails.
+    ///   fails, also because the point of `other` is not on the curve.
     public func sharedSecret(with other: PublicKey) throws -> SecretBytes {
-        guard case .ec = publicKey.algorithm, other.algorithm == publicKey.algorithm, let peer = other.handle else {
+        guard case .ec = publicKey.algorithm, other.algorithm == publicKey.algorithm else {
             throw CryptoError(.unsupportedKey, "key agreement takes two keys on one curve")
         }
+        let peer = try other.handle.owner()
         let context = try unsafe handle.withPointer { key in
             try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
         }

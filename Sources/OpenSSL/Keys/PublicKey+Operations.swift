@@ -5,7 +5,8 @@ public import KeyfobPrimitives
 extension PublicKey {
     /// Whether `signature` is this key's signature of `message`.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) when scheme and key do not fit; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`unsupportedKey`) when scheme and key do not fit; `OpenSSLError` when libcrypto fails
+    ///   or refuses the key.
     public func verify(
         _ signature: some ContiguousBytes, of message: some ContiguousBytes, using scheme: SignatureScheme
     ) throws -> Bool {
@@ -32,9 +33,10 @@ extension PublicKey {
 
     /// Encrypts with RSA-OAEP (RFC 8017 7.1), MGF1 over the same digest and an empty label.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) for another kind of key; `OpenSSLError` when the secret is too long.
+    /// - Throws: `CryptoError` (`unsupportedKey`) for another kind of key; `OpenSSLError` when the secret is too
+    ///   long or libcrypto refuses the key.
     public func encryptOAEP(_ secret: SecretBytes, hash: Digest) throws -> [UInt8] {
-        guard case .rsa = algorithm, let handle else { throw CryptoError(.unsupportedKey, "OAEP takes an RSA key") }
+        guard case .rsa = algorithm else { throw CryptoError(.unsupportedKey, "OAEP takes an RSA key") }
         let context = try unsafe handle.withPointer { key in
             try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
         }
@@ -51,11 +53,44 @@ extension PublicKey {
         }
     }
 
-    func usableHandle(for scheme: SignatureScheme) throws(CryptoError) -> OwnedPointer {
-        guard scheme.fits(algorithm), let handle else {
+    /// Checks now that libcrypto can use the key: an EC point must be on its curve. Kinds and curves that are not named
+    /// in `KeyAlgorithm` pass: they can be stored and shown.
+    ///
+    /// Takes a fraction of a millisecond the first time.
+    ///
+    /// - Throws: `KeyFileError` (`damaged`) when it cannot.
+    public func validate() throws(KeyFileError) {
+        do {
+            _ = try handle.owner()
+        } catch {
+            guard isKnownKind else { return }
+            throw KeyFileError(.damaged, "it is no \(algorithm) key", cause: error)
+        }
+    }
+
+    /// The EVP_PKEY; `nil` when libcrypto refuses it.
+    var usableHandle: OwnedPointer? {
+        do {
+            return try handle.owner()
+        } catch {
+            return nil
+        }
+    }
+
+    /// Whether libcrypto must be able to use it.
+    private var isKnownKind: Bool {
+        switch algorithm {
+        case .rsa, .ed25519: true
+        case .ec(let curve): curve.bits != nil
+        case .other: false
+        }
+    }
+
+    private func usableHandle(for scheme: SignatureScheme) throws -> OwnedPointer {
+        guard scheme.fits(algorithm), isKnownKind || usableHandle != nil else {
             throw CryptoError(.unsupportedKey, "\(scheme) does not work with \(algorithm)")
         }
-        return handle
+        return try handle.owner()
     }
 }
 

@@ -4,7 +4,9 @@ import KeyfobPrimitives
 
 /// A public key. Equal when kind and key bits are equal.
 ///
-/// Immutable and safe to use from any thread; EVP_PKEY counts its references and locks by itself.
+/// Immutable and safe to use from any thread. Made without libcrypto, from the length and form of its parts; the
+/// EVP_PKEY is made once, when the key is first used. Whether an EC point is on its curve is found then, or by
+/// `validate()`.
 public struct PublicKey: Hashable, Sendable {
     /// The whole SubjectPublicKeyInfo in DER (RFC 5280 4.1.2.7).
     public let subjectPublicKeyInfo: Data
@@ -15,28 +17,19 @@ public struct PublicKey: Hashable, Sendable {
     /// SHA-1 of `bits`: RFC 5280's first method for key identifiers, Apple's `klbl`, and our `CKA_ID`.
     public let identifier: Data
 
-    // Nil for a kind that this libcrypto does not know: such a certificate can still be stored and shown.
-    let handle: OwnedPointer?
+    /// The EVP_PKEY. It refuses a kind that this libcrypto does not know: such a key can still be stored and shown.
+    let handle: LazyPointer
 
     /// A key from its SubjectPublicKeyInfo.
     ///
-    /// - Throws: `KeyFileError`: `damaged` when the DER is broken or, for RSA, EC and Ed25519, when the key is
-    ///   none (a point off its curve); `tooLarge` above 64 KiB.
+    /// - Throws: `KeyFileError`: `damaged` when the DER is broken or, for RSA, EC and Ed25519, when the bits have not
+    ///   the form of such a key; `tooLarge` above 64 KiB.
     public init(subjectPublicKeyInfo: Data) throws {
         guard subjectPublicKeyInfo.count <= 65536 else {
             throw KeyFileError(.tooLarge, "a public key is below 64 KiB")
         }
         try KeyFileError.checkLength(of: subjectPublicKeyInfo.prefix(8), count: subjectPublicKeyInfo.count)
-        let handle = unsafe subjectPublicKeyInfo.withUnsafeBytes { bytes in
-            unsafe decoded(bytes, release: { unsafe EVP_PKEY_free($0) }) { unsafe d2i_PUBKEY(nil, $0, $1) }
-        }
-        let failure = handle == nil ? OpenSSLError(draining: "d2i_PUBKEY") : nil
-        try self.init(subjectPublicKeyInfo: subjectPublicKeyInfo, handle: handle, failure: failure)
-    }
-
-    /// A key that libcrypto has decoded already, which is most of the cost, or refused with `failure`.
-    init(subjectPublicKeyInfo: Data, handle: OwnedPointer?, failure: OpenSSLError?) throws {
-        let parts: (oid: OID, curve: OID?, bits: [UInt8])
+        let parts: (oid: OID, curve: OID?, bits: ArraySlice<UInt8>)
         do {
             let whole = try DERReader.single([UInt8](subjectPublicKeyInfo)[...], tag: DERTag.sequence)
             var reader = DERReader(whole.content)
@@ -45,42 +38,56 @@ public struct PublicKey: Hashable, Sendable {
             let named = identifier.count == 2 && identifier[1].tag == DERTag.objectIdentifier
             let bits = try reader.next(DERTag.bitString).bitStringOctets()
             guard reader.isAtEnd else { throw DERError() }
-            parts = (try first.objectIdentifier(), named ? try identifier[1].objectIdentifier() : nil, Array(bits))
+            parts = (try first.objectIdentifier(), named ? try identifier[1].objectIdentifier() : nil, bits)
         } catch {
             throw KeyFileError(.damaged, "it is not a SubjectPublicKeyInfo")
         }
-        switch (parts.oid, parts.curve) {
-        case (KeyAlgorithm.rsaOID, _):
-            algorithm = .rsa(bits: Int(unsafe handle?.withPointer { unsafe EVP_PKEY_get_bits($0) } ?? 0))
-        case (KeyAlgorithm.ecOID, let curve?): algorithm = .ec(NamedCurve(rawValue: curve.rawValue))
-        case (KeyAlgorithm.ed25519OID, _): algorithm = .ed25519
-        default: algorithm = .other(parts.oid.rawValue)
+        let algorithm: KeyAlgorithm? = switch (parts.oid, parts.curve) {
+        case (KeyAlgorithm.rsaOID, _): RSANumbers(bits: parts.bits).map { .rsa(bits: $0.size) }
+        case (KeyAlgorithm.ecOID, let curve?): Self.curve(curve, ofPoint: parts.bits).map { .ec($0) }
+        case (KeyAlgorithm.ed25519OID, _): parts.bits.count == 32 ? .ed25519 : nil
+        default: .other(parts.oid.rawValue)
         }
-        if let failure {
-            switch algorithm {
-            case .other: break
-            case .ec(let curve) where curve.bits == nil: break
-            default: throw KeyFileError(.damaged, "it is no \(algorithm) key", cause: failure)
-            }
-        }
-        self.handle = handle
+        guard let algorithm else { throw KeyFileError(.damaged, "its bits are no key of its kind") }
+        self.algorithm = algorithm
+        // A slice would bring its indices and the whole file with it.
+        let subjectPublicKeyInfo = Data(subjectPublicKeyInfo)
         self.subjectPublicKeyInfo = subjectPublicKeyInfo
-        self.bits = Data(parts.bits)
-        self.identifier = Digest.sha1(parts.bits)
+        bits = Data(parts.bits)
+        identifier = Digest.sha1(parts.bits)
+        handle = LazyPointer { () throws(OpenSSLError) in
+            let owner = unsafe subjectPublicKeyInfo.withUnsafeBytes { bytes in
+                unsafe decoded(bytes, release: { unsafe EVP_PKEY_free($0) }) { unsafe d2i_PUBKEY(nil, $0, $1) }
+            }
+            guard let owner else { throw OpenSSLError(draining: "d2i_PUBKEY") }
+            return owner
+        }
+    }
+
+    /// The curve, if `point` is as long as one on it and says rightly whether it is compressed (SEC 1 2.3.3).
+    private static func curve(_ oid: OID, ofPoint point: ArraySlice<UInt8>) -> NamedCurve? {
+        let curve = NamedCurve(rawValue: oid.rawValue)
+        guard let bits = curve.bits else { return curve }
+        let count = (bits + 7) / 8
+        switch point.first {
+        case 4: return point.count == 1 + 2 * count ? curve : nil
+        case 2, 3: return point.count == 1 + count ? curve : nil
+        default: return nil
+        }
     }
 
     /// An RSA key from its big-endian numbers.
     ///
-    /// - Throws: `KeyFileError` (`damaged`) when libcrypto refuses them.
+    /// - Throws: `KeyFileError` (`damaged`) when one of them is zero.
     public init(rsaModulus: Data, publicExponent: Data) throws {
         let key = DERWriter.sequence(
             DERWriter.unsignedInteger([UInt8](rsaModulus)), DERWriter.unsignedInteger([UInt8](publicExponent)))
         try self.init(oid: KeyAlgorithm.rsaOID, parameters: [DERTag.null, 0], bits: key)
     }
 
-    /// An EC key from its point, `04 || X || Y` (SEC 1 2.3.3).
+    /// An EC key from its point, `04 || X || Y`, or compressed (SEC 1 2.3.3).
     ///
-    /// - Throws: `KeyFileError` (`damaged`) when the point is not on the curve.
+    /// - Throws: `KeyFileError` (`damaged`) when it has not the length or form of a point on the curve.
     public init(ecPoint: Data, curve: NamedCurve) throws {
         try self.init(oid: KeyAlgorithm.ecOID, parameters: curve.derOID, bits: [UInt8](ecPoint))
     }
@@ -94,7 +101,9 @@ public struct PublicKey: Hashable, Sendable {
 
     /// A key from PEM, "PUBLIC KEY", with text around it or not.
     ///
-    /// - Throws: `KeyFileError`: `notFound`, or as `init(subjectPublicKeyInfo:)`.
+    /// It is validated with libcrypto, as files come from people.
+    ///
+    /// - Throws: `KeyFileError`: `notFound`, or as `init(subjectPublicKeyInfo:)` and `validate()`.
     public init(pem: Data) throws {
         guard pem.count <= 1 << 20 else { throw KeyFileError(.tooLarge, "a public key is below 1 MiB") }
         guard let block = PEM.blocks(in: pem).first(where: { $0.label == "PUBLIC KEY" }) else {
@@ -102,6 +111,7 @@ public struct PublicKey: Hashable, Sendable {
         }
         guard let content = block.content else { throw KeyFileError(.damaged, "the PEM block is broken") }
         try self.init(subjectPublicKeyInfo: content.copyData())
+        try validate()
     }
 
     private init(oid: OID, parameters: [UInt8], bits: [UInt8]) throws {
@@ -119,12 +129,12 @@ public struct PublicKey: Hashable, Sendable {
         }
     }
 
-    private var providerSize: Int { Int(unsafe handle?.withPointer { unsafe EVP_PKEY_get_bits($0) } ?? 0) }
+    private var providerSize: Int { Int(unsafe usableHandle?.withPointer { unsafe EVP_PKEY_get_bits($0) } ?? 0) }
 
     /// The modulus without leading zero; `nil` for other kinds.
-    public var rsaModulus: Data? { rsaNumber(0) }
+    public var rsaModulus: Data? { rsaNumbers.map { Data($0.modulus) } }
     /// The public exponent without leading zero; `nil` for other kinds.
-    public var rsaExponent: Data? { rsaNumber(1) }
+    public var rsaExponent: Data? { rsaNumbers.map { Data($0.exponent) } }
 
     /// The point as the key has it; `nil` for other kinds.
     public var ecPoint: Data? {
@@ -135,16 +145,9 @@ public struct PublicKey: Hashable, Sendable {
     /// PEM with lines of 64 columns.
     public var pem: String { PublicText.pem(subjectPublicKeyInfo, label: "PUBLIC KEY") }
 
-    private func rsaNumber(_ index: Int) -> Data? {
+    private var rsaNumbers: RSANumbers? {
         guard case .rsa = algorithm else { return nil }
-        var reader = DERReader(bits)
-        do {
-            let numbers = try reader.next(DERTag.sequence).children()
-            guard numbers.count == 2 else { return nil }
-            return Data(numbers[index].content.drop { $0 == 0 })
-        } catch {
-            return nil
-        }
+        return RSANumbers(bits: [UInt8](bits)[...])
     }
 
     /// Equal kind and equal key bits; for other kinds equal DER.
@@ -155,6 +158,35 @@ public struct PublicKey: Hashable, Sendable {
 
     /// Hashes the key bits.
     public func hash(into hasher: inout Hasher) { hasher.combine(bits) }
+}
+
+/// The numbers of an RSAPublicKey (RFC 8017 A.1.1), without leading zeros.
+private struct RSANumbers {
+    let modulus: ArraySlice<UInt8>
+    let exponent: ArraySlice<UInt8>
+
+    /// `nil` unless the DER is one of two positive numbers.
+    init?(bits: ArraySlice<UInt8>) {
+        do {
+            let numbers = try DERReader.single(bits, tag: DERTag.sequence).children()
+            guard numbers.count == 2, let modulus = Self.magnitude(numbers[0]),
+                let exponent = Self.magnitude(numbers[1])
+            else { return nil }
+            self.modulus = modulus
+            self.exponent = exponent
+        } catch {
+            return nil
+        }
+    }
+
+    /// The bits of the modulus.
+    var size: Int { modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0) }
+
+    private static func magnitude(_ element: DERElement) -> ArraySlice<UInt8>? {
+        guard element.tag == DERTag.integer, let first = element.content.first, first < 0x80 else { return nil }
+        let magnitude = element.content.drop { $0 == 0 }
+        return magnitude.isEmpty ? nil : magnitude
+    }
 }
 
 /// PEM of what is public.

@@ -167,8 +167,10 @@ import KeyfobPrimitives
                 let certificate = try unsafe check("PKCS12_SAFEBAG_get1_cert", PKCS12_SAFEBAG_get1_cert(bag))
                 defer { unsafe X509_free(certificate) }
                 let der = try unsafe encoded("i2d_X509") { unsafe i2d_X509(certificate, $0) }
+                let result = try Certificate(der: der)
+                try result.validate()
                 content.certificates.append(PKCS12.Contents.CertificateEntry(
-                    certificate: try Certificate(der: der), friendlyName: unsafe Self.friendlyName(bag),
+                    certificate: result, friendlyName: unsafe Self.friendlyName(bag),
                     localKeyID: unsafe Self.localKeyID(bag)))
             case NID_safeContentsBag:
                 guard depth < 8, let inner = unsafe PKCS12_SAFEBAG_get0_safes(bag) else {

@@ -2,7 +2,7 @@
  *
  * usage: ecdsa MODULE TOKEN-LABEL PIN SECONDS THREADS...
  * prints: sign-<threads>-threads <value> ops/s
- * The key is a session key, made before the clock starts: where a key lives does not change how fast it signs. */
+ * The key is a token object, as a keychain's is: SoftHSM looks at the files of a token object at every use. */
 #define _GNU_SOURCE
 #include "token.h"
 #include <pthread.h>
@@ -47,12 +47,12 @@ int main(int argc, char **argv) {
 
     static const CK_BYTE p256[] = {0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07};
     CK_BBOOL yes = CK_TRUE, no = CK_FALSE;
-    CK_ATTRIBUTE public[] = {{CKA_EC_PARAMS, (void *)p256, sizeof p256}, {CKA_TOKEN, &no, 1}, {CKA_VERIFY, &yes, 1}};
+    CK_ATTRIBUTE public[] = {{CKA_EC_PARAMS, (void *)p256, sizeof p256}, {CKA_TOKEN, &yes, 1}, {CKA_VERIFY, &yes, 1}};
     CK_ATTRIBUTE private[] = {
-        {CKA_TOKEN, &no, 1}, {CKA_PRIVATE, &yes, 1}, {CKA_SENSITIVE, &yes, 1}, {CKA_EXTRACTABLE, &no, 1}, {CKA_SIGN, &yes, 1}};
+        {CKA_TOKEN, &yes, 1}, {CKA_PRIVATE, &yes, 1}, {CKA_SENSITIVE, &yes, 1}, {CKA_EXTRACTABLE, &no, 1}, {CKA_SIGN, &yes, 1}};
     CK_MECHANISM generate = {CKM_EC_KEY_PAIR_GEN, NULL, 0};
-    CK_OBJECT_HANDLE ignored;
-    check("C_GenerateKeyPair", module->C_GenerateKeyPair(session, &generate, public, 3, private, 5, &ignored, &key));
+    CK_OBJECT_HANDLE half;
+    check("C_GenerateKeyPair", module->C_GenerateKeyPair(session, &generate, public, 3, private, 5, &half, &key));
 
     for (int i = 5; i < argc; i++) {
         int threads = atoi(argv[i]);
@@ -72,6 +72,8 @@ int main(int argc, char **argv) {
         }
         printf("sign-%d-threads %.1f ops/s\n", threads, (double)total / (now() - start));
     }
+    module->C_DestroyObject(session, key);
+    module->C_DestroyObject(session, half);
     module->C_Finalize(NULL);
     return 0;
 }

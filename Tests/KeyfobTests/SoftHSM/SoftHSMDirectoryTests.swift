@@ -24,7 +24,7 @@ import Testing
         let directory = try shared()
         let label = unique()
         let created = try directory.createToken(label: label)
-        #expect(created.pin.count == 32 && created.securityOfficerPIN.count == 32)
+        #expect(created.pin.count == 28 && created.securityOfficerPIN.count == 28)
         #expect(created.pin != created.securityOfficerPIN)
         #expect(created.uri.token == label && created.uri.serial == created.token.serial)
         let module = try TestToken.loadModule()

@@ -12,7 +12,7 @@ extension SoftHSMDirectory {
         /// Names the token by label, serial number, manufacturer and model.
         public let uri: PKCS11URI
 
-        /// The user PIN: 32 random characters.
+        /// The user PIN: 28 random characters.
         public let pin: SecretBytes
 
         /// The security officer's PIN, which can set a new user PIN. Sealed by the caller, or dropped.
@@ -140,13 +140,15 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// 192 random bits in 32 characters that every tool takes as a PIN.
+    /// 168 random bits in 28 characters that every tool takes as a PIN.
+    ///
+    /// Longer would not do: libp11's OpenSSL engine reads at most 31 characters of a PIN file and sends those.
     private static func randomPIN() throws(KeychainError) -> SecretBytes {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        let random = try KeychainError.wrapping("cannot make random bytes.") { try RandomBytes.secret(count: 32) }
+        let random = try KeychainError.wrapping("cannot make random bytes.") { try RandomBytes.secret(count: 28) }
         return unsafe random.withUnsafeBytes { random in
-            unsafe SecretBytes(count: 32) { output in
-                for index in 0..<32 { unsafe output[index] = alphabet[Int(random[index]) & 63] }
+            unsafe SecretBytes(count: 28) { output in
+                for index in 0..<28 { unsafe output[index] = alphabet[Int(random[index]) & 63] }
             }
         }
     }

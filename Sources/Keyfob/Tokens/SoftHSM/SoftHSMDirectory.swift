@@ -114,24 +114,25 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         }
     }
 
-    /// Loads SoftHSM: the module that p11-kit has registered as `softhsm2`, else where distributions put it.
+    /// Loads SoftHSM: from where distributions put it, else what p11-kit has registered as `softhsm2`.
     ///
     /// Call `activate()` first. Blocks for loading and initialising it.
     ///
     /// - Throws: `moduleNotLoaded`.
     public func module() throws(KeychainError) -> Module {
+        // By its path only this module is loaded; to find a registered one p11-kit loads them all.
         var cause: PKCS11Error?
-        do throws(PKCS11Error) {
-            if let module = try Module.registered(named: "softhsm2") { return module }
-        } catch {
-            cause = error
-        }
         for path in Self.modulePaths where access(path) {
             do throws(PKCS11Error) {
                 return try Module.load(path: path)
             } catch {
                 cause = error
             }
+        }
+        do throws(PKCS11Error) {
+            if let module = try Module.registered(named: "softhsm2") { return module }
+        } catch {
+            cause = error
         }
         throw KeychainError(
             .moduleNotLoaded, "PKCS#11 module \"softhsm2\" cannot be loaded"

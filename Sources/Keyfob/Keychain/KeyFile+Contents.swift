@@ -1,0 +1,30 @@
+public import Foundation
+public import KeyfobPrimitives
+public import OpenSSL
+
+extension KeyFile {
+    /// Reads a PKCS#12 file (RFC 7292) without storing anything.
+    ///
+    /// Blocks while the passphrase is derived.
+    ///
+    /// - Parameter fileName: For messages.
+    /// - Throws: `KeychainError`; `pkcs12Damaged`, `filePassphraseIncorrect`, `pkcs12Tampered`, `legacyEncryption`,
+    ///   `unsupportedFormat`, `dataTooLarge`.
+    public static func pkcs12(
+        _ data: Data, fileName: String, passphrase: SecretBytes?, allowsLegacy: Bool
+    ) throws -> PKCS12.Contents {
+        do { return try PKCS12.read(data, passphrase: passphrase, allowLegacy: allowsLegacy) } catch {
+            throw KeychainError.pkcs12(error, fileName: fileName)
+        }
+    }
+
+    /// Reads the certificates of a file in PEM (one or many) or DER (one).
+    ///
+    /// - Parameter fileName: For messages.
+    /// - Throws: `KeychainError`; `fileDamaged`, `unsupportedFormat` where there is none.
+    public static func certificates(_ data: Data, fileName: String) throws -> [Certificate] {
+        do { return try Certificate.load(data) } catch let error as KeyFileError {
+            throw KeychainError.keyFile(error, fileName: fileName)
+        }
+    }
+}

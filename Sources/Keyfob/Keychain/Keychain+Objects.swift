@@ -1,0 +1,96 @@
+import Foundation
+public import OpenSSL
+public import PKCS11
+
+/// The keychain's token as other programs see it: what it shows to everybody, and the URIs of its objects.
+extension Keychain {
+    /// The certificates that the token shows to everybody, in no particular order; nobody is logged in.
+    ///
+    /// Where the vault's index is still true the token is not opened either, so that a thousand certificates
+    /// cost one look at the database. What only the vault knows (comments, dates) is missing, and certificates
+    /// that need a login are: ``find(_:)`` has both.
+    ///
+    /// - Throws: `KeychainError` where the vault, or the token where it is needed, cannot be read.
+    @available(*, noasync, message: "use the asynchronous form of find")
+    public func publicCertificates() throws -> [CertificateItem] {
+        try items(.certificate, index.objects(nil), nil).map { CertificateItem(item: $0) }
+    }
+
+    /// The RFC 7512 URI of a certificate or key, by which other programs find it on the token.
+    ///
+    /// Of an identity it is the private key's. With a PIN that lies in a file the URI names the file, so that a
+    /// program which knows `pin-source` needs nothing else; the PIN itself is never part of it. Does not touch
+    /// the token.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` for an item that is not on a token.
+    public func uri(of item: some KeychainItem) throws -> PKCS11URI {
+        guard let object = item.item.object else {
+            throw KeychainError(.invalidArgument, "only certificates and keys on a token have a PKCS#11 URI.")
+        }
+        var uri = PKCS11URI()
+        uri.token = token.uri.token
+        uri.serial = token.uri.serial
+        uri.object = object.label?.text
+        uri.id = object.id.isEmpty ? nil : [UInt8](object.id)
+        uri.type = object.objectClass
+        if object.objectClass == .privateKey || object.objectClass == .secretKey {
+            uri.pinSource = pinFile.map { "file:" + $0 }
+        }
+        return uri
+    }
+
+    /// The label of the keychain's token.
+    public var tokenLabel: String { token.label }
+
+    /// The file that the token's PIN lies in, where it is protected by nothing but its mode.
+    public var pinFile: String? {
+        guard configuration.sealedPIN == nil, let source = configuration.pinSource, source.hasPrefix("file:") else {
+            return nil
+        }
+        return String(source.dropFirst(5))
+    }
+
+    /// Whether a URI names an item of this keychain: token, and what it says of label, id and class.
+    ///
+    /// The class is not compared for identities, which are a certificate and a key at once.
+    public func matches(_ uri: PKCS11URI, _ item: some KeychainItem) -> Bool {
+        guard let object = item.item.object, uri.unrecognizedAttributes.isEmpty else { return false }
+        let own = token.uri
+        func fits(_ wanted: String?, _ actual: String?) -> Bool {
+            guard let wanted, let actual else { return true }
+            return wanted.utf8.elementsEqual(actual.utf8)
+        }
+        guard fits(uri.token, own.token), fits(uri.serial, own.serial), fits(uri.manufacturer, own.manufacturer),
+            fits(uri.model, own.model)
+        else { return false }
+        if let label = uri.object {
+            let labels = [object.label, item.item.certificateObject?.label].compactMap { $0?.text }
+            guard labels.contains(where: { $0.utf8.elementsEqual(label.utf8) }) else { return false }
+        }
+        if let id = uri.id, Data(id) != object.id { return false }
+        if let type = uri.type, item.item.itemClass != .identity, type != object.objectClass { return false }
+        return true
+    }
+
+    /// The names of the keys on the token that seal this keychain; no search finds them, and none may be removed.
+    public func wrappingKeyNames() throws -> [String] { try wrappingKeyRows().map(\.keyID) }
+
+    /// The public key of a key, from the token's object or its certificate; `nil` for secret keys, and where nobody
+    /// knows it. - Throws: `OpenSSLError` for a key that libcrypto refuses, and the errors of `unlock()`.
+    public func publicKey(of key: KeyItem) throws -> PublicKey? {
+        guard let object = key.item.object, object.objectClass != .secretKey else { return nil }
+        if let info = object.publicKeyInfo { return try PublicKey(subjectPublicKeyInfo: info) }
+        return try index.objects(keys()).first { $0.objectClass == .certificate && $0.id == object.id }
+            .flatMap(\.certificateDER).map { try Certificate(der: $0).publicKey }
+    }
+
+    /// Adds certificates to the token, all or none: for many at once, in one step.
+    ///
+    /// - Throws: As for one certificate; `duplicateItem` where the token has one of them.
+    @available(*, noasync, message: "call it from a thread of your own")
+    @discardableResult
+    public func add(contentsOf certificates: [CertificateItem]) throws -> [CertificateItem] {
+        guard !certificates.isEmpty else { return [] }
+        return try addCertificates(certificates.map(\.item)).map { CertificateItem(item: $0) }
+    }
+}

@@ -1,0 +1,81 @@
+public import Foundation
+public import KeyfobPrimitives
+public import PKCS11
+
+/// What lies on a token, for people who want to look.
+public struct TokenContents: Sendable {
+    /// One object, without its value.
+    public struct Object: Sendable, Hashable {
+        /// What it is; `CKA_CLASS`.
+        public let objectClass: ObjectClass
+        /// Its label; `nil` where it has none or it is not UTF-8.
+        public let label: String?
+        /// `CKA_ID`; empty where it has none.
+        public let id: Data
+        /// The kind of key; `nil` for certificates.
+        public let keyType: KeyType?
+        /// Bits of a key's modulus, curve or value, where the token tells.
+        public let sizeInBits: Int?
+        /// Whether it may leave the token; `CKA_EXTRACTABLE`.
+        public let isExtractable: Bool
+        /// Whether it is seen only after a login; `CKA_PRIVATE`.
+        public let isPrivate: Bool
+        /// Whether it seals a keychain.
+        public let isWrappingKey: Bool
+    }
+
+    /// Certificates and keys.
+    public let objects: [Object]
+    /// How many objects are there that nobody can use: remains of processes that were killed while writing.
+    public let debris: Int
+
+    init(_ store: TokenStore, wrappingKeyIDs: Set<Data> = []) throws {
+        let (objects, debris) = try store.readObjects()
+        self.debris = debris
+        self.objects = objects.map { object in
+            Object(
+                objectClass: object.objectClass, label: object.label?.text, id: object.id, keyType: object.keyType,
+                sizeInBits: object.sizeInBits, isExtractable: object.flags.contains(.extractable),
+                isPrivate: object.flags.contains(.isPrivate),
+                isWrappingKey: object.objectClass == .secretKey && wrappingKeyIDs.contains(object.id))
+        }
+    }
+
+    /// What lies on the token in a slot; without a PIN what it shows to everybody. Blocks.
+    ///
+    /// - Throws: `KeychainError` for what the token refuses, such as a wrong PIN.
+    public init(of slot: Slot, pin: SecretBytes?) throws {
+        let info: TokenInfo
+        do { info = try slot.tokenInfo() } catch { throw KeychainError.token(error, .read, token: "in slot \(slot.id)") }
+        let store = TokenStore(
+            uri: info.uri, softHSM: nil, configuration: SessionPool.Configuration(),
+            openModule: { slot.module }, pin: { pin })
+        try self.init(store)
+    }
+}
+
+extension Keychain {
+    /// What lies on the keychain's token, the objects that need a login too. Reads the token itself, not the index.
+    ///
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and what the token refuses.
+    @available(*, noasync, message: "reads the whole token; call it from a thread of your own")
+    public func tokenContents() throws -> TokenContents {
+        _ = try keys()
+        return try TokenContents(token, wrappingKeyIDs: Set(wrappingKeyRows().map(\.objectID)))
+    }
+
+    /// The slot that the keychain's token is in now. Loads the module; nobody is logged in.
+    ///
+    /// - Throws: `KeychainError`; `moduleNotLoaded`, `tokenAbsent`.
+    public func slot() throws -> Slot {
+        do {
+            let module = try token.pool().module
+            if let slot = try module.slot(matching: token.uri) { return slot }
+        } catch let error as PKCS11Error {
+            throw KeychainError.token(error, .read, token: token.label)
+        }
+        throw KeychainError(
+            .tokenAbsent, "token \"\(token.label)\" is not present.", hint: "See what is there: keyfob token ls",
+            details: ["token": token.label])
+    }
+}

@@ -1,0 +1,151 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+
+/// `keyfob cert`: certificates, with or without a key.
+struct CertificateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "cert", "Certificates, with or without a key.",
+        examples: Examples(
+            "keyfob cert ls",
+            "keyfob cert export web --chain -o fullchain.pem",
+            "keyfob cert expiring --within 30d --exit-code"),
+        subcommands: [
+            CertificateImportCommand.self, CertificateListCommand.self, CertificateShowCommand.self,
+            CertificateExportCommand.self, CertificateExpiringCommand.self, CertificateRemoveCommand.self,
+        ])
+}
+
+/// `keyfob cert ls`: which certificates there are.
+struct CertificateListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "ls", "List the certificates.",
+        examples: Examples("keyfob cert ls", "keyfob cert ls --json", "keyfob cert ls --all"))
+
+    @Flag(help: "Also certificates that the token shows only after a login.")
+    var all = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let now = Date()
+        let found = all ? try keychain.find(.certificates) : try keychain.publicCertificates()
+        let certificates = try found.map { ($0, try $0.certificate()) }.sorted { ($0.0.label ?? "") < ($1.0.label ?? "") }
+        try output.emit(document(certificates, keychain, now), table: table(certificates, now))
+    }
+
+    private func document(_ certificates: [(CertificateItem, Certificate)], _ keychain: Keychain, _ now: Date) -> Document {
+        Document([
+            "keychain": .string(keychain.name),
+            "certificates": .array(
+                certificates.map { item, certificate in
+                    .object([.init("name", .optional(item.label))] + CertificatePhrases.members(certificate, on: now))
+                }),
+        ])
+    }
+
+    private func table(_ certificates: [(CertificateItem, Certificate)], _ now: Date) -> Table {
+        var table = Table([
+            .init("NAME", mayShrink: true), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true),
+            .init("EXPIRES"), .init("STATE"),
+        ])
+        for (item, certificate) in certificates {
+            let state = CertificatePhrases.State(certificate, on: now)
+            table.add([
+                .init(item.label ?? ""), .init(CertificatePhrases.subject(certificate)),
+                .init(CertificatePhrases.issuer(certificate)), .init(Phrases.relative(certificate.notAfter, to: now)),
+                .init(state.rawValue, state.style),
+            ])
+        }
+        return table
+    }
+}
+
+/// `keyfob cert show`: one certificate in full.
+struct CertificateShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "show", "Show a certificate in full.",
+        examples: Examples("keyfob cert show web", "keyfob cert show sha256:9a11 --json", "keyfob cert show 'Example CA'"))
+
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    var name: ItemName
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let item = try name.certificate(in: keychain)
+        let certificate = try item.certificate()
+        let uri = try keychain.uri(of: item).description
+        let now = Date()
+        try output.emit(
+            Document(
+                members: [
+                    .init("name", .optional(item.label)), .init("keychain", .string(keychain.name)),
+                    .init("uri", .string(uri)),
+                ] + CertificatePhrases.members(certificate, on: now)),
+            sentence: CertificatePhrases.text(
+                [("name", item.label ?? "")] + CertificatePhrases.lines(certificate, on: now) + [("uri", uri)]))
+    }
+}
+
+/// `keyfob cert expiring`: what needs a new certificate soon.
+struct CertificateExpiringCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "expiring", "List the certificates that have expired or soon will.",
+        examples: Examples(
+            "keyfob cert expiring", "keyfob cert expiring --within 30d --exit-code", "keyfob cert expiring --within 12h --json"))
+
+    @Option(help: ArgumentHelp("How soon, such as 30d or 12h.", valueName: "duration"))
+    var within: TimeSpan?
+
+    @Flag(help: "Exit with 10 when there is any.")
+    var exitCode = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    private static let standard = 30.0 * 86_400
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let now = Date()
+        let span = within.map { Double($0.duration.components.seconds) } ?? Self.standard
+        let limit = now.addingTimeInterval(span)
+        let due = try keychain.publicCertificates().map { ($0, try $0.certificate()) }
+            .filter { $0.1.notAfter <= limit }
+            // What can still be saved comes first.
+            .sorted { ($0.1.notAfter < now ? 1 : 0, $0.1.notAfter) < ($1.1.notAfter < now ? 1 : 0, $1.1.notAfter) }
+        let document = Document([
+            "keychain": .string(keychain.name), "within_seconds": .integer(Int64(span)),
+            "certificates": .array(
+                due.map { item, certificate in
+                    .object([.init("name", .optional(item.label))] + CertificatePhrases.members(certificate, on: now))
+                }),
+        ])
+        if output.format.isMachineReadable {
+            try output.emit(document, table: Table([]))
+        } else if !due.isEmpty {
+            var table = Table([.init(""), .init(""), .init(""), .init("")])
+            for (item, certificate) in due {
+                let isExpired = certificate.notAfter < now
+                table.add([
+                    .init(item.label ?? ""), .init(CertificatePhrases.subject(certificate)),
+                    .init(RFC3339.day(of: certificate.notAfter)),
+                    isExpired ? .init("expired", .bad) : .init(Phrases.relative(certificate.notAfter, to: now), .warning),
+                ])
+            }
+            // Lines to be read by cut and awk: no heading.
+            let text = table.rendered(width: nil, colour: output.colour)
+            try StandardOutput.write(String(text.drop { $0 != "\n" }.dropFirst()))
+        } else {
+            try output.say("No certificate expires within \(Phrases.duration(seconds: span)).")
+        }
+        if exitCode, !due.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
+    }
+}

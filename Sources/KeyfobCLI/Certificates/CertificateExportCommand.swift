@@ -1,0 +1,120 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// `keyfob cert export`: a certificate, or its chain as servers send it.
+struct CertificateExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "export", "Write a certificate, or its chain as servers send it.",
+        examples: Examples(
+            "keyfob cert export web --chain -o fullchain.pem",
+            "keyfob cert export web > web.pem",
+            "keyfob cert export web --format der -o web.crt"),
+        discussion: "Needs no PIN.")
+
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    var name: ItemName
+
+    @Flag(help: "Also the certificates above it, without the root.")
+    var chain = false
+
+    @Flag(help: "With --chain, the root as well.")
+    var root = false
+
+    @Flag(help: "With --chain, without the certificate itself.")
+    var noLeaf = false
+
+    @Option(name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
+    var destination: String?
+
+    @Flag(help: "Write DER to a terminal all the same.")
+    var force = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let (output, form) = try global.output(writing: [.pem, .der])
+        guard chain || (!root && !noLeaf) else {
+            throw UsageError("--root and --no-leaf are for chains.", hint: "Add --chain.")
+        }
+        guard form != .der || !chain else {
+            throw UsageError("a DER file holds one certificate.", hint: "Leave out --chain, or write PEM.")
+        }
+        let keychain = try global.openKeychain()
+        let item = try name.certificate(in: keychain)
+        let leaf = try item.certificate()
+        var certificates = [leaf]
+        var isComplete = leaf.isSelfSigned
+        if chain {
+            let found = CertificateChain.order(leaf: leaf, candidates: try candidates(for: leaf, in: keychain))
+            certificates = root ? found.certificates : found.withoutRoot
+            isComplete = found.isComplete
+            if noLeaf { certificates.removeFirst() }
+            guard !certificates.isEmpty else {
+                throw KeychainError(
+                    .itemNotFound, "nothing stands above certificate \"\(item.label ?? name.text)\" in the keychain.",
+                    hint: "Add what is missing: keyfob cert import FILE")
+            }
+        }
+        let bytes = form == .der ? SecretBytes(leaf.der) : SecretBytes(utf8: certificates.map(\.pem).joined())
+        let hasFile = destination.map { $0 != "-" } ?? false
+        if !hasFile, output.format.isMachineReadable {
+            return try output.emit(document(item, certificates, isComplete), sentence: "")
+        }
+        guard !global.dryRun else { return try output.say("Nothing was written (--dry-run).") }
+        try FileDestination(path: destination, mode: 0o644).write(bytes, force: force)
+        guard hasFile else { return }
+        try output.emit(document(item, certificates, isComplete), sentence: sentence(certificates, isComplete))
+    }
+
+    /// Authorities on the way up, found by name, so that the others need not be parsed.
+    private func candidates(for leaf: Certificate, in keychain: Keychain) throws -> [Certificate] {
+        let all = try keychain.publicCertificates()
+        var wanted: Set<Data> = [leaf.issuer.normalized]
+        var found: [Certificate] = []
+        var seen: Set<Data> = []
+        while !wanted.isEmpty {
+            let names = wanted
+            wanted = []
+            for item in all {
+                guard let subject = item.attributes[.subject]?.bytes, names.contains(subject), seen.insert(item.der).inserted
+                else { continue }
+                let certificate = try item.certificate()
+                found.append(certificate)
+                wanted.insert(certificate.issuer.normalized)
+            }
+            wanted.subtract(found.map(\.subject.normalized))
+        }
+        return found
+    }
+
+    private func document(_ item: CertificateItem, _ certificates: [Certificate], _ isComplete: Bool) -> Document {
+        Document([
+            "name": .optional(item.label), "file": .optional(destination), "chain_complete": .boolean(isComplete),
+            "certificates": .array(
+                certificates.map { certificate in
+                    .object([
+                        .init("subject", .string(certificate.subject.description)),
+                        .init("fingerprint", .fingerprint(sha256: certificate.sha256Fingerprint)),
+                        .init("pem", .string(certificate.pem)),
+                    ])
+                }),
+        ])
+    }
+
+    private func sentence(_ certificates: [Certificate], _ isComplete: Bool) -> String {
+        let file = Visible.text(destination.flatMap { FileArgument(argument: $0)?.name } ?? "")
+        guard chain else { return "Wrote \(file)." }
+        let hasRoot = root && isComplete && certificates.count > 1
+        let above = certificates.count - (noLeaf ? 0 : 1) - (hasRoot ? 1 : 0)
+        let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Phrases.counted(above, "intermediate")] : [])
+        var text = "Wrote \(file): " + parts.joined(separator: " + ")
+        text += hasRoot ? " + root." : ", no root."
+        if let last = certificates.last, !isComplete, above == 0, !last.isSelfSigned {
+            text += " Its issuer is not in the keychain (\(Visible.text(CertificatePhrases.issuer(last)))): keyfob cert import FILE"
+        }
+        return text
+    }
+}

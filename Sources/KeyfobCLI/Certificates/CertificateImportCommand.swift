@@ -1,0 +1,95 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// `keyfob cert import`: certificates from files onto the token.
+struct CertificateImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "import", "Store certificates, such as those of intermediate authorities.",
+        examples: Examples(
+            "keyfob cert import r10.pem", "keyfob cert import corp-ca.crt --name corp-ca",
+            "keyfob cert import - < chain.pem"),
+        discussion: "Files are PEM, with any number of certificates, or DER. Importing the same again changes nothing.")
+
+    @Argument(help: "PEM or DER files; - is standard input.")
+    var files: [FileArgument]
+
+    @Option(name: [.customLong("name")], help: "The name; without one, the certificate's own. For one certificate only.")
+    var label: String?
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let certificates = try files.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
+        guard label == nil || certificates.count == 1 else {
+            throw UsageError(
+                "--name is for one certificate, and there are \(certificates.count).", hint: "Import them without --name.")
+        }
+        let keychain = try global.openKeychain()
+        // With a login, so that certificates which need one are known too.
+        var known = Set(try keychain.find(.certificates).map(\.der))
+        let results = certificates.map { (certificate: $0, isNew: known.insert($0.der).inserted) }
+        if !global.dryRun {
+            try keychain.add(contentsOf: results.filter(\.isNew).map { CertificateItem($0.certificate, label: label) })
+        }
+        let now = Date()
+        let document = Document([
+            "changed": .boolean(!global.dryRun && results.contains { $0.isNew }), "keychain": .string(keychain.name),
+            "dry_run": .boolean(global.dryRun),
+            "certificates": .array(
+                results.map { result in
+                    .object([.init("new", .boolean(result.isNew))] + CertificatePhrases.members(result.certificate, on: now))
+                }),
+        ])
+        let lines = results.map { result in
+            let name = Visible.text(label ?? CertificatePhrases.subject(result.certificate))
+            let verb = !result.isNew ? "Unchanged:" : global.dryRun ? "Would store" : "Stored"
+            return "\(verb) certificate \"\(name)\", \(CertificatePhrases.validity(result.certificate, on: now))."
+        }
+        try output.emit(document, sentence: lines.joined(separator: "\n"))
+    }
+}
+
+/// `keyfob cert rm`: removes a certificate; a key stays.
+struct CertificateRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "rm", "Remove a certificate; its key stays.",
+        examples: Examples("keyfob cert rm old", "keyfob cert rm sha256:9a11 --yes", "keyfob cert rm old --dry-run"))
+
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    var name: ItemName
+
+    @Flag(help: "Succeed where there is no such certificate.")
+    var ifExists = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let found: CertificateItem
+        do { found = try name.certificate(in: keychain) } catch let error as KeychainError
+            where ifExists && error.code == .itemNotFound
+        {
+            return try output.emit(
+                Document(["removed": false, "name": .string(name.text)]),
+                sentence: "Nothing to do: there is no such certificate.")
+        }
+        let label = found.label ?? name.text
+        try RemovalPrompt(global).confirm("Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?")
+        guard !global.dryRun else {
+            return try output.emit(
+                Document(["removed": false, "dry_run": true, "name": .string(label)]),
+                sentence: "Would remove certificate \"\(Visible.text(label))\".")
+        }
+        // Found anew with a login: what was found without one does not know its row in the vault.
+        guard let item = try keychain.find(.certificates).first(where: { $0.der == found.der }) else {
+            throw KeychainError(.itemNotFound, "the certificate is gone.")
+        }
+        try keychain.delete(item)
+        try output.emit(
+            Document(["removed": true, "name": .string(label)]), sentence: "Removed certificate \"\(Visible.text(label))\".")
+    }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+
+/// A file on the command line; `-` is standard input or output.
+struct FileArgument: ExpressibleByArgument {
+    let path: String
+
+    init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        path = argument
+    }
+
+    /// What messages call it: the last part of its path.
+    var name: String { path == "-" ? "standard input" : path.split(separator: "/").last.map(String.init) ?? path }
+
+    /// The whole content. Public or private, it is limited to 64 MiB.
+    ///
+    /// - Throws: `KeychainError`; `fileUnavailable` with the system's reason, `dataTooLarge`.
+    func read() throws -> Data {
+        if path == "-" { return try StandardInput.readSecret().copyData() }
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { closeIgnoringFailure(handle) }
+            let data = try handle.read(upToCount: Self.limit + 1) ?? Data()
+            guard data.count <= Self.limit else {
+                throw KeychainError(.dataTooLarge, "\(name) is larger than \(Phrases.size(Self.limit)).")
+            }
+            return data
+        } catch let error as KeychainError {
+            throw error
+        } catch {
+            let reason = (error as NSError).code == CocoaError.fileReadNoSuchFile.rawValue
+                ? "there is no such file" : Self.reason(error)
+            throw KeychainError(.fileUnavailable, "cannot read \(path): \(reason).", details: ["file": path], cause: error)
+        }
+    }
+
+    private static let limit = 64 << 20
+
+    // Reading is over; a failure to close loses nothing.
+    private func closeIgnoringFailure(_ handle: FileHandle) { do { try handle.close() } catch {} }
+
+    private static func reason(_ error: any Error) -> String {
+        switch (error as NSError).code {
+        case CocoaError.fileReadNoPermission.rawValue: "permission denied"
+        default: "it cannot be opened"
+        }
+    }
+}
+
+/// Where a command writes a file: `-o FILE`, or standard output without one.
+struct FileDestination {
+    let path: String?
+    let mode: mode_t
+
+    /// Replaces the file in one step: who reads it sees the old content or the new.
+    ///
+    /// - Throws: `KeychainError` with code `fileUnavailable`.
+    func write(_ bytes: SecretBytes, isPrivateKey: Bool = false, force: Bool = false) throws {
+        guard let path, path != "-" else {
+            return try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
+        }
+        // A device or pipe, such as /dev/stdout, cannot be replaced.
+        var status = stat()
+        if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw failure(path) }
+            defer { close(descriptor) }
+            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: descriptor) }
+            return
+        }
+        var template = Array((path + ".XXXXXX").utf8CString)
+        let descriptor = unsafe mkstemp(&template)
+        guard descriptor >= 0 else { throw failure(path) }
+        var isClosed = false
+        do {
+            defer { if !isClosed { close(descriptor) } }
+            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: descriptor) }
+            guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else { throw failure(path) }
+            isClosed = true
+            guard close(descriptor) == 0, unsafe rename(template, path) == 0 else { throw failure(path) }
+        } catch {
+            unsafe unlink(template)
+            throw error
+        }
+    }
+
+    private func failure(_ path: String) -> KeychainError {
+        let reason = unsafe String(cString: strerror(errno))
+        return KeychainError(.fileUnavailable, "cannot write \(path): \(reason).", details: ["file": path])
+    }
+}
+
+/// The passphrase of a file that is read or written.
+struct PassphraseOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Where the file's passphrase comes from: prompt, env:NAME, file:PATH, fd:N, credential:NAME, …",
+            valueName: "source"))
+    var passSource: String?
+
+    /// The source of `--pass-source`. - Throws: `KeychainError` with code `invalidArgument`.
+    func source() throws -> PINSource? { try passSource.map { try PINSource(parsing: $0) } }
+
+    /// Reads the passphrase; without a source it is asked for.
+    ///
+    /// - Throws: `KeychainError` of the source; `pinRequired` where nobody can be asked.
+    func read(_ purpose: PINPurpose, _ global: GlobalOptions) throws -> SecretBytes {
+        let environment = PINEnvironment(
+            prompter: TerminalPrompter(global.terminal), allowInsecureFiles: global.insecureFile)
+        return try (source() ?? .prompt).read(purpose, from: environment)
+    }
+}

@@ -1,0 +1,185 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+
+/// What a person types to mean one certificate, key or identity.
+///
+/// Tried in this order, the first kind that finds anything decides: a PKCS#11 URI, the exact label, a
+/// fingerprint behind `sha256:` or `sha1:` (or its beginning), the certificate's common name.
+struct ItemName: ExpressibleByArgument {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        text = argument
+    }
+
+    /// The one item that is meant.
+    ///
+    /// - Parameter noun: Singular and plural of what is looked for, and the command that lists them.
+    /// - Throws: `KeychainError`; `itemNotFound` with what may have been meant, `ambiguous` with all that fit,
+    ///   `invalidArgument` for a URI that is none.
+    func resolve<Item: KeychainItem>(
+        among items: [Item], _ noun: Noun, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
+        commonName: (Item) throws -> String?
+    ) throws -> Item {
+        let found = try matches(among: items, keychain, fingerprints, commonName)
+        guard let first = found.first else { throw notFound(items.compactMap(\.label), noun, keychain) }
+        guard found.count == 1 else {
+            let names = try found.prefix(8).map { item in
+                let label = item.label ?? ""
+                // Equal labels are told apart by what is not equal.
+                let isUnique = found.filter { $0.label == label }.count == 1
+                return isUnique ? label : "\(label) (\(try Self.short(fingerprints(item))))"
+            }
+            let example = try Self.short(fingerprints(first))
+            throw KeychainError(
+                .ambiguous,
+                "\"\(text)\" matches \(found.count) \(noun.plural): \(names.joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
+                hint: "Use the full name, or a fingerprint: \(example)", details: ["name": text])
+        }
+        return first
+    }
+
+    /// A digest by which something is known.
+    struct Fingerprint {
+        let algorithm: String
+        let hexadecimal: String
+    }
+
+    /// What is looked for.
+    struct Noun {
+        let singular: String
+        let plural: String
+        let listing: String
+
+        static let identity = Noun(singular: "identity", plural: "identities", listing: "keyfob identity ls")
+        static let certificate = Noun(singular: "certificate", plural: "certificates", listing: "keyfob cert ls")
+        static let key = Noun(singular: "key", plural: "keys", listing: "keyfob key ls")
+    }
+
+    private func matches<Item: KeychainItem>(
+        among items: [Item], _ keychain: Keychain, _ fingerprints: (Item) throws -> [Fingerprint],
+        _ commonName: (Item) throws -> String?
+    ) throws -> [Item] {
+        if text.hasPrefix("pkcs11:") {
+            let uri: PKCS11URI
+            do { uri = try PKCS11URI(text) } catch {
+                throw KeychainError(
+                    .invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", hint: "Get one: keyfob uri NAME", cause: error)
+            }
+            return items.filter { keychain.matches(uri, $0) }
+        }
+        let labelled = items.filter { $0.label.map { $0.utf8.elementsEqual(text.utf8) } ?? false }
+        guard labelled.isEmpty else { return labelled }
+        if let wanted = fingerprintPrefix {
+            let found = try items.filter { item in
+                try fingerprints(item).contains { $0.algorithm == wanted.algorithm && $0.hexadecimal.hasPrefix(wanted.hexadecimal) }
+            }
+            guard found.isEmpty else { return found }
+        }
+        return try items.filter { try commonName($0) == text }
+    }
+
+    /// `sha256:` or `sha1:` and at least four digits; colons between the digits, as openssl prints, are passed over.
+    private var fingerprintPrefix: Fingerprint? {
+        for algorithm in ["sha256", "sha1"] where text.lowercased().hasPrefix(algorithm + ":") {
+            let digits = text.dropFirst(algorithm.count + 1).lowercased().filter { $0 != ":" }
+            guard digits.count >= 4, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
+            return Fingerprint(algorithm: algorithm, hexadecimal: digits)
+        }
+        return nil
+    }
+
+    private func notFound(_ names: [String], _ noun: Noun, _ keychain: Keychain) -> KeychainError {
+        let all = "All \(noun.plural): \(noun.listing)"
+        let nearest = text.hasPrefix("pkcs11:") ? nil : Spelling.nearest(to: text, among: names)
+        return KeychainError(
+            .itemNotFound, "no \(noun.singular) \"\(text)\" in keychain \"\(keychain.name)\".",
+            hint: nearest.map { "Did you mean \"\($0)\"? " + all } ?? all,
+            details: ["name": text, "keychain": keychain.name])
+    }
+
+    private static func short(_ fingerprints: [Fingerprint]) -> String {
+        fingerprints.first.map { "\($0.algorithm):\($0.hexadecimal.prefix(16))" } ?? "sha256:…"
+    }
+}
+
+extension ItemName {
+    /// The identity that is meant. - Throws: As `resolve`.
+    func identity(in keychain: Keychain) throws -> Identity {
+        try resolve(
+            among: keychain.find(.identities), .identity, in: keychain,
+            fingerprints: { Self.fingerprints(ofCertificate: $0.der) }, commonName: { try $0.certificate().subject.commonName })
+    }
+
+    /// The certificate that is meant; the token is not opened where the vault's index has it.
+    ///
+    /// - Throws: As `resolve`.
+    func certificate(in keychain: Keychain) throws -> CertificateItem {
+        func resolve(_ items: [CertificateItem]) throws -> CertificateItem {
+            try self.resolve(
+                among: items, .certificate, in: keychain, fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
+                commonName: { try $0.certificate().subject.commonName })
+        }
+        do { return try resolve(keychain.publicCertificates()) } catch let error as KeychainError
+            where error.code == .itemNotFound && !text.hasPrefix("pkcs11:")
+        {
+            // Perhaps one that the token shows after a login only; where nobody can log in, the first answer stands.
+            let all = (try? keychain.find(.certificates)) ?? []
+            guard !all.isEmpty else { throw error }
+            return try resolve(all)
+        }
+    }
+
+    /// The private or secret key that is meant; a public key only where there is no private half.
+    ///
+    /// - Throws: As `resolve`.
+    func key(in keychain: Keychain) throws -> KeyItem {
+        try resolve(
+            among: Self.keys(in: keychain), .key, in: keychain,
+            fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
+    }
+
+    /// The keys of a keychain, each pair once: as its private half.
+    static func keys(in keychain: Keychain) throws -> [KeyItem] {
+        let all = try keychain.find(.keys)
+        let privateIDs = Set(all.filter { $0.keyClass == .private }.compactMap(\.publicKeyHash))
+        return all.filter { key in
+            key.keyClass != .public || !(key.publicKeyHash.map(privateIDs.contains) ?? false)
+        }
+    }
+
+    /// The fingerprints of a certificate's DER.
+    static func fingerprints(ofCertificate der: Data) -> [Fingerprint] {
+        [
+            Fingerprint(algorithm: "sha256", hexadecimal: Digest.sha256(der).lowercaseHexadecimal),
+            Fingerprint(algorithm: "sha1", hexadecimal: Digest.sha1(der).lowercaseHexadecimal),
+        ]
+    }
+
+    /// The fingerprints of a key: SHA-256 of its SubjectPublicKeyInfo, and its identifier, which is a SHA-1.
+    static func fingerprints(of key: KeyItem, in keychain: Keychain) throws -> [Fingerprint] {
+        var fingerprints: [Fingerprint] = []
+        if let publicKey = try keychain.publicKey(of: key) {
+            fingerprints.append(
+                Fingerprint(
+                    algorithm: "sha256", hexadecimal: Digest.sha256(publicKey.subjectPublicKeyInfo).lowercaseHexadecimal))
+        }
+        if let identifier = key.publicKeyHash {
+            fingerprints.append(Fingerprint(algorithm: "sha1", hexadecimal: identifier.lowercaseHexadecimal))
+        }
+        return fingerprints
+    }
+}
+
+extension Data {
+    /// The bytes as lower-case hexadecimal digits.
+    var lowercaseHexadecimal: String {
+        map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }
+}

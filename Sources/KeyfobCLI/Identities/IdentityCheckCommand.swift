@@ -1,0 +1,57 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+
+/// `keyfob identity check`: a real trial, signature included.
+struct IdentityCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "check", "Try an identity out: key, certificate, chain, dates and a real signature.",
+        examples: Examples(
+            "keyfob identity check web", "keyfob identity check web --json",
+            "keyfob identity check web --exit-code && systemctl reload nginx"),
+        discussion: "Exits with 11 when the identity does not work; with --exit-code also with 10 when it needs attention.")
+
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    var name: ItemName
+
+    @Flag(help: "Exit with 10 when something needs attention.")
+    var exitCode = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let identity = try name.identity(in: keychain)
+        let findings = try keychain.checkIdentity(identity)
+        let document = Document([
+            "name": .optional(identity.label), "keychain": .string(keychain.name),
+            "ok": .boolean(!findings.contains { $0.state == .bad }),
+            "findings": .array(
+                findings.map { finding in
+                    .object([
+                        .init("name", .string(finding.name)), .init("state", .string(finding.state.rawValue)),
+                        .init("text", .string(finding.text)), .init("hint", .optional(finding.hint)),
+                    ])
+                }),
+        ])
+        try output.emit(document, sentence: text(findings, output.colour))
+        if findings.contains(where: { $0.state == .bad }) { throw ExitCode(ExitStatus.verification.rawValue) }
+        if exitCode, findings.contains(where: { $0.state == .warning }) { throw ExitCode(ExitStatus.attention.rawValue) }
+    }
+
+    private func text(_ findings: [IdentityFinding], _ colour: Colour) -> String {
+        let marks = findings.map { finding in
+            let style: Style = switch finding.state {
+            case .good: .good
+            case .warning: .warning
+            case .bad: .bad
+            }
+            return colour.apply(style, to: finding.state.rawValue) + "  " + Visible.text(finding.text)
+        }
+        let hints = findings.compactMap { finding in
+            finding.hint.map { "    \(Visible.text(finding.text)): \(Visible.text($0))" }
+        }
+        return ([marks.joined(separator: "   ")] + hints).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+
+/// `keyfob identity`: certificates together with their private keys.
+struct IdentityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "identity", "Certificates together with their private keys.",
+        examples: Examples(
+            "keyfob identity import web.p12 --name web --pass-source file:/run/keys/web.pass",
+            "keyfob identity ls",
+            "keyfob identity check web"),
+        subcommands: [
+            IdentityImportCommand.self, IdentityListCommand.self, IdentityShowCommand.self, IdentityCheckCommand.self,
+            IdentityExportCommand.self, IdentityRemoveCommand.self,
+        ])
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+
+/// `keyfob identity export`: key and certificates as a PKCS#12 file, where the key may leave the token.
+struct IdentityExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "export", "Write key and certificates to a PKCS#12 file, where the key may leave the token.",
+        examples: Examples(
+            "keyfob identity export web -o web.p12 --pass-source file:/run/keys/web.pass",
+            "keyfob identity export web --format pkcs12 -o web.p12",
+            "keyfob identity export web --pass-source env:P12_PASS > web.p12"),
+        discussion: "A key may leave only if it was imported or generated with --extractable.")
+
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    var name: ItemName
+
+    @Option(name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write, mode 0600.", valueName: "file"))
+    var destination: String?
+
+    @Flag(help: "Write to a terminal all the same.")
+    var force = false
+
+    @OptionGroup var passphrase: PassphraseOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let (output, _) = try global.output(writing: [.pkcs12])
+        let keychain = try global.openKeychain()
+        let identity = try name.identity(in: keychain)
+        let label = identity.label ?? name.text
+        // Nobody is asked for the passphrase of a file that cannot be made.
+        guard identity.key.isExtractable else {
+            let word = ShellWord.quoted(label)
+            throw KeychainError(
+                .keyNotExtractable,
+                "key \"\(label)\" cannot leave token \"\(keychain.tokenLabel)\": it is marked not extractable.",
+                hint: "Use it in place:  keyfob uri \(word)     Public parts:  keyfob cert export \(word) --chain",
+                details: ["key": label, "token": keychain.tokenLabel])
+        }
+        if global.dryRun {
+            return try output.emit(
+                Document(["dry_run": true, "name": .string(label)]), sentence: "Nothing was written (--dry-run).")
+        }
+        let fileName = destination.flatMap { FileArgument(argument: $0)?.name } ?? "the new file"
+        let secret = try passphrase.read(.file(fileName, isNew: true), global)
+        let data = try keychain.exportIdentity(identity, passphrase: secret)
+        try FileDestination(path: destination, mode: 0o600).write(SecretBytes(data), isPrivateKey: true, force: force)
+        guard let destination, destination != "-" else { return }
+        try output.emit(
+            Document(["name": .string(label), "file": .string(destination), "format": "pkcs12", "bytes": .count(data.count)]),
+            sentence: "Wrote \(Visible.text(fileName)): key, certificate and what is above it, under the passphrase.")
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// Keys and certificates from the files of `identity import`, whatever their format.
+struct IdentityFiles {
+    /// A key with the certificate for it.
+    struct Pair {
+        let fileName: String
+        let key: PrivateKey
+        let certificate: Certificate
+        let friendlyName: String?
+    }
+
+    private(set) var keys: [(key: PrivateKey, fileName: String, friendlyName: String?)] = []
+    private(set) var certificates: [(certificate: Certificate, fileName: String, friendlyName: String?)] = []
+    /// Whether a file had a check over its content, as PKCS#12 has.
+    private(set) var isIntegrityChecked = false
+    let passphrase: (String) throws -> SecretBytes
+    let hasPassphraseSource: Bool
+    let allowsLegacy: Bool
+
+    /// - Parameters:
+    ///   - passphrase: gives the passphrase of a file by name; asked where a file needs one.
+    ///   - hasPassphraseSource: whether `passphrase` needs nobody.
+    init(allowsLegacy: Bool, hasPassphraseSource: Bool, passphrase: @escaping (String) throws -> SecretBytes) {
+        self.allowsLegacy = allowsLegacy
+        self.hasPassphraseSource = hasPassphraseSource
+        self.passphrase = passphrase
+    }
+
+    /// What a file is, told from its first bytes.
+    private enum Kind { case pem, pkcs12, certificate, key }
+
+    /// Reads everything in a file.
+    ///
+    /// - Throws: `KeychainError` for a file that is damaged, has another format or needs another passphrase.
+    mutating func add(_ file: FileArgument) throws {
+        let data = try file.read()
+        switch kind(of: data, file) {
+        case .pkcs12: try addPKCS12(data, file.name)
+        case .certificate: try addCertificates(data, file.name)
+        case .key: try addKey(data, file.name)
+        case .pem:
+            let text = String(decoding: data, as: UTF8.self)
+            let (hasKey, hasCertificate) = (text.contains("PRIVATE KEY-----"), text.contains("CERTIFICATE-----"))
+            if hasKey || !hasCertificate { try addKey(data, file.name) }
+            if hasCertificate { try addCertificates(data, file.name) }
+        }
+    }
+
+    /// Reads the key of a file. - Throws: `KeychainError` of the file.
+    mutating func addKey(_ file: FileArgument) throws { try addKey(file.read(), file.name) }
+
+    /// Reads the certificates of a file. - Throws: `KeychainError` of the file.
+    mutating func addCertificates(_ file: FileArgument) throws { try addCertificates(file.read(), file.name) }
+
+    /// Every key with its certificate.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` where there is no key or no certificate, `identityMismatch` where
+    ///   a key has none of the certificates.
+    func pairs() throws -> [Pair] {
+        guard !keys.isEmpty else {
+            throw KeychainError(
+                .itemNotFound, "there is no private key among the files.",
+                hint: "Name its file: --key FILE. Certificates alone: keyfob cert import")
+        }
+        guard !certificates.isEmpty else {
+            throw KeychainError(.itemNotFound, "there is no certificate among the files.", hint: "Name its file: --cert FILE")
+        }
+        return try keys.flatMap { entry -> [Pair] in
+            let own = certificates.filter { $0.certificate.publicKey == entry.key.publicKey }
+            guard !own.isEmpty else { throw mismatch(entry.key, entry.fileName) }
+            return own.map {
+                Pair(
+                    fileName: entry.fileName, key: entry.key, certificate: $0.certificate,
+                    friendlyName: entry.friendlyName ?? $0.friendlyName)
+            }
+        }
+    }
+
+    private func mismatch(_ key: PrivateKey, _ keyFile: String) -> KeychainError {
+        // The leaf is the certificate that issued none of the others.
+        let leaf = certificates.first { !$0.certificate.isCA } ?? certificates[0]
+        let theirs = Digest.sha256(leaf.certificate.publicKey.subjectPublicKeyInfo).lowercaseHexadecimal.prefix(16)
+        let ours = Digest.sha256(key.publicKey.subjectPublicKeyInfo).lowercaseHexadecimal.prefix(16)
+        return KeychainError(
+            .identityMismatch, "\(leaf.fileName) was not issued for the key of \(keyFile): public keys differ.",
+            hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…. "
+                + "Find the key: keyfob key ls --pub sha256:\(theirs)",
+            details: ["certificateKey": "sha256:\(theirs)", "key": "sha256:\(ours)"])
+    }
+
+    private func kind(of data: Data, _ file: FileArgument) -> Kind {
+        let start = [UInt8](data.prefix(16))
+        if data.prefix(1 << 16).firstRange(of: Data("-----BEGIN ".utf8)) != nil { return .pem }
+        let hasName = [".p12", ".pfx"].contains { file.path.lowercased().hasSuffix($0) }
+        guard start.count > 4, start[0] == 0x30 else { return hasName ? .pkcs12 : .pem }
+        // The length takes one byte, or as many more as its low bits say; in BER it may be left open.
+        let header = start[1] < 0x80 ? 2 : 2 + Int(start[1] & 0x7F)
+        guard header + 3 <= start.count else { return hasName ? .pkcs12 : .certificate }
+        switch Array(start[header..<header + 3]) {
+        case [0x02, 0x01, 0x03]: return .pkcs12
+        case [0x02, 0x01, 0x00], [0x02, 0x01, 0x01]: return .key
+        default:
+            if hasName { return .pkcs12 }
+            // An encrypted PKCS#8 key begins as a certificate does: with a sequence.
+            return start[header] == 0x30 && isCertificate(data) ? .certificate : .key
+        }
+    }
+
+    private func isCertificate(_ data: Data) -> Bool {
+        do {
+            _ = try Certificate(der: data)
+            return true
+        } catch { return false }
+    }
+
+    private mutating func addPKCS12(_ data: Data, _ name: String) throws {
+        let contents = try readPKCS12(data, name)
+        isIntegrityChecked = true
+        keys += contents.keys.map { ($0.key, name, $0.friendlyName) }
+        certificates += contents.certificates.map { ($0.certificate, name, $0.friendlyName) }
+    }
+
+    private func readPKCS12(_ data: Data, _ name: String) throws -> PKCS12.Contents {
+        guard !hasPassphraseSource else {
+            return try KeyFile.pkcs12(data, fileName: name, passphrase: passphrase(name), allowsLegacy: allowsLegacy)
+        }
+        // Files without a passphrase need no question; and a damaged one must not ask for what it cannot use.
+        do {
+            return try KeyFile.pkcs12(data, fileName: name, passphrase: nil, allowsLegacy: allowsLegacy)
+        } catch let error as KeychainError where error.code == .filePassphraseIncorrect {
+            return try KeyFile.pkcs12(data, fileName: name, passphrase: passphrase(name), allowsLegacy: allowsLegacy)
+        }
+    }
+
+    private mutating func addKey(_ data: Data, _ name: String) throws {
+        let passphrase = passphrase
+        keys.append((try KeyFile.load(data, fileName: name) { try passphrase(name) }, name, nil))
+    }
+
+    private mutating func addCertificates(_ data: Data, _ name: String) throws {
+        certificates += try KeyFile.certificates(data, fileName: name).map { ($0, name, nil) }
+    }
+}

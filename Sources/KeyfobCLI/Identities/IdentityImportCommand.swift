@@ -1,0 +1,188 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+
+/// `keyfob identity import`: moves a key and its certificates from files onto the token.
+struct IdentityImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "import", "Move a key and its certificates from files onto the token.",
+        examples: Examples(
+            "keyfob identity import web.p12 --name web --pass-source file:/run/keys/web.pass",
+            "keyfob identity import privkey.pem fullchain.pem --name web",
+            "keyfob identity import --key api.key --cert api.crt --chain chain.pem --name api --replace"),
+        discussion: """
+            Files are PKCS#12, PEM or DER, told apart by their content. The key's file stays where it is: delete it \
+            once the identity works (keyfob identity check). Importing the same again changes nothing.
+            """)
+
+    /// Whether PKCS#12 files with RC2, RC4 or 3DES are read.
+    enum Legacy: String, EnumerableFlag {
+        case allowLegacy, noLegacy
+
+        static func help(for value: Legacy) -> ArgumentHelp? {
+            switch value {
+            case .allowLegacy: "Read PKCS#12 files that use RC2, RC4, DES or 3DES."
+            case .noLegacy: "Refuse such files; the default."
+            }
+        }
+    }
+
+    @Argument(help: "PKCS#12, PEM or DER files; - is standard input.")
+    var files: [FileArgument] = []
+
+    @Option(name: [.customLong("name")], help: "The name of the identity; without one, the file's or the certificate's.")
+    var label: String?
+
+    @Option(help: ArgumentHelp("The file of the private key.", valueName: "file"))
+    var key: FileArgument?
+
+    @Option(help: ArgumentHelp("The file of the certificate.", valueName: "file"))
+    var cert: FileArgument?
+
+    @Option(help: ArgumentHelp("The file of the certificates above it.", valueName: "file"))
+    var chain: FileArgument?
+
+    @OptionGroup var passphrase: PassphraseOptions
+
+    @Flag(help: "Let the key leave the token again, as a PKCS#12 file.")
+    var extractable = false
+
+    @Flag var legacy: Legacy = .noLegacy
+
+    @Flag(help: "Import a certificate that has expired, or is not valid yet.")
+    var allowExpired = false
+
+    @Flag(help: "Replace another identity of the same name.")
+    var replace = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !files.isEmpty || key != nil else {
+            throw ValidationError("Name a file, such as web.p12, or --key and --cert.")
+        }
+    }
+
+    func run() throws {
+        let output = try global.output()
+        var contents = IdentityFiles(
+            allowsLegacy: legacy == .allowLegacy, hasPassphraseSource: passphrase.passSource != nil
+        ) { try passphrase.read(.file($0), global) }
+        for file in files { try contents.add(file) }
+        if let key { try contents.addKey(key) }
+        for file in [cert, chain].compactMap({ $0 }) { try contents.addCertificates(file) }
+        let pairs = try contents.pairs()
+        let now = Date()
+        for pair in pairs where !allowExpired {
+            let name = label ?? CertificatePhrases.subject(pair.certificate)
+            if let failure = CertificatePhrases.failure(
+                pair.certificate, name: name, on: now,
+                remedy: "Get a new certificate. Continue anyway: --allow-expired")
+            { throw failure }
+        }
+        let keychain = try global.openKeychain()
+        let fileNames = ListOfNames(contents.keys.map(\.fileName) + contents.certificates.map(\.fileName)).text
+        let summary = "\(fileNames): \(Phrases.counted(contents.keys.count, "private key")), "
+            + Phrases.counted(contents.certificates.count, "certificate")
+            + (contents.isIntegrityChecked ? ", integrity ok" : "")
+        if global.dryRun {
+            let document = Document([
+                "dry_run": true, "keychain": .string(keychain.name),
+                "identities": .array(pairs.map { .object(CertificatePhrases.members($0.certificate, on: now)) }),
+            ])
+            return try output.emit(document, sentence: "\(summary)\nNothing was imported (--dry-run).")
+        }
+        var imports: [IdentityImport] = []
+        for (index, pair) in pairs.enumerated() {
+            let name = label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } ?? pair.friendlyName
+            imports.append(
+                try keychain.importIdentity(
+                    key: pair.key, certificate: pair.certificate, chain: contents.certificates.map(\.certificate),
+                    label: name, isExtractable: extractable, isReplacing: replace))
+        }
+        let document = try document(imports, keychain, now)
+        let lines = try sentences(imports, summary, keychain, now)
+        try output.emit(document, sentence: lines.joined(separator: "\n"))
+    }
+
+    private func document(_ imports: [IdentityImport], _ keychain: Keychain, _ now: Date) throws -> Document {
+        let identities = try imports.map { item -> Value in
+            let certificate = try item.identity.certificate()
+            return .object(
+                [
+                    .init("name", .optional(item.identity.label)),
+                    .init("changed", .boolean(!item.isUnchanged)),
+                    .init("extractable", .boolean(item.identity.key.isExtractable)),
+                    .init("certificates_added", .count(item.addedCertificates.count)),
+                    .init("certificates_known", .count(item.knownCertificates)),
+                    .init("chain_complete", .boolean(item.chain.isComplete)),
+                    .init("uri", .string(try keychain.uri(of: item.identity).description)),
+                ] + CertificatePhrases.members(certificate, on: now))
+        }
+        return Document([
+            "changed": .boolean(imports.contains { !$0.isUnchanged }), "keychain": .string(keychain.name),
+            "identities": .array(identities),
+        ])
+    }
+
+    private func sentences(
+        _ imports: [IdentityImport], _ summary: String, _ keychain: Keychain, _ now: Date
+    ) throws -> [String] {
+        guard imports.contains(where: { !$0.isUnchanged }) else {
+            return imports.map {
+                "Unchanged: identity \"\(Visible.text($0.identity.label ?? ""))\" already has this key and certificate."
+            }
+        }
+        var lines = [Visible.text(summary)]
+        for item in imports {
+            let name = Visible.text(item.identity.label ?? "")
+            guard !item.isUnchanged else {
+                lines.append("Unchanged: identity \"\(name)\" already has this key and certificate.")
+                continue
+            }
+            let certificate = try item.identity.certificate()
+            let algorithm = certificate.publicKey.algorithm.description
+            let subject = Visible.text(CertificatePhrases.subject(certificate))
+            let width = max(algorithm.count, DisplayWidth.of(subject))
+            func padded(_ text: String) -> String { text + String(repeating: " ", count: width - DisplayWidth.of(text)) }
+            let token = Visible.text(keychain.tokenLabel)
+            let usage = certificate.extendedKeyUsage.map { ", \($0)" }.joined()
+            lines.append(
+                "  key     \(padded(algorithm))   -> token \"\(token)\", "
+                    + (item.identity.key.isExtractable ? "extractable" : "not extractable"))
+            lines.append("  leaf    \(padded(subject))   \(CertificatePhrases.validity(certificate, on: now))\(usage)")
+            lines.append("  chain   \(Visible.text(chainPhrase(item, certificate)))")
+            lines.append("Identity \"\(name)\" is ready.")
+        }
+        return lines
+    }
+
+    private func chainPhrase(_ item: IdentityImport, _ certificate: Certificate) -> String {
+        var parts: [String] = []
+        if !item.addedCertificates.isEmpty {
+            parts.append("\(Phrases.counted(item.addedCertificates.count, "intermediate")) stored")
+        }
+        if item.knownCertificates > 0 {
+            parts.append("\(Phrases.counted(item.knownCertificates, "intermediate")) known already")
+        }
+        if item.chain.isComplete {
+            parts.append(item.chain.certificates.count > 1 ? "root not stored" : "self-signed")
+        } else if parts.isEmpty {
+            parts.append("no issuer certificate (issuer \(CertificatePhrases.issuer(certificate)))")
+        }
+        return parts.joined(separator: ", ")
+    }
+}
+
+/// Names without repetition, for a sentence.
+struct ListOfNames {
+    let text: String
+
+    init(_ names: [String]) {
+        var seen: Set<String> = []
+        text = names.filter { seen.insert($0).inserted }.joined(separator: ", ")
+    }
+}

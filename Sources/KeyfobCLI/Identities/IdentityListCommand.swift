@@ -1,0 +1,92 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+
+/// `keyfob identity ls`: which identities there are, and which need attention.
+struct IdentityListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "ls", "List the identities and how they stand.",
+        examples: Examples("keyfob identity ls", "keyfob identity ls --json", "keyfob identity ls --keychain site --format tsv"))
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let now = Date()
+        let identities = try keychain.find(.identities.ordered(by: .label)).map { ($0, try $0.certificate()) }
+        try output.emit(document(identities, keychain, now), table: table(identities, keychain, now))
+    }
+
+    private func document(_ identities: [(Identity, Certificate)], _ keychain: Keychain, _ now: Date) -> Document {
+        Document([
+            "keychain": .string(keychain.name),
+            "identities": .array(
+                identities.map { identity, certificate in
+                    .object(
+                        [
+                            .init("name", .optional(identity.label)),
+                            .init("token", .string(keychain.tokenLabel)),
+                            .init("extractable", .boolean(identity.key.isExtractable)),
+                        ] + CertificatePhrases.members(certificate, on: now))
+                }),
+        ])
+    }
+
+    private func table(_ identities: [(Identity, Certificate)], _ keychain: Keychain, _ now: Date) -> Table {
+        var table = Table([
+            .init("NAME", mayShrink: true), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true),
+            .init("KEY"), .init("TOKEN"), .init("EXPIRES"), .init("STATE"),
+        ])
+        for (identity, certificate) in identities {
+            let state = CertificatePhrases.State(certificate, on: now)
+            table.add([
+                .init(identity.label ?? ""), .init(CertificatePhrases.subject(certificate)),
+                .init(CertificatePhrases.issuer(certificate)), .init(certificate.publicKey.algorithm.description),
+                .init(keychain.tokenLabel), .init(Phrases.relative(certificate.notAfter, to: now)),
+                .init(state.rawValue, state.style),
+            ])
+        }
+        return table
+    }
+}
+
+/// `keyfob identity show`: one identity in full.
+struct IdentityShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "show", "Show an identity in full.",
+        examples: Examples(
+            "keyfob identity show web", "keyfob identity show web --json", "keyfob identity show sha256:9a11"))
+
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    var name: ItemName
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let identity = try name.identity(in: keychain)
+        let certificate = try identity.certificate()
+        let chain = try keychain.chain(of: certificate)
+        let uri = try keychain.uri(of: identity).description
+        let now = Date()
+        let above = chain.certificates.dropFirst().map(CertificatePhrases.subject)
+        let document = Document(
+            members: [
+                .init("name", .optional(identity.label)), .init("keychain", .string(keychain.name)),
+                .init("token", .string(keychain.tokenLabel)), .init("uri", .string(uri)),
+                .init("extractable", .boolean(identity.key.isExtractable)),
+                .init("created", .time(identity.creationDate)),
+                .init("chain", .array(above.map { .string($0) })), .init("chain_complete", .boolean(chain.isComplete)),
+            ] + CertificatePhrases.members(certificate, on: now))
+        var lines = [("name", identity.label ?? ""), ("token", keychain.tokenLabel)]
+        lines += CertificatePhrases.lines(certificate, on: now)
+        if !above.isEmpty { lines.append(("chain", above.joined(separator: ", "))) }
+        lines.append(("extractable", identity.key.isExtractable ? "yes" : "no"))
+        lines.append(("uri", uri))
+        try output.emit(document, sentence: CertificatePhrases.text(lines))
+    }
+}

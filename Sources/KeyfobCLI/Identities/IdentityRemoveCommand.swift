@@ -1,0 +1,64 @@
+import ArgumentParser
+import Keyfob
+
+/// `keyfob identity rm`: destroys a key together with its certificate.
+struct IdentityRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "rm", "Destroy a key together with its certificate.",
+        examples: Examples("keyfob identity rm web", "keyfob identity rm old --yes", "keyfob identity rm old --dry-run"),
+        discussion: "The key stays while another certificate of the keychain needs it. Certificates of authorities stay.")
+
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    var name: ItemName
+
+    @Flag(help: "Succeed where there is no such identity.")
+    var ifExists = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let identity: Identity
+        do { identity = try name.identity(in: keychain) } catch let error as KeychainError
+            where ifExists && error.code == .itemNotFound
+        {
+            return try output.emit(
+                Document(["removed": false, "name": .string(name.text)]), sentence: "Nothing to do: there is no such identity.")
+        }
+        let label = identity.label ?? name.text
+        try RemovalPrompt(global).confirm(
+            "Destroy identity \"\(label)\" and its key on token \"\(keychain.tokenLabel)\"?", typing: label)
+        guard !global.dryRun else {
+            return try output.emit(
+                Document(["removed": false, "dry_run": true, "name": .string(label)]),
+                sentence: "Would remove identity \"\(Visible.text(label))\".")
+        }
+        try keychain.delete(identity)
+        try output.emit(
+            Document(["removed": true, "name": .string(label)]), sentence: "Removed identity \"\(Visible.text(label))\".")
+    }
+}
+
+/// The question before something is destroyed.
+struct RemovalPrompt {
+    private let global: GlobalOptions
+
+    init(_ global: GlobalOptions) { self.global = global }
+
+    /// Asks for the name of what cannot be brought back; `--yes` answers, and a dry run has nothing to ask.
+    ///
+    /// - Throws: `KeychainError`; `refused` where nobody can be asked, `cancelled` for any other answer.
+    func confirm(_ question: String, typing name: String) throws {
+        guard !global.yes, !global.dryRun else { return }
+        guard try global.terminal.confirm(question, byTyping: name) else {
+            throw KeychainError(.cancelled, "nothing was removed.")
+        }
+    }
+
+    /// Asks yes or no. - Throws: As above.
+    func confirm(_ question: String) throws {
+        guard !global.dryRun else { return }
+        guard try global.confirm(question) else { throw KeychainError(.cancelled, "nothing was removed.") }
+    }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+
+/// What a new keychain is made of.
+struct CreationOptions: ParsableArguments {
+    @Flag(help: "Keep the token's PIN in a private file, so that nobody has to give a passphrase.")
+    var unattended = false
+
+    @Option(
+        help: ArgumentHelp("Where the recovery code goes; a file that exists is never overwritten.", valueName: "file"),
+        completion: .file())
+    var recoveryFile: String?
+
+    @Option(help: ArgumentHelp("The PKCS#11 module of --token: a path, or its name in p11-kit.", valueName: "path|name"))
+    var module: String?
+}

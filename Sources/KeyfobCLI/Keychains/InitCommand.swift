@@ -1,0 +1,54 @@
+import ArgumentParser
+import Keyfob
+import PKCS11
+
+/// `keyfob init`: the first run.
+struct InitCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "init", "Make the first keychain: its token, its wrapping key and its vault.",
+        examples: Examples(
+            "keyfob init",
+            "keyfob init --unattended --json",
+            "keyfob init --keychain site --token hsm1 --pin-source credential:keyfob-site"),
+        discussion: "Run again it checks that the keychain opens, and changes nothing. With --token the keychain is put "
+            + "on a token that is there, which is never initialised.")
+
+    @OptionGroup(title: "New keychain")
+    var creation: CreationOptions
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychains = Keychains()
+        let name = try global.keychainName ?? keychains.defaultName() ?? "login"
+        if try isThere(name, keychains, output) { return }
+        do {
+            try NewKeychain(name: name, options: creation, global: global, output: output).make()
+        } catch let error as KeychainError where error.code == .duplicateKeychain {
+            // Made by another process meanwhile, or a token of that name without its keychain.
+            guard try isThere(name, keychains, output) else { throw error }
+        }
+    }
+
+    /// Whether the keychain exists; says so after it was opened.
+    private func isThere(_ name: String, _ keychains: Keychains, _ output: Output) throws -> Bool {
+        guard try keychains.all().contains(where: { $0.name == name }) else { return false }
+        let keychain = try Keychain.open(name, options: global.keychainOptions())
+        let label = try PKCS11URI(keychain.configuration.token).token ?? ""
+        if let wanted = global.token, wanted != label, wanted != keychain.configuration.token {
+            throw KeychainError(
+                .duplicateKeychain, "keychain \"\(name)\" exists already, on token \"\(Visible.text(label))\".",
+                hint: "Give the new one another name: --keychain NAME", details: ["keychain": name])
+        }
+        let isOpen = try keychain.checkOpening()
+        let how = isOpen ? "exists and works" : "exists; it is locked, and its token is present"
+        try output.emit(
+            Document([
+                "keychain": .string(name), "action": "none", "changed": false, "dry_run": .boolean(global.dryRun),
+                "opened": .boolean(isOpen),
+            ]), sentence: "Nothing to do: keychain \"\(name)\" \(how).")
+        return true
+    }
+}

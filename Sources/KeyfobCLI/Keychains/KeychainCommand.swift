@@ -1,0 +1,14 @@
+import ArgumentParser
+
+/// `keyfob keychain`: the keychains of a user.
+struct KeychainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "keychain", "Make, list and remove keychains.",
+        examples: Examples(
+            "keyfob keychain ls",
+            "keyfob keychain create site --unattended",
+            "keyfob keychain default site"),
+        subcommands: [
+            KeychainCreate.self, KeychainList.self, KeychainShow.self, KeychainDefault.self, KeychainRemove.self,
+        ])
+}

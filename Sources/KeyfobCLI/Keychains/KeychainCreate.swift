@@ -1,0 +1,41 @@
+import ArgumentParser
+import Keyfob
+
+/// `keyfob keychain create`: makes another keychain.
+struct KeychainCreate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "create", "Make a keychain with a token of its own, or on a token that is there.",
+        examples: Examples(
+            "keyfob keychain create site",
+            "keyfob keychain create ci --unattended --if-missing",
+            "keyfob keychain create hsm --token hsm1 --module /usr/lib/opensc-pkcs11.so"))
+
+    @Argument(help: "The keychain's name.")
+    var name: String
+
+    @Flag(help: "Do nothing where the keychain exists.")
+    var ifMissing = false
+
+    @OptionGroup(title: "New keychain")
+    var creation: CreationOptions
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        do {
+            // Before a passphrase is asked for: nobody likes to type one in vain.
+            if try Keychains().all().contains(where: { $0.name == name }) {
+                throw KeychainError(
+                    .duplicateKeychain, "a keychain \"\(name)\" exists already.", hint: "Keep it quietly: --if-missing",
+                    details: ["keychain": name])
+            }
+            try NewKeychain(name: name, options: creation, global: global, output: output).make()
+        } catch let error as KeychainError where error.code == .duplicateKeychain && ifMissing {
+            try output.emit(
+                Document(["keychain": .string(name), "action": "none", "changed": false, "dry_run": .boolean(global.dryRun)]),
+                sentence: "Unchanged: keychain \"\(name)\" exists.")
+        }
+    }
+}

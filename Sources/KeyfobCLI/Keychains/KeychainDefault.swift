@@ -1,0 +1,38 @@
+import ArgumentParser
+import Keyfob
+
+/// `keyfob keychain default`: shows or sets the keychain that is used where none is named.
+struct KeychainDefault: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "default", "Show or set the keychain that is used where none is named.",
+        examples: Examples(
+            "keyfob keychain default",
+            "keyfob keychain default site",
+            "keyfob keychain default --json"))
+
+    @Argument(help: "The keychain that becomes the default.", completion: NameCompletion.keychains)
+    var name: String?
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychains = Keychains()
+        let current = try keychains.defaultName()
+        guard let name else {
+            guard let current else { _ = try keychains.configuration(); return }
+            return try output.emit(Document(["default": .string(current), "changed": false]), sentence: current)
+        }
+        _ = try keychains.configuration(name)
+        let isChanged = current != name
+        if isChanged, !global.dryRun { try keychains.setDefault(name) }
+        let sentence = isChanged ? (global.dryRun ? "Would make" : "Made") + " \"\(name)\" the default keychain."
+            : "Unchanged: \"\(name)\" is the default keychain."
+        try output.emit(
+            Document([
+                "default": .string(name), "previous": .optional(current), "changed": .boolean(isChanged && !global.dryRun),
+                "dry_run": .boolean(global.dryRun),
+            ]), sentence: sentence)
+    }
+}

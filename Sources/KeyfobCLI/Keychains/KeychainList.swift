@@ -1,0 +1,46 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import PKCS11
+
+/// `keyfob keychain ls`: lists keychains.
+struct KeychainList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "ls", "List keychains.",
+        examples: Examples(
+            "keyfob keychain ls",
+            "keyfob keychain ls --json",
+            "keyfob keychain ls --format tsv"),
+        aliases: ["list"])
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychains = Keychains()
+        let defaultName = try keychains.defaultName()
+        let state = UnlockedState(directories: keychains.directories)
+        var table = Table([.init("NAME"), .init("TOKEN"), .init("STATE"), .init("DEFAULT")])
+        var list: [Value] = []
+        for configuration in try keychains.all() {
+            let isDefault = configuration.name == defaultName
+            let isUnlocked = try state.location(of: configuration.uuid.uuidString.lowercased()) != nil
+            let isUnattended = configuration.pinSource.map { !["prompt", "pinentry"].contains($0) } ?? false
+            let word = (isUnlocked ? KeychainReport.State.unlocked : isUnattended ? .unattended : .locked).rawValue
+            // A URI that cannot be read is shown as it is.
+            let token = (try? PKCS11URI(configuration.token))?.token ?? configuration.token
+            table.add([.init(configuration.name), .init(token), .init(word), .init(isDefault ? "yes" : "")])
+            list.append(
+                .object([
+                    .init("name", .string(configuration.name)), .init("token", .string(token)),
+                    .init("state", .string(word)), .init("default", .boolean(isDefault)),
+                ]))
+        }
+        if list.isEmpty, !output.format.isMachineReadable {
+            if !output.isQuiet { StandardError.write("There is no keychain yet. Make one: keyfob init\n") }
+            return
+        }
+        try output.emit(Document(["keychains": .array(list)]), table: table)
+    }
+}

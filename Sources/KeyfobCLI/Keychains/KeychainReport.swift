@@ -1,0 +1,167 @@
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+
+/// How a keychain stands: its token, whether it is open and for how long, and what is in it.
+///
+/// Making one asks nobody for anything. What cannot be found out is left out and its reason kept.
+struct KeychainReport {
+    /// Whether secrets can be read.
+    enum State: String {
+        /// An earlier `unlock` is in force.
+        case unlocked
+        /// The PIN comes from a source that asks nobody.
+        case unattended
+        /// A person must unlock it.
+        case locked
+    }
+
+    let configuration: KeychainConfiguration
+    let isDefault: Bool
+    private(set) var state = State.locked
+    private(set) var location: UnlockedState.Location?
+    private(set) var expiry: Date?
+    private(set) var token: TokenInfo?
+    private(set) var passwords: Int?
+    private(set) var certificates: Int?
+    private(set) var keys: Int?
+    private(set) var nextExpiry: (name: String, date: Date)?
+    /// The first thing that is wrong.
+    private(set) var problem: KeychainError?
+
+    /// Looks at a keychain. Blocks for loading its module and a few reads.
+    ///
+    /// - Parameter readsContents: whether items are counted where the keychain can be opened without asking.
+    init(_ configuration: KeychainConfiguration, isDefault: Bool, options: Keychain.Options, readsContents: Bool) {
+        self.configuration = configuration
+        self.isDefault = isDefault
+        do {
+            let keychains = Keychains()
+            let unlocked = UnlockedState(directories: keychains.directories)
+            let stateName = configuration.uuid.uuidString.lowercased()
+            location = try unlocked.location(of: stateName)
+            expiry = try unlocked.expiry(of: stateName)
+            if location != nil { state = .unlocked }
+            let keychain = try keychains.open(configuration, options: options)
+            if state == .locked, try !keychain.pinSource().source.isInteractive { state = .unattended }
+            token = try keychain.tokenInfo()
+            guard readsContents, state != .locked else { return }
+            passwords = try keychain.passwordCount()
+            let certificateItems = try keychain.find(.certificates)
+            certificates = certificateItems.count
+            keys = try keychain.find(.keys.keyClass(.private)).count + keychain.find(.keys.keyClass(.symmetric)).count
+            let identities = try keychain.find(.identities).map(\.item)
+            nextExpiry = Self.next(identities.isEmpty ? certificateItems.map(\.item) : identities)
+        } catch let error as KeychainError {
+            problem = error
+        } catch {
+            problem = KeychainError(.failed, String(describing: error), cause: error)
+        }
+    }
+
+    private static func next(_ items: [Item]) -> (name: String, date: Date)? {
+        items.compactMap { item in
+            // What is no certificate does not expire; checks report it.
+            guard let der = item.certificateDER, let certificate = try? Certificate(der: der) else { return nil }
+            return (item.attributes[.label]?.text ?? certificate.subjectSummary ?? "", certificate.notAfter)
+        }
+        .min { $0.date < $1.date }
+    }
+
+    /// The token's name, from the configuration.
+    var tokenLabel: String {
+        // A URI that cannot be read is shown as it is.
+        (try? PKCS11URI(configuration.token))?.token ?? configuration.token
+    }
+
+    /// What protects what, in plain words.
+    var protection: [String] {
+        var lines = ["Each password has its own key; a key on the token that cannot leave it wraps them."]
+        if configuration.sealedPIN != nil {
+            lines.append("Your passphrase (scrypt) seals the token's PIN.")
+            if let source = configuration.pinSource {
+                lines.append("The passphrase comes from \(Self.name(ofSource: source)): whoever reads that opens the keychain.")
+            }
+        } else if let source = configuration.pinSource {
+            lines.append("The token's PIN comes from \(Self.name(ofSource: source)): whoever reads that opens the keychain.")
+        } else {
+            lines.append("The token's PIN is asked for.")
+        }
+        if configuration.module == .softHSM {
+            lines.append("The token is software: it is as safe as your files.")
+        }
+        if location != nil { lines.append("While it is unlocked, every program of yours can read its passwords.") }
+        return lines
+    }
+
+    /// A source without what may be a secret in a command.
+    private static func name(ofSource source: String) -> String {
+        source.hasPrefix("cmd:") || source.hasPrefix("|") ? "a command" : HomePath.shown(source)
+    }
+
+    /// The members of a document.
+    var members: [Value.Member] {
+        var members: [Value.Member] = [
+            .init("keychain", .string(configuration.name)), .init("default", .boolean(isDefault)),
+            .init("state", .string(state.rawValue)), .init("until", .time(expiry)),
+            .init("location", .optional(location?.name)),
+            .init(
+                "token",
+                .object([
+                    .init("label", .string(tokenLabel)), .init("uri", .string(configuration.token)),
+                    .init("present", .boolean(token != nil)), .init("model", .optional(token?.model)),
+                    .init("manufacturer", .optional(token?.manufacturer)), .init("serial", .optional(token?.serialNumber)),
+                ])),
+            .init("protection", .array(protection.map { .string($0) })),
+            .init("passwords", passwords.map { .count($0) } ?? .null),
+            .init("certificates", certificates.map { .count($0) } ?? .null),
+            .init("keys", keys.map { .count($0) } ?? .null),
+        ]
+        if let nextExpiry {
+            members.append(
+                .init("next_expiry", .object([.init("name", .string(nextExpiry.name)), .init("date", .time(nextExpiry.date))])))
+        }
+        if let problem {
+            members.append(
+                .init("problem", .object([.init("code", .string(problem.code.rawValue)), .init("message", .string(problem.message))])))
+        }
+        return members
+    }
+
+    /// Whether somebody should do something about it now.
+    var wantsAttention: Bool {
+        problem != nil || state == .locked || (nextExpiry.map { $0.date.timeIntervalSinceNow < 30 * 86_400 } ?? false)
+    }
+
+    /// The lines for people.
+    var text: String {
+        var lines: [(String, String)] = [("keychain", configuration.name + (isDefault ? " (default)" : ""))]
+        switch state {
+        case .unlocked:
+            let until = expiry.map { " until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" } ?? ""
+            lines.append(("state", "unlocked\(until)" + (location.map { ", \($0.phrase)" } ?? "")))
+        case .unattended: lines.append(("state", "opens without asking"))
+        case .locked: lines.append(("state", "locked; unlock it: keyfob unlock \(configuration.name)"))
+        }
+        let model = token.map { "present (\($0.manufacturer) \($0.model))" } ?? "not reached"
+        lines.append(("token", Visible.text("\(tokenLabel)   \(model)")))
+        for (index, line) in protection.enumerated() { lines.append((index == 0 ? "protection" : "", line)) }
+        if let passwords, let certificates, let keys {
+            lines.append(
+                ("contents", [(passwords, "password"), (certificates, "certificate"), (keys, "key")]
+                    .map { Phrases.counted($0.0, $0.1) }.joined(separator: ", ")))
+        }
+        if let nextExpiry {
+            let verb = nextExpiry.date < Date() ? "expired" : "expires"
+            lines.append(("next", Visible.text("\(nextExpiry.name) \(verb) \(Phrases.relative(nextExpiry.date, to: Date()))")))
+        }
+        if let problem {
+            lines.append(("problem", Visible.text(problem.message)))
+            if let hint = problem.hint { lines.append(("", Visible.text(hint))) }
+        }
+        return lines.map { name, text in
+            name + String(repeating: " ", count: max(1, 12 - name.count)) + text
+        }.joined(separator: "\n")
+    }
+}

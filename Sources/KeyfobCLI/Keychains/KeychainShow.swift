@@ -1,0 +1,50 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+
+/// `keyfob keychain show`: where a keychain is and how it is opened.
+struct KeychainShow: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "show", "Show where a keychain is and how it is opened.",
+        examples: Examples(
+            "keyfob keychain show",
+            "keyfob keychain show site",
+            "keyfob keychain show site --json"))
+
+    @Argument(help: "The keychain.", completion: NameCompletion.keychains)
+    var name: String?
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychains = Keychains()
+        let configuration = try keychains.configuration(name ?? global.selectedKeychainName())
+        let isDefault = try keychains.defaultName() == configuration.name
+        let module =
+            switch configuration.module {
+            case .softHSM: "softhsm2"
+            case .path(let path): path
+            case .registered(let name): name
+            }
+        let source = configuration.pinSource.map { $0.hasPrefix("cmd:") ? "cmd:…" : $0 }
+        let lines: [(String, String)] = [
+            ("name", configuration.name), ("default", isDefault ? "yes" : "no"), ("uuid", configuration.uuid.uuidString.lowercased()),
+            ("token", configuration.token), ("module", module), ("vault", configuration.vault),
+            ("pin_source", source ?? "prompt"), ("protection", configuration.protection),
+            ("recovery_code", configuration.recoverySeal == nil ? "no" : "yes"),
+            ("unlock_timeout", String(configuration.unlockTimeout)), ("created", RFC3339.string(from: configuration.created)),
+        ]
+        var table = Table([.init("SETTING"), .init("VALUE")])
+        for (name, value) in lines { table.add([.init(name), .init(value)]) }
+        let members = lines.map { name, value -> Value.Member in
+            switch name {
+            case "default", "recovery_code": .init(name, .boolean(value == "yes"))
+            case "unlock_timeout": .init(name, .count(configuration.unlockTimeout))
+            default: .init(name, .string(value))
+            }
+        }
+        try output.emit(Document(members: members), table: table)
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import PKCS11
+
+/// Makes a keychain for `init` and `keychain create`: asks, reports, and keeps the recovery code safe.
+struct NewKeychain {
+    let name: String
+    let options: CreationOptions
+    let global: GlobalOptions
+    let output: Output
+
+    /// Makes the keychain and prints what was made.
+    ///
+    /// - Throws: `KeychainError` and `UsageError`; nothing is left behind then.
+    func make() throws {
+        let keychains = Keychains()
+        try check()
+        if global.tokenName != nil || options.module != nil { return try makeOnExistingToken(keychains) }
+        try describe(keychains)
+        if global.dryRun { return try reportDryRun(token: name) }
+        if options.unattended {
+            let made = try keychains.create(name, on: .new(.file), options: global.keychainOptions())
+            return try report(made, keychains, recoveryFile: nil)
+        }
+        let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
+        let passphrase = try newPassphrase(source)
+        let kept = source.flatMap(Self.lasting)
+        let file = try RecoveryFile(keychain: name, path: options.recoveryFile)
+        // An interrupt between the keychain and its code would lose the code for good.
+        let made = try Interruption.deferring { () throws -> Keychains.Creation in
+            do {
+                let made = try keychains.create(
+                    name, on: .new(.passphrase(passphrase, source: kept)), options: global.keychainOptions())
+                do {
+                    if let code = made.recoveryCode { try file.write(code) }
+                } catch {
+                    try keychains.delete(name)
+                    throw error
+                }
+                return made
+            } catch {
+                file.remove()
+                throw error
+            }
+        }
+        if kept == nil { _ = try made.keychain.unlockForSession(with: passphrase) }
+        try report(made, keychains, recoveryFile: file)
+    }
+
+    private func check() throws {
+        if options.unattended, global.explicitPINSource != nil {
+            throw UsageError(
+                "--unattended and --pin-source exclude each other.",
+                hint: "--pin-source gives a passphrase that protects the PIN; --unattended does without one.")
+        }
+        if options.unattended, global.tokenName != nil || options.module != nil {
+            throw UsageError(
+                "--unattended is for tokens that keyfob makes.", hint: "For a token of yours: --pin-source file:PATH")
+        }
+    }
+
+    // MARK: A token of its own
+
+    private func describe(_ keychains: Keychains) throws {
+        try output.say("No token configured; using SoftHSM, a software token. Keys stay in files only you can read.")
+        let tokens = HomePath.shown(keychains.directories.data.appendingPathComponent("tokens").path)
+        let isFirst = try keychains.defaultName() == nil
+        try output.say("  module    softhsm2")
+        try output.say("  token     \(name)   new, \(tokens)")
+        try output.say("  keychain  \(name)   new\(isFirst ? ", default" : "")")
+    }
+
+    private func newPassphrase(_ source: PINSource?) throws -> SecretBytes {
+        let chosen = try source ?? global.environmentPINSource.map { try PINSource(parsing: $0) }
+        if let chosen, chosen != .prompt {
+            let environment = PINEnvironment(
+                prompter: TerminalPrompter(global.terminal), noInput: !global.terminal.mayAsk,
+                allowInsecureFiles: global.insecureFile)
+            return try chosen.read(.newPassphrase(keychain: name), from: environment)
+        }
+        let passphrase = try global.terminal.readNewSecret(
+            "Passphrase for keychain \"\(name)\": ",
+            hint: "Give its source: --pin-source file:… | credential:… | env:…, or do without: --unattended")
+        guard !passphrase.isEmpty else {
+            throw UsageError("an empty passphrase protects nothing; nothing was made.", hint: "To do without one: --unattended")
+        }
+        return passphrase
+    }
+
+    /// A source that will have the passphrase the next time, too, fit for the configuration.
+    private static func lasting(_ source: PINSource) -> PINSource? {
+        let text = source.description
+        if text.hasPrefix("file:") {
+            let path = String(text.dropFirst(5))
+            return path.hasPrefix("~/") ? source : .file(URL(fileURLWithPath: path).standardizedFileURL.path)
+        }
+        return ["credential:", "cmd:", "pinentry"].contains { text.hasPrefix($0) } ? source : nil
+    }
+
+    // MARK: A token that is there
+
+    private func makeOnExistingToken(_ keychains: Keychains) throws {
+        let found = try TokenChoice.find(global.tokenName, module: options.module ?? global.modulePath)
+        if global.dryRun { return try reportDryRun(token: found.info.label) }
+        let option = try global.explicitPINSource.map { try PINSource(parsing: $0) }
+        let environment = PINEnvironment(
+            prompter: TerminalPrompter(global.terminal), noInput: !global.terminal.mayAsk,
+            allowInsecureFiles: global.insecureFile)
+        let selection = try PINSourceSelection(option: option, uri: found.uri.pinSource, environment: environment)
+        let pin = try selection.source.read(.token(found.info.label), from: environment)
+        let kept = [.option, .uri].contains(selection.origin) ? Self.lasting(selection.source) : nil
+        let made = try keychains.create(
+            name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
+            options: global.keychainOptions())
+        if kept == nil, selection.origin != .credential { _ = try made.keychain.unlockForSession(with: pin) }
+        try report(made, keychains, recoveryFile: nil)
+    }
+
+    // MARK: Reports
+
+    private func reportDryRun(token: String) throws {
+        try output.emit(
+            Document([
+                "keychain": .string(name), "token": .string(token), "action": "created", "changed": false, "dry_run": true,
+            ]), sentence: "Would make keychain \"\(name)\" on token \"\(Visible.text(token))\".")
+    }
+
+    private func report(_ made: Keychains.Creation, _ keychains: Keychains, recoveryFile: RecoveryFile?) throws {
+        let configuration = made.keychain.configuration
+        let isNew = configuration.module == .softHSM
+        let token = try PKCS11URI(configuration.token).token ?? name
+        let isDefault = try keychains.defaultName() == name
+        guard !output.format.isMachineReadable else {
+            return try output.emit(
+                Document([
+                    "keychain": .string(name), "action": "created", "changed": true, "dry_run": false,
+                    "token": .object([
+                        .init("label", .string(token)), .init("uri", .string(configuration.token)), .init("new", .boolean(isNew)),
+                    ]),
+                    "wrapping_key": .string(made.wrappingKey), "wrap_suite": .string(made.suite),
+                    "default": .boolean(isDefault), "recovery_file": .optional(recoveryFile?.path),
+                    "protection": .string(configuration.protection),
+                ]), sentence: "")
+        }
+        try output.say(
+            "Created \(isNew ? "token \"\(Visible.text(token))\", " : "")wrapping key \"\(made.wrappingKey)\" "
+                + "(\(Self.keyName(suite: made.suite)), not extractable), keychain \"\(name)\".")
+        if let recoveryFile {
+            try output.say(
+                "Recovery code saved to \(HomePath.shown(recoveryFile.path)). Move it off this machine, then delete it.")
+        }
+        if options.unattended {
+            try output.say("The token's PIN lies in a file that only you can read: whoever reads your files opens the keychain.")
+        }
+        let selector = isDefault ? "" : " --keychain \(name)"
+        try output.say("Next: keyfob set github.com/alice\(selector)")
+    }
+
+    /// The key behind a wrap suite.
+    private static func keyName(suite: String) -> String {
+        if suite.hasPrefix("RSA") { return "RSA" }
+        return suite.hasPrefix("ECDH") ? "EC" : "AES-256"
+    }
+}
+
+/// Paths as people write them.
+enum HomePath {
+    /// The user's home directory.
+    static var home: String { Environment.nonEmpty("HOME") ?? NSHomeDirectory() }
+
+    /// `path` with `~` for the home directory.
+    static func shown(_ path: String) -> String {
+        path.hasPrefix(home + "/") ? "~" + path.dropFirst(home.count) : path
+    }
+}

@@ -1,0 +1,74 @@
+import CLinux
+import Foundation
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+
+/// The file that a recovery code is put in: made before there is a code, so that no code is ever without a place.
+struct RecoveryFile {
+    /// Its path.
+    let path: String
+    private let keychain: String
+
+    /// Makes the file, empty and of mode 0600.
+    ///
+    /// - Parameter path: where the user wants it; `nil` takes the first free name in the home directory.
+    /// - Throws: `KeychainError`; `refused` where the wanted file exists, `fileUnavailable` where it cannot be made.
+    init(keychain: String, path: String?) throws {
+        self.keychain = keychain
+        if let path {
+            let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
+            guard try Self.reserve(absolute) else {
+                throw KeychainError(
+                    .refused, "\(Visible.text(path)) exists, and a recovery code may be in it; nothing was made.",
+                    hint: "Give another file: --recovery-file FILE", details: ["path": path])
+            }
+            self.path = absolute
+            return
+        }
+        for number in 1...1000 {
+            let suffix = number == 1 ? "" : "-\(number)"
+            let candidate = HomePath.home + "/keyfob-recovery-\(keychain)\(suffix).txt"
+            guard try Self.reserve(candidate) else { continue }
+            self.path = candidate
+            return
+        }
+        throw KeychainError(
+            .refused, "there are a thousand recovery files in \(HomePath.home) already.", hint: "Give a file: --recovery-file FILE")
+    }
+
+    /// Puts the code in the file, on its first line, where `--pin-source file:` finds it.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable`.
+    func write(_ code: RecoveryCode) throws {
+        let rest = """
+
+
+            This is the recovery code of the Keyfob keychain "\(keychain)". Whoever has it and the keychain's files
+            can open the keychain without its passphrase. Keep it on paper or on another machine.
+
+            To use it: keyfob unlock \(keychain) --recovery
+
+            """
+        try PrivateFile.write(code.text + SecretBytes(utf8: rest), to: URL(fileURLWithPath: path))
+    }
+
+    /// Removes the file, after a keychain could not be made.
+    func remove() {
+        unsafe unlink(path)
+    }
+
+    /// Whether the file was made; `false` where it exists.
+    private static func reserve(_ path: String) throws -> Bool {
+        let descriptor = unsafe keyfob_open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if descriptor >= 0 {
+            close(descriptor)
+            return true
+        }
+        if errno == EEXIST { return false }
+        let reason = unsafe String(cString: strerror(errno))
+        throw KeychainError(
+            .fileUnavailable, "the recovery code cannot be saved to \(Visible.text(path)): \(reason); nothing was made.",
+            hint: "Give another file: --recovery-file FILE", details: ["path": path])
+    }
+}

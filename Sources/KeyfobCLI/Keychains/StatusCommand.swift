@@ -1,0 +1,34 @@
+import ArgumentParser
+import Keyfob
+
+/// `keyfob status`: how the keychain stands.
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "status", "Show what is unlocked, whether the token is there, and what expires next.",
+        examples: Examples(
+            "keyfob status",
+            "keyfob status --keychain site --json",
+            "keyfob status --exit-code"),
+        discussion: "Asks for nothing: what needs a PIN is left out while the keychain is locked.")
+
+    @Flag(help: "Exit with 10 where something needs attention: locked, absent, or expiring within 30 days.")
+    var exitCode = false
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychains = Keychains()
+        let configuration = try keychains.configuration(global.selectedKeychainName())
+        let isDefault = try keychains.defaultName() == configuration.name
+        let report = KeychainReport(
+            configuration, isDefault: isDefault, options: try global.keychainOptions(), readsContents: true)
+        let others = try keychains.all().map(\.name).filter { $0 != configuration.name }
+        var text = report.text
+        if !others.isEmpty { text += "\nothers      \(others.joined(separator: ", "))" }
+        try output.emit(
+            Document(members: report.members + [.init("others", .array(others.map { .string($0) }))]), sentence: text)
+        if exitCode, report.wantsAttention { throw ExitCode(ExitStatus.attention.rawValue) }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Keyfob
+import PKCS11
+
+/// Finds the token that a user names, among the modules of the machine.
+enum TokenChoice {
+    /// A token and how to get to it again.
+    struct Found {
+        let info: TokenInfo
+        /// What the user wrote, which may hold a PIN source.
+        let uri: PKCS11URI
+        let location: KeychainConfiguration.ModuleLocation
+    }
+
+    /// The one initialised token with this label or URI.
+    ///
+    /// Blocks for loading modules: the given one, else the URI's, else all that are registered.
+    ///
+    /// - Throws: `KeychainError`; `tokenAbsent` with what is there, `tokenAmbiguous`, `moduleNotLoaded`, `refused` for
+    ///   a token that was never initialised; `UsageError` for a malformed URI or a PIN in it.
+    static func find(_ name: String?, module: String?) throws -> Found {
+        let uri = try self.uri(name)
+        let candidates = try modules(module ?? uri.modulePath ?? uri.moduleName)
+        var found: [Found] = []
+        var present: [String] = []
+        for (loaded, location) in candidates {
+            do {
+                for slot in try loaded.slots() {
+                    let info = try slot.tokenInfo()
+                    if info.flags.contains(.tokenInitialized) { present.append(info.label) }
+                    if uri.matches(info) { found.append(Found(info: info, uri: uri, location: location)) }
+                }
+            } catch {
+                // A module that fails, such as one without its device, is none that has the token.
+                guard candidates.count == 1 else { continue }
+                throw KeychainError(
+                    .moduleNotLoaded, "PKCS#11 module \"\(loaded.name ?? loaded.path)\" does not list its tokens.", cause: error)
+            }
+        }
+        let initialized = found.filter { $0.info.flags.contains(.tokenInitialized) }
+        guard let token = initialized.first else {
+            guard found.isEmpty else {
+                throw KeychainError(
+                    .refused, "the token was never initialised, and keyfob does not do that to a token of yours.",
+                    hint: "Initialise it with its vendor's tool, or: keyfob token init")
+            }
+            let names = Set(present).sorted().map { Visible.text($0) }.joined(separator: ", ")
+            throw KeychainError(
+                .tokenAbsent, "token \"\(Visible.text(name ?? ""))\" is not present.",
+                hint: "Insert it, or see what is there: keyfob token ls" + (names.isEmpty ? "" : ". Present now: \(names)"))
+        }
+        guard initialized.count == 1 else {
+            throw KeychainError(
+                .tokenAmbiguous, "\(initialized.count) tokens fit \"\(Visible.text(name ?? ""))\".",
+                hint: "Name one by its URI: " + initialized.map { $0.info.uri.description }.joined(separator: "  "))
+        }
+        return token
+    }
+
+    private static func uri(_ name: String?) throws -> PKCS11URI {
+        guard let name else { return PKCS11URI() }
+        guard name.hasPrefix("pkcs11:") else {
+            var uri = PKCS11URI()
+            uri.token = name
+            return uri
+        }
+        do {
+            let uri = try PKCS11URI(name)
+            guard !uri.hasPINValue else {
+                throw UsageError(
+                    "a PIN is not taken from the command line, where other users can read it.",
+                    hint: "Leave pin-value out of the URI and give a source: --pin-source prompt | file:… | env:…")
+            }
+            return uri
+        } catch let error as PKCS11URIError {
+            throw UsageError("that is not a PKCS#11 URI: \(error)", hint: "Such as: pkcs11:token=hsm1;serial=0123")
+        }
+    }
+
+    private static func modules(_ name: String?) throws -> [(Module, KeychainConfiguration.ModuleLocation)] {
+        do {
+            guard let name else {
+                return try Module.registered().map { ($0, $0.name.map { .registered($0) } ?? .path($0.path)) }
+            }
+            if name.contains("/") {
+                let path = URL(fileURLWithPath: name).standardizedFileURL.path
+                return [(try Module.load(path: path), .path(path))]
+            }
+            guard let module = try Module.registered(named: name) else {
+                throw KeychainError(
+                    .moduleNotLoaded, "PKCS#11 module \"\(Visible.text(name))\" is not configured.",
+                    hint: "Give its path: --module /usr/lib/…/module.so")
+            }
+            return [(module, .registered(name))]
+        } catch let error as PKCS11Error {
+            throw KeychainError(
+                .moduleNotLoaded, "the PKCS#11 module\(name.map { " \"\(Visible.text($0))\"" } ?? "") cannot be loaded: "
+                    + "\(error.detail ?? error.returnValue.name).",
+                hint: "Install the package that has it, or correct the path.", cause: error)
+        }
+    }
+}

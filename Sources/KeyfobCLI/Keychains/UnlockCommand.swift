@@ -1,0 +1,95 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+
+/// `keyfob unlock`: opens a keychain for the commands that follow.
+struct UnlockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "unlock", "Unlock a keychain for the commands that follow.",
+        examples: Examples(
+            "keyfob unlock",
+            "keyfob unlock site --for 8h",
+            "keyfob unlock --recovery --pin-source file:/media/usb/keyfob-recovery-login.txt"))
+
+    @Argument(help: "The keychain.", completion: NameCompletion.keychains)
+    var name: String?
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("How long it stays unlocked, such as 8h; 0 until it is locked.", valueName: "duration"))
+    var span: TimeSpan?
+
+    @Flag(help: "Take the recovery code in place of the passphrase.")
+    var recovery = false
+
+    @Flag(help: "Try a PIN even though the token says that one more wrong one blocks it.")
+    var allowFinalTry = false
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let seconds = try span.map { span in
+            let seconds = Int(span.duration.components.seconds)
+            guard seconds > 0 || span.duration == .zero else {
+                throw UsageError("less than a second is no time to stay unlocked.", hint: "Such as: --for 8h")
+            }
+            return seconds
+        }
+        let keychain = try Keychain.open(
+            name ?? global.selectedKeychainName(), options: global.keychainOptions(allowsFinalTry: allowFinalTry))
+        if global.dryRun {
+            return try output.emit(
+                Document(["keychain": .string(keychain.name), "changed": false, "dry_run": true]),
+                sentence: "Would unlock \"\(keychain.name)\".")
+        }
+        let location: UnlockedState.Location
+        if recovery {
+            location = try keychain.unlockForSession(timeout: seconds, with: recoveryCode(keychain), isRecoveryCode: true)
+        } else {
+            location = try keychain.unlockForSession(timeout: seconds)
+        }
+        let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
+        let until = expiry.map { "until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" } ?? "until it is locked"
+        try output.emit(
+            Document([
+                "keychain": .string(keychain.name), "state": "unlocked", "until": .time(expiry),
+                "location": .string(location.name), "changed": true, "dry_run": false,
+            ]), sentence: "Unlocked \"\(keychain.name)\" \(until).")
+    }
+
+    private func recoveryCode(_ keychain: Keychain) throws -> SecretBytes {
+        guard keychain.configuration.recoverySeal != nil else {
+            throw KeychainError(.refused, "keychain \"\(keychain.name)\" has no recovery code.")
+        }
+        let prompt = "Recovery code of keychain \"\(keychain.name)\""
+        let typed: SecretBytes
+        if let source = try global.explicitPINSource.map({ try PINSource(parsing: $0) }), source != .prompt {
+            let environment = PINEnvironment(
+                prompter: TerminalPrompter(global.terminal), noInput: !global.terminal.mayAsk,
+                allowInsecureFiles: global.insecureFile)
+            typed = try source.read(.passphrase(keychain: keychain.name), from: environment)
+        } else {
+            typed = try global.terminal.readSecret(prompt + ": ", hint: "Give its source: --pin-source file:…")
+        }
+        return try RecoveryCode(parsing: typed).text
+    }
+}
+
+extension UnlockedState.Location {
+    /// A stable name for documents.
+    var name: String {
+        switch self {
+        case .kernelKeyring: "kernel-keyring"
+        case .runtimeFile: "runtime-file"
+        }
+    }
+
+    /// Where that is, for people.
+    var phrase: String {
+        switch self {
+        case .kernelKeyring: "in the kernel's keyring"
+        case .runtimeFile(let url): "in \(HomePath.shown(url.path))"
+        }
+    }
+}

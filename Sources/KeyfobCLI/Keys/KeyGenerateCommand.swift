@@ -1,0 +1,101 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import PKCS11
+
+/// `keyfob key generate`: makes a key on the token.
+struct KeyGenerateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "generate", "Make a key on the token.",
+        examples: Examples(
+            "keyfob key generate api --type ec --curve p256", "keyfob key generate web --type rsa --size 3072",
+            "keyfob key generate ci --type ed25519 --if-missing"),
+        discussion: "The key cannot leave the token unless --extractable says so; that cannot be changed later.")
+
+    /// A kind of key.
+    enum Kind: String, CaseIterable, ExpressibleByArgument { case rsa, ec, ed25519, aes }
+
+    /// A curve for EC keys.
+    enum Curve: String, CaseIterable, ExpressibleByArgument { case p256, p384, p521 }
+
+    @Argument(help: "The name of the key.")
+    var name: String
+
+    @Option(help: "rsa, ec, ed25519 or aes.")
+    var type: Kind = .ec
+
+    @Option(help: "Bits of an RSA key (2048 to 4096; 3072 unless given) or AES key (128, 192, 256; 256 unless given).")
+    var size: Int?
+
+    @Option(help: "The curve of an EC key: p256 (unless given), p384 or p521.")
+    var curve: Curve?
+
+    @Flag(help: "Let the key leave the token again.")
+    var extractable = false
+
+    @Flag(help: "Succeed and change nothing where a key has the name.")
+    var ifMissing = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !name.isEmpty else { throw ValidationError("A key needs a name.") }
+        if size != nil, type == .ec || type == .ed25519 { throw ValidationError("--size is for RSA and AES; an EC key has a --curve.") }
+        if curve != nil, type != .ec { throw ValidationError("--curve is for EC keys.") }
+    }
+
+    private var specification: KeySpecification {
+        switch type {
+        case .rsa: .rsa(bits: size ?? 3072)
+        case .aes: .aes(bits: size ?? 256)
+        case .ed25519: .ed25519
+        case .ec:
+            switch curve ?? .p256 {
+            case .p256: .p256
+            case .p384: .p384
+            case .p521: .p521
+            }
+        }
+    }
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        if let existing = try ItemName.keys(in: keychain).first(where: { $0.label == name }) {
+            guard ifMissing else {
+                throw KeychainError(
+                    .duplicateItem, "a key \"\(name)\" exists already on token \"\(keychain.tokenLabel)\".",
+                    hint: "Choose another name. Keep it quietly: --if-missing", details: ["key": name, "token": keychain.tokenLabel])
+            }
+            return try emit(existing, isNew: false, keychain, output)
+        }
+        guard try !keychain.wrappingKeyNames().contains(name) else {
+            throw KeychainError(
+                .duplicateItem, "\"\(name)\" is the key that seals keychain \"\(keychain.name)\".", hint: "Choose another name.")
+        }
+        guard !global.dryRun else {
+            return try output.emit(
+                Document(["dry_run": true, "changed": false, "name": .string(name), "type": .string(specification.description)]),
+                sentence: "Would generate \"\(Visible.text(name))\": \(specification).")
+        }
+        let key = try keychain.generateKey(specification, label: name, isExtractable: extractable)
+        try emit(key, isNew: true, keychain, output)
+    }
+
+    private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {
+        let publicKey = try keychain.publicKey(of: key)
+        let document = Document(
+            members: [.init("changed", .boolean(isNew)), .init("keychain", .string(keychain.name))]
+                + KeyPhrases.members(key, publicKey, uri: try keychain.uri(of: key).description))
+        let token = Visible.text(keychain.tokenLabel)
+        let uses = KeyPhrases.uses(key)
+        let phrase = uses == ["sign"] ? "sign only" : uses.joined(separator: ", ")
+        let leave = key.isExtractable ? "extractable" : "not extractable"
+        let shown = Visible.text(name)
+        try output.emit(
+            document,
+            sentence: isNew
+                ? "Generated \"\(shown)\" on \"\(token)\": \(KeyPhrases.kind(key, publicKey)), \(phrase), \(leave)."
+                : "Nothing to do: key \"\(shown)\" exists on \"\(token)\" (\(KeyPhrases.kind(key, publicKey))).")
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+
+/// `keyfob key ls`: which keys there are.
+struct KeyListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "ls", "List the keys; those that seal the keychain are not shown.",
+        examples: Examples("keyfob key ls", "keyfob key ls --pub sha256:77be", "keyfob key ls --json"))
+
+    @Option(help: ArgumentHelp("Only keys whose public key has this fingerprint, or its beginning.", valueName: "fingerprint"))
+    var pub: String?
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let wanted = try pub.map { text -> (String, String) in
+            let parts = text.lowercased().split(separator: ":", maxSplits: 1).map(String.init)
+            guard parts.count == 2, ["sha256", "sha1"].contains(parts[0]), !parts[1].isEmpty else {
+                throw UsageError("\"\(Visible.text(text))\" is no fingerprint.", hint: "Such as sha256:77be or sha1:1c02.")
+            }
+            return (parts[0], parts[1].filter { $0.isHexDigit })
+        }
+        let keychain = try global.openKeychain()
+        let keys = try ItemName.keys(in: keychain).filter { key in
+            guard let wanted else { return true }
+            return try ItemName.fingerprints(of: key, in: keychain).contains {
+                $0.algorithm == wanted.0 && $0.hexadecimal.hasPrefix(wanted.1)
+            }
+        }.sorted { ($0.label ?? "") < ($1.label ?? "") }.map { ($0, try keychain.publicKey(of: $0)) }
+        let document = Document([
+            "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
+            "keys": .array(
+                try keys.map { key, publicKey in
+                    .object(KeyPhrases.members(key, publicKey, uri: try keychain.uri(of: key).description))
+                }),
+        ])
+        var table = Table([
+            .init("NAME", mayShrink: true), .init("CLASS"), .init("TYPE"), .init("USES"), .init("EXTRACTABLE"), .init("PUBLIC KEY"),
+        ])
+        for (key, publicKey) in keys {
+            let fingerprint = publicKey.map {
+                "sha256:" + Digest.sha256($0.subjectPublicKeyInfo).lowercaseHexadecimal.prefix(16)
+            }
+            table.add([
+                .init(key.label ?? ""), .init(KeyPhrases.half(key)), .init(KeyPhrases.kind(key, publicKey)),
+                .init(KeyPhrases.uses(key).joined(separator: ", ")), .init(key.isExtractable ? "yes" : "no"),
+                .init(fingerprint ?? ""),
+            ])
+        }
+        try output.emit(document, table: table)
+    }
+}
+
+/// `keyfob key show`: one key in full, without its value.
+struct KeyShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "show", "Show a key in full; never its value.",
+        examples: Examples("keyfob key show api", "keyfob key show api --json", "keyfob key show sha256:77be"))
+
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.")
+    var name: ItemName
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let key = try name.key(in: keychain)
+        let publicKey = try keychain.publicKey(of: key)
+        let uri = try keychain.uri(of: key).description
+        var lines = [
+            ("name", key.label ?? ""), ("token", keychain.tokenLabel),
+            ("type", "\(KeyPhrases.kind(key, publicKey)), \(KeyPhrases.half(key))"),
+            ("uses", KeyPhrases.uses(key).joined(separator: ", ")), ("extractable", key.isExtractable ? "yes" : "no"),
+        ]
+        if let id = key.publicKeyHash { lines.append(("id", id.lowercaseHexadecimal)) }
+        if let publicKey { lines.append(("public key", "sha256:" + Digest.sha256(publicKey.subjectPublicKeyInfo).lowercaseHexadecimal)) }
+        lines.append(("uri", uri))
+        let document = Document(
+            members: [.init("keychain", .string(keychain.name))] + KeyPhrases.members(key, publicKey, uri: uri))
+        try output.emit(document, sentence: CertificatePhrases.text(lines))
+    }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// `keyfob key pub`: the public key, for other programs.
+struct KeyPublicCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "pub", "Write the public key.",
+        examples: Examples(
+            "keyfob key pub api > api.pub.pem", "keyfob key pub ci --format ssh >> ~/.ssh/authorized_keys",
+            "keyfob key pub api --format der -o api.pub"))
+
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.")
+    var name: ItemName
+
+    @Option(name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
+    var destination: String?
+
+    @Flag(help: "Write DER to a terminal all the same.")
+    var force = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let (output, form) = try global.output(writing: [.pem, .der, .ssh])
+        let keychain = try global.openKeychain()
+        let key = try name.key(in: keychain)
+        let label = key.label ?? name.text
+        guard let publicKey = try keychain.publicKey(of: key) else {
+            throw KeychainError(
+                .invalidArgument, "key \"\(label)\" has no public half.",
+                hint: key.keyClass == .symmetric ? "It is a secret key." : nil, details: ["key": label])
+        }
+        let hasFile = destination.map { $0 != "-" } ?? false
+        let document = Document(
+            members: [
+                .init("name", .string(label)), .init("type", .string(publicKey.algorithm.description)),
+                .init("pem", .string(publicKey.pem)), .init("ssh", .optional(OpenSSHKey.line(publicKey, comment: label))),
+                .init("fingerprint", .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo))),
+                .init("file", .optional(destination)),
+            ])
+        if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
+        let bytes: SecretBytes
+        switch form {
+        case .der: bytes = SecretBytes(publicKey.subjectPublicKeyInfo)
+        case .ssh:
+            guard let line = OpenSSHKey.line(publicKey, comment: label) else {
+                throw KeychainError(.unsupportedFormat, "OpenSSH has no form for a \(publicKey.algorithm) key.")
+            }
+            bytes = SecretBytes(utf8: line + "\n")
+        case .pem, .pkcs12: bytes = SecretBytes(utf8: publicKey.pem)
+        }
+        try FileDestination(path: destination, mode: 0o644).write(bytes, force: force)
+        if hasFile { try output.emit(document, sentence: "Wrote \(Visible.text(destination ?? "")).") }
+    }
+}
+
+/// Public keys as OpenSSH writes them: RFC 4253 6.6, RFC 5656 3.1, RFC 8709 4.
+enum OpenSSHKey {
+    /// Algorithm, base64 and comment; `nil` for kinds of keys that OpenSSH does not have.
+    static func line(_ key: PublicKey, comment: String) -> String? {
+        guard let (name, blob) = blob(of: key) else { return nil }
+        let comment = comment.filter { !$0.isNewline }
+        return "\(name) \(blob.base64EncodedString())" + (comment.isEmpty ? "" : " \(comment)")
+    }
+
+    private static func blob(of key: PublicKey) -> (name: String, Data)? {
+        switch key.algorithm {
+        case .rsa:
+            guard let modulus = key.rsaModulus, let exponent = key.rsaExponent else { return nil }
+            return ("ssh-rsa", string("ssh-rsa") + number(exponent) + number(modulus))
+        case .ec(let curve):
+            let names: [NamedCurve: String] = [.p256: "nistp256", .p384: "nistp384", .p521: "nistp521"]
+            guard let curveName = names[curve], let point = key.ecPoint else { return nil }
+            let name = "ecdsa-sha2-" + curveName
+            return (name, string(name) + string(curveName) + string(point))
+        case .ed25519: return ("ssh-ed25519", string("ssh-ed25519") + string(key.bits))
+        case .other: return nil
+        }
+    }
+
+    /// RFC 4251 5: four bytes of length, then the bytes.
+    private static func string(_ bytes: some Collection<UInt8>) -> Data {
+        let count = UInt32(truncatingIfNeeded: bytes.count)
+        return Data([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) }) + Data(bytes)
+    }
+
+    private static func string(_ text: String) -> Data { string(Array(text.utf8)) }
+
+    /// RFC 4251 5: a positive number whose first bit is set takes a zero byte in front.
+    private static func number(_ bytes: Data) -> Data {
+        string((bytes.first ?? 0) & 0x80 == 0 ? bytes : Data([0]) + bytes)
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Keyfob
+
+/// `keyfob key rm`: destroys a key.
+struct KeyRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "rm", "Destroy a key on the token.",
+        examples: Examples("keyfob key rm api", "keyfob key rm api --yes", "keyfob key rm api --dry-run"),
+        discussion: "It cannot be brought back. Its certificate stays; keyfob identity rm removes both.")
+
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.")
+    var name: ItemName
+
+    @Flag(help: "Succeed where there is no such key.")
+    var ifExists = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        guard try !keychain.wrappingKeyNames().contains(name.text) else {
+            throw KeychainError(
+                .refused, "key \"\(name.text)\" seals keychain \"\(keychain.name)\": without it every password is lost.",
+                hint: "Remove the whole keychain: keyfob keychain rm \(keychain.name)",
+                details: ["key": name.text, "keychain": keychain.name])
+        }
+        let key: KeyItem
+        do { key = try name.key(in: keychain) } catch let error as KeychainError
+            where ifExists && error.code == .itemNotFound
+        {
+            return try output.emit(
+                Document(["removed": false, "name": .string(name.text)]), sentence: "Nothing to do: there is no such key.")
+        }
+        let label = key.label ?? name.text
+        let certificates = try keychain.publicCertificates().filter {
+            key.keyClass == .private && key.publicKeyHash != nil && $0.attributes[.publicKeyHash]?.bytes == key.publicKeyHash
+        }.compactMap(\.label)
+        let consequence = certificates.isEmpty
+            ? "" : " Certificate \(certificates.map { "\"\($0)\"" }.joined(separator: ", ")) is of no use without it."
+        try RemovalPrompt(global).confirm(
+            "Destroy key \"\(label)\" on token \"\(keychain.tokenLabel)\"?\(consequence)", typing: label)
+        guard !global.dryRun else {
+            return try output.emit(
+                Document(["removed": false, "dry_run": true, "name": .string(label)]),
+                sentence: "Would destroy key \"\(Visible.text(label))\".\(Visible.text(consequence))")
+        }
+        try keychain.delete(key)
+        try output.emit(
+            Document(["removed": true, "name": .string(label)]), sentence: "Destroyed key \"\(Visible.text(label))\".")
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// How certificates are described to people and programs.
+enum CertificatePhrases {
+    /// How a certificate stands at a moment.
+    enum State: String {
+        case good = "ok"
+        case renewalDue = "renew due"
+        case expired = "expired"
+        case notYetValid = "not yet valid"
+
+        /// The state of `certificate`: renewal is due after two thirds of its lifetime, as ACME clients have it.
+        init(_ certificate: Certificate, on date: Date) {
+            let lifetime = certificate.notAfter.timeIntervalSince(certificate.notBefore)
+            if date > certificate.notAfter {
+                self = .expired
+            } else if date < certificate.notBefore {
+                self = .notYetValid
+            } else {
+                self = date.timeIntervalSince(certificate.notBefore) > lifetime * 0.66 ? .renewalDue : .good
+            }
+        }
+
+        /// The colour that underlines it.
+        var style: Style {
+            switch self {
+            case .good: .good
+            case .renewalDue, .notYetValid: .warning
+            case .expired: .bad
+            }
+        }
+    }
+
+    /// What to call the subject.
+    static func subject(_ certificate: Certificate) -> String { certificate.subjectSummary ?? "(no name)" }
+
+    /// What to call the issuer.
+    static func issuer(_ certificate: Certificate) -> String {
+        certificate.issuer.commonName ?? certificate.issuer.organization ?? certificate.issuer.description
+    }
+
+    /// `valid until 2027-01-10 (412 days)`, or what else is to be said of the dates.
+    static func validity(_ certificate: Certificate, on date: Date) -> String {
+        let day = RFC3339.day(of: certificate.notAfter)
+        switch State(certificate, on: date) {
+        case .expired: return "expired on \(day) (\(Phrases.relative(certificate.notAfter, to: date)))"
+        case .notYetValid: return "valid only from \(RFC3339.string(from: certificate.notBefore))"
+        case .good, .renewalDue:
+            return "valid until \(day) (\(Phrases.duration(seconds: certificate.notAfter.timeIntervalSince(date))))"
+        }
+    }
+
+    /// The error for a certificate that must be valid and is not, or `nil`.
+    static func failure(_ certificate: Certificate, name: String, on date: Date, remedy: String) -> KeychainError? {
+        switch State(certificate, on: date) {
+        case .good, .renewalDue: nil
+        case .expired:
+            KeychainError(
+                .certificateExpired,
+                "certificate \"\(name)\" expired on \(RFC3339.day(of: certificate.notAfter)) (\(Phrases.relative(certificate.notAfter, to: date))).",
+                hint: remedy, details: ["certificate": name, "notAfter": RFC3339.string(from: certificate.notAfter)])
+        case .notYetValid:
+            KeychainError(
+                .certificateNotYetValid,
+                "certificate \"\(name)\" is valid only from \(RFC3339.string(from: certificate.notBefore)); this machine's clock says \(RFC3339.string(from: date)).",
+                hint: "Check the clock (timedatectl) or wait. \(remedy)", details: ["certificate": name])
+        }
+    }
+
+    /// The members by which JSON documents describe a certificate.
+    static func members(_ certificate: Certificate, on date: Date) -> [Value.Member] {
+        [
+            .init("subject", .string(certificate.subject.description)),
+            .init("common_name", .optional(certificate.subject.commonName)),
+            .init("issuer", .string(certificate.issuer.description)),
+            .init("serial", .string(certificate.serialNumber.lowercaseHexadecimal)),
+            .init("not_before", .time(certificate.notBefore)),
+            .init("not_after", .time(certificate.notAfter)),
+            .init("state", .string(State(certificate, on: date).rawValue)),
+            .init("key", .string(certificate.publicKey.algorithm.description)),
+            .init("fingerprint", .fingerprint(sha256: certificate.sha256Fingerprint)),
+            .init("dns_names", .array(certificate.dnsNames.map { .string($0) })),
+            .init("is_authority", .boolean(certificate.isCA)),
+        ]
+    }
+
+    /// The lines by which `show` describes a certificate.
+    static func lines(_ certificate: Certificate, on date: Date) -> [(String, String)] {
+        var lines = [
+            ("subject", certificate.subject.description),
+            ("issuer", certificate.issuer.description),
+            ("serial", certificate.serialNumber.lowercaseHexadecimal),
+            ("validity", validity(certificate, on: date)),
+            ("key", certificate.publicKey.algorithm.description),
+        ]
+        let names = certificate.subjectAlternativeNames.map(\.description)
+        if !names.isEmpty { lines.append(("names", names.joined(separator: ", "))) }
+        if !certificate.extendedKeyUsage.isEmpty {
+            lines.append(("usage", certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")))
+        }
+        if certificate.isCA { lines.append(("authority", "yes")) }
+        lines.append(("sha256", certificate.sha256Fingerprint.lowercaseHexadecimal))
+        lines.append(("sha1", certificate.sha1Fingerprint.lowercaseHexadecimal))
+        return lines
+    }
+
+    /// Names and values in two columns.
+    static func text(_ lines: [(String, String)]) -> String {
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { name, value in
+            "\(name)\(String(repeating: " ", count: width - name.count + 2))\(Visible.text(value))"
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,65 @@
+/// A document with one list of any length, printed as its elements come.
+///
+/// JSON and tab-separated values are written at once; YAML and `env` are made when the list is complete.
+struct ListStream: ~Copyable {
+    private static let flushSize = 32 << 10
+
+    private let format: OutputFormat
+    private let listName: String
+    private let first: [Value.Member]
+    private var elements: [Value] = []
+    private var count = 0
+    private var buffer = ""
+
+    /// Begins a document with `members` and then the list `listName`.
+    init(_ format: OutputFormat, members: [Value.Member], listName: String) {
+        self.format = format
+        self.listName = listName
+        first = members
+        if format == .json {
+            let head = Document(members: members).value.json
+            buffer = head.dropLast() + ",\(Value.string(listName).json):["
+        }
+    }
+
+    /// Adds an element. - Throws: `KeychainError.fileUnavailable` when standard output takes no more.
+    mutating func add(_ members: [Value.Member]) throws {
+        defer { count += 1 }
+        switch format {
+        case .json:
+            buffer += (count == 0 ? "" : ",") + Value.object(members).json
+        case .tsv:
+            if count == 0 { buffer += members.map(\.name).joined(separator: "\t") + "\n" }
+            buffer += members.map { Document.escapedCell(Self.text($0.value)) }.joined(separator: "\t") + "\n"
+        case .yaml, .env, .table:
+            elements.append(.object(members))
+        }
+        if buffer.utf8.count >= Self.flushSize { try flush() }
+    }
+
+    /// Ends the list, adds `members` behind it and prints what is left. - Throws: as `add`.
+    mutating func finish(_ members: [Value.Member]) throws {
+        switch format {
+        case .json:
+            buffer += "]" + members.map { ",\(Value.string($0.name).json):\($0.value.json)" }.joined() + "}\n"
+        case .tsv: break
+        case .yaml, .env, .table:
+            let list = Value.Member(listName, .array(elements))
+            buffer += try Document(members: first + [list] + members).rendered(as: format)
+        }
+        try flush()
+    }
+
+    private mutating func flush() throws {
+        try StandardOutput.write(buffer)
+        buffer = ""
+    }
+
+    private static func text(_ value: Value) -> String {
+        switch value {
+        case .null: ""
+        case .string(let text): text
+        default: value.json
+        }
+    }
+}

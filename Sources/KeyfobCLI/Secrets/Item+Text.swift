@@ -1,0 +1,55 @@
+import Foundation
+import Keyfob
+
+/// Attributes as people read them.
+extension Item {
+    /// An attribute as text: itself, a number's digits, or the hexadecimal digits of bytes that are no text.
+    func text(_ name: AttributeName) -> String {
+        switch attributes[name] {
+        case .string(let text)?: text
+        case .data(let data)?:
+            String(validating: data, as: UTF8.self)
+                ?? "0x" + data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        case .number(let number)?: String(number)
+        case .date(let date)?: RFC3339.string(from: date)
+        case nil: ""
+        }
+    }
+
+    /// Whether an attribute has just these bytes; names that only look alike are different names.
+    func hasText(_ name: AttributeName, _ text: String) -> Bool {
+        self.text(name).utf8.elementsEqual(text.utf8)
+    }
+
+    /// The name by which commands find the item.
+    var nameText: String {
+        let names: [AttributeName] = itemClass == .internetPassword ? [.label, .server] : [.service, .label]
+        return names.lazy.map { text($0) }.first { !$0.isEmpty } ?? ""
+    }
+
+    /// The account.
+    var userText: String { text(.account) }
+
+    /// `generic` or `internet`.
+    var kindText: String { itemClass == .internetPassword ? "internet" : "generic" }
+
+    /// When the item was changed last.
+    var modified: Date? { attributes[.modificationDate]?.date }
+
+    /// The members that every document about a password has.
+    var members: [Value.Member] {
+        var members: [Value.Member] = [
+            .init("name", .string(nameText)), .init("kind", .string(kindText)), .init("user", .string(userText)),
+        ]
+        if itemClass == .internetPassword {
+            members.append(.init("server", .string(text(.server))))
+            members.append(.init("protocol", .string(text(.protocol).trimmingBlanks)))
+            members.append(.init("port", attributes[.port]?.number.map { .integer($0) } ?? .null))
+            members.append(.init("path", .string(text(.path))))
+        }
+        members.append(.init("label", .string(text(.label))))
+        members.append(.init("created", .time(attributes[.creationDate]?.date)))
+        members.append(.init("modified", .time(modified)))
+        return members
+    }
+}

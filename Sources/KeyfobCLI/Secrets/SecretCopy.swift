@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+
+/// `keyfob secret copy`: puts a secret under another name or into another keychain.
+struct SecretCopy: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "copy", "Copy a secret to another name or another keychain.",
+        examples: Examples(
+            "keyfob secret copy db/prod db/staging",
+            "keyfob secret copy db/prod --to site",
+            "keyfob secret copy db/prod db/prod-2 --to site --replace"),
+        discussion: "--keychain names the keychain that is read, --to the one that is written.")
+
+    @Argument(help: "The item's name.", completion: NameCompletion.passwords)
+    var name: String
+
+    @Argument(help: "The copy's name; the same where not given.")
+    var newName: String?
+
+    @Option(help: ArgumentHelp("The keychain that the copy goes to.", valueName: "keychain"), completion: NameCompletion.keychains)
+    var to: String?
+
+    @Option(help: ArgumentHelp("Where that keychain's PIN comes from.", valueName: "source"))
+    var toPinSource: String?
+
+    @OptionGroup(title: "Existing items")
+    var storing: SecretStoring
+
+    @OptionGroup(title: "Item")
+    var selection: SecretSelection
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        try selection.check(name: name)
+        try storing.check()
+        if newName == nil, to == nil {
+            throw UsageError("a copy needs another name or another keychain.", hint: "keyfob secret copy NAME NEW-NAME, or --to KEYCHAIN")
+        }
+        if let newName { try selection.check(name: newName) }
+        let source = try global.openKeychain()
+        var target = source
+        if let to, to != source.name {
+            var options = try global.keychainOptions()
+            options.pinSource = try toPinSource.map { try PINSource(parsing: $0) }
+            target = try Keychain.open(to, options: options)
+        }
+        let stored = try selection.one(name, in: source)
+        let item = copy(of: stored)
+        if target.name == source.name, try target.stored(like: item)?.reference == stored.reference {
+            throw UsageError("an item cannot be copied to itself.", hint: "Give the copy another name.")
+        }
+        let outcome = try storing.store(item, in: target, isDryRun: global.dryRun) {
+            try SecretGet.secret(of: stored, in: source)
+        }
+        try SecretStoring.report(outcome, newName ?? name, item, target, isDryRun: global.dryRun, output)
+    }
+
+    /// The item with its new name; all else that describes it stays.
+    private func copy(of stored: Item) -> Item {
+        var item = Item(stored.itemClass, stored.attributes)
+        for name: AttributeName in [.creationDate, .modificationDate] { item.attributes[name] = nil }
+        if let newName {
+            if item.itemClass == .genericPassword {
+                item.attributes[.service] = .string(newName)
+            } else if stored.hasText(.server, name) {
+                item.attributes[.server] = .string(newName)
+            }
+            item.attributes[.label] = .string(newName)
+        }
+        if let label = storing.label { item.attributes[.label] = .string(label) }
+        if let comment = storing.comment { item.attributes[.comment] = .string(comment) }
+        return item
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+
+/// `keyfob secret generate`: makes a random secret and stores it.
+struct SecretGenerate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "generate", "Make a random secret and store it; it is printed only with --print.",
+        examples: Examples(
+            "keyfob secret generate db/prod --user app",
+            "keyfob secret generate session/key --length 64 --charset hex",
+            "keyfob secret generate door/code --length 8 --charset digits --print"))
+
+    /// The named alphabets.
+    enum Charset: String, CaseIterable, ExpressibleByArgument {
+        case alnum, ascii, hex, digits
+
+        var alphabet: Alphabet {
+            Alphabet.named.first { $0.name == rawValue }?.alphabet ?? Alphabet(symbols: Array(0x21...0x7E))
+        }
+    }
+
+    @Argument(help: "The item's name.", completion: NameCompletion.passwords)
+    var name: String
+
+    @Option(name: [.customShort("l"), .long], help: ArgumentHelp("How many characters.", valueName: "number"))
+    var length = 32
+
+    @Option(help: ArgumentHelp("alnum, ascii, hex or digits.", valueName: "name"))
+    var charset: Charset = .alnum
+
+    @Flag(name: .customLong("print"), help: "Print the secret, too.")
+    var isPrinted = false
+
+    @OptionGroup(title: "Existing items")
+    var storing: SecretStoring
+
+    @OptionGroup(title: "Item")
+    var selection: SecretSelection
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        try selection.check(name: name)
+        try storing.check()
+        guard (1...65_536).contains(length) else {
+            throw UsageError("a secret has 1 to 65536 characters.", hint: "Give another --length")
+        }
+        let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
+        let keychain = try global.openKeychain()
+        let secret = try charset.alphabet.text(length: length)
+        let outcome = try storing.store(item, in: keychain, isDryRun: global.dryRun) { secret }
+        // A secret that was not stored is no secret of anything.
+        let isShown = isPrinted && outcome != .kept && !global.dryRun
+        guard isShown else {
+            return try SecretStoring.report(outcome, name, item, keychain, isDryRun: global.dryRun, output)
+        }
+        guard !output.format.isMachineReadable else {
+            return try output.emit(
+                Document([
+                    "name": .string(name), "user": .string(item.userText), "kind": .string(item.kindText),
+                    "keychain": .string(keychain.name), "action": .string(outcome.rawValue), "changed": true,
+                    "dry_run": false, "value": .optional(secret.copyString()),
+                ]), sentence: "")
+        }
+        // The secret alone on standard output, so that it can be piped on.
+        try StandardOutput.write(secret)
+        try StandardOutput.write("\n")
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+
+/// `keyfob get`: prints a secret.
+struct SecretGet: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "get", "Print a secret.",
+        examples: Examples(
+            "keyfob get db/prod",
+            "keyfob get db/prod --user app --json",
+            "keyfob get tls/session-key --raw > key.bin"),
+        discussion: "Text is printed with a newline after it; binary values, and all with --raw, as they are.")
+
+    @Argument(help: "The item's name.", completion: NameCompletion.passwords)
+    var name: String
+
+    @Flag(name: [.customShort("n"), .long], help: "Print the bytes alone, without a newline after text.")
+    var raw = false
+
+    @Flag(help: "Print binary values to a terminal, too.")
+    var force = false
+
+    @Option(
+        name: [.customShort("o"), .long],
+        help: ArgumentHelp("Write the bytes alone to a file that only you can read.", valueName: "file"), completion: .file())
+    var output: String?
+
+    @OptionGroup(title: "Item")
+    var selection: SecretSelection
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        try selection.check(name: name)
+        let keychain = try global.openKeychain()
+        let item = try selection.one(name, in: keychain)
+        let secret = try Self.secret(of: item, in: keychain)
+        if let file = self.output { return try Self.write(secret, to: file) }
+        if output.format.isMachineReadable {
+            let members = [
+                Value.Member("name", .string(item.nameText)), .init("user", .string(item.userText)),
+                .init("keychain", .string(keychain.name)), Self.member(secret),
+            ]
+            try output.emit(Document(members: members), sentence: "")
+            return
+        }
+        try SensitiveOutput.write(secret, isPrivateKey: false, force: force)
+        if !raw, SensitiveOutput.isReadable(secret) { try StandardOutput.write("\n") }
+    }
+
+    private static func write(_ secret: SecretBytes, to path: String) throws {
+        var status = stat()
+        // The file is replaced in one step, which must not happen to a device.
+        if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw KeychainError(
+                .refused, "\(Visible.text(path)) is not a regular file.", hint: "Leave -o out and redirect: > \(ShellWord.quoted(path))")
+        }
+        try PrivateFile.write(secret, to: URL(fileURLWithPath: path))
+    }
+
+    /// The secret of an item that must have one.
+    static func secret(of item: Item, in keychain: Keychain) throws -> SecretBytes {
+        guard let secret = try keychain.secret(of: item) else {
+            throw KeychainError(
+                .itemNotFound, "\"\(Visible.text(item.nameText))\" in keychain \"\(keychain.name)\" has no secret.",
+                hint: "Give it one: keyfob set \(ShellWord.quoted(item.nameText)) --replace")
+        }
+        return secret
+    }
+
+    /// A secret in a document: `value` for text, `value_b64` for all else.
+    static func member(_ secret: SecretBytes) -> Value.Member {
+        if let text = secret.copyString() { return .init("value", .string(text)) }
+        return .init("value_b64", .base64(secret.copyData()))
+    }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import CLinux
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+
+/// Where a new secret comes from; never the command line.
+struct SecretInput: ParsableArguments {
+    @Flag(name: .customLong("stdin"), help: "Read the value from standard input; the default when it is a pipe or a file.")
+    var fromStandardInput = false
+
+    @Option(help: ArgumentHelp("Read the value from a file.", valueName: "file"), completion: .file())
+    var fromFile: String?
+
+    @Option(help: ArgumentHelp("Take the value from an environment variable.", valueName: "variable"))
+    var fromEnv: String?
+
+    @Option(help: ArgumentHelp("Read the value from an open file descriptor.", valueName: "number"))
+    var fromFd: Int32?
+
+    @Flag(help: "Keep a newline at the end of text; without it one is dropped.")
+    var keepNewline = false
+
+    @Flag(help: "Accept an empty value.")
+    var allowEmpty = false
+
+    /// Refuses more than one source, and a pipe that would have to give two things.
+    ///
+    /// - Throws: `UsageError`.
+    func check(_ global: GlobalOptions) throws {
+        let given = [fromStandardInput, fromFile != nil, fromEnv != nil, fromFd != nil].filter { $0 }.count
+        guard given <= 1 else {
+            throw UsageError("a value has one source.", hint: "Give one of: --stdin, --from-file, --from-env, --from-fd")
+        }
+        let isPINFromInput = ["stdin", "fd:0"].contains(global.explicitPINSource ?? global.environmentPINSource)
+        if isPINFromInput, readsStandardInput {
+            throw UsageError(
+                "standard input cannot give both the PIN and the value.",
+                hint: "Give one of them another source, such as --pin-source fd:3 or --from-file FILE")
+        }
+    }
+
+    private var readsStandardInput: Bool {
+        fromStandardInput || fromFile == "-" || fromFd == 0
+            || (fromFile == nil && fromEnv == nil && fromFd == nil && StandardInput.isPipeOrFile)
+    }
+
+    /// Reads the value. Blocks until its source has ended, or a person has typed it.
+    ///
+    /// One newline at the end of text from files and pipes is not part of it; what is no text stays as it is.
+    ///
+    /// - Throws: `KeychainError`; `pinRequired` where there is neither a source nor a terminal,
+    ///   `fileUnavailable`, `dataTooLarge`; `UsageError` for an empty value.
+    func read(name: String, _ global: GlobalOptions) throws -> SecretBytes {
+        let value: SecretBytes
+        if let fromEnv {
+            guard let text = unsafe getenv(fromEnv) else {
+                throw UsageError("the environment variable \(Visible.text(fromEnv)) is not set.")
+            }
+            value = unsafe SecretBytes(UnsafeRawBufferPointer(start: text, count: strlen(text)))
+        } else if readsStandardInput {
+            value = withoutNewline(try StandardInput.readSecret())
+        } else if let fromFile {
+            let descriptor = unsafe keyfob_open(fromFile, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
+            guard descriptor >= 0 else { throw Self.unreadable(fromFile) }
+            defer { close(descriptor) }
+            do {
+                value = withoutNewline(try StandardInput.readSecret(from: descriptor))
+            } catch let error as KeychainError where error.code == .dataTooLarge {
+                throw KeychainError(
+                    .dataTooLarge, "\(Visible.text(fromFile)) has more than \(Phrases.size(StandardInput.limit)).",
+                    hint: "Keep large files encrypted elsewhere and store their key here.", details: ["path": fromFile])
+            }
+        } else if let fromFd {
+            guard fcntl(fromFd, F_GETFD) >= 0 else { throw Self.unreadable("file descriptor \(fromFd)") }
+            value = withoutNewline(try StandardInput.readSecret(from: fromFd))
+        } else {
+            value = try global.terminal.readSecret(
+                "Value for \(Visible.text(name)) (hidden): ",
+                hint: "Give a source: --stdin, --from-file FILE, --from-env VARIABLE or --from-fd N")
+        }
+        guard allowEmpty || !value.isEmpty else {
+            throw UsageError("the value is empty; nothing was stored.", hint: "If that is meant: --allow-empty")
+        }
+        return value
+    }
+
+    private func withoutNewline(_ value: SecretBytes) -> SecretBytes {
+        keepNewline || !SensitiveOutput.isReadable(value) ? value : value.withoutLastNewline
+    }
+
+    private static func unreadable(_ path: String) -> KeychainError {
+        let reason = unsafe String(cString: strerror(errno))
+        return KeychainError(.fileUnavailable, "\(Visible.text(path)) cannot be read: \(reason).", details: ["path": path])
+    }
+}

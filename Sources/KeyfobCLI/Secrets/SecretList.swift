@@ -1,0 +1,150 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+
+/// `keyfob ls`: lists secrets, without their values.
+struct SecretList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "ls", "List secrets by name, without their values.",
+        examples: Examples(
+            "keyfob ls",
+            "keyfob ls db/ --sort name",
+            "keyfob ls --format tsv | cut -f1"),
+        discussion: "Items come in the order in which they were added, as they are read; --sort needs them all first.",
+        aliases: ["list"])
+
+    /// What a list can be ordered by.
+    enum Order: String, CaseIterable, ExpressibleByArgument {
+        case added, name, modified
+    }
+
+    @Argument(help: "Only names that begin with this.", completion: NameCompletion.passwords)
+    var prefix: String?
+
+    @Option(help: ArgumentHelp("added, name or modified.", valueName: "order"))
+    var sort: Order = .added
+
+    @Flag(help: "Leave damaged items out; without it the list ends in an error.")
+    var skipDamaged = false
+
+    @OptionGroup(title: "Item")
+    var selection: SecretSelection
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        try selection.check(name: prefix ?? "any")
+        let keychain = try global.openKeychain()
+        var damage: (count: Int, first: (any Error)?) = (0, nil)
+        var count = 0
+        let sink = Sink(output, keychain)
+        try walk(keychain, damaged: { error in
+            damage.count += 1
+            if damage.first == nil { damage.first = error }
+        }) { item in
+            count += 1
+            try sink.add(item)
+        }
+        try sink.finish(damaged: damage.count)
+        if count == 0, damage.count == 0, !output.isQuiet, !output.format.isMachineReadable, prefix == nil {
+            StandardError.write("Keychain \"\(keychain.name)\" has no passwords yet. Add one: keyfob set NAME\n")
+        }
+        guard damage.count > 0 else { return }
+        let text = "\(Phrases.counted(damage.count, "item")) of keychain \"\(keychain.name)\" \(damage.count == 1 ? "is" : "are") damaged"
+        guard !skipDamaged else { return output.note("\(text) and left out.", level: 0) }
+        throw KeychainError(
+            .vaultDamaged, "\(text); \(Phrases.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
+            hint: "Restore a backup. Read the rest without this error: keyfob ls --skip-damaged",
+            details: ["keychain": keychain.name, "damaged": String(damage.count)], cause: damage.first)
+    }
+
+    private func walk(
+        _ keychain: Keychain, damaged: @escaping (any Error) -> Void, _ body: (Item) throws -> Void
+    ) throws {
+        guard sort == .added else {
+            var items: [Item] = []
+            try walkByAge(keychain, damaged: damaged) { items.append($0) }
+            switch sort {
+            case .modified: items.sort { ($0.modified ?? .distantPast) > ($1.modified ?? .distantPast) }
+            default:
+                items.sort { left, right in
+                    let (one, two) = (left.nameText.utf8, right.nameText.utf8)
+                    return one.elementsEqual(two)
+                        ? left.userText.utf8.lexicographicallyPrecedes(right.userText.utf8)
+                        : one.lexicographicallyPrecedes(two)
+                }
+            }
+            for item in items { try body(item) }
+            return
+        }
+        try walkByAge(keychain, damaged: damaged, body)
+    }
+
+    private func walkByAge(
+        _ keychain: Keychain, damaged: @escaping (any Error) -> Void, _ body: (Item) throws -> Void
+    ) throws {
+        func visit(_ item: Item) throws -> Bool {
+            if let prefix, !item.nameText.utf8.starts(with: prefix.utf8) { return true }
+            if let server = selection.server, !item.hasText(.server, server) { return true }
+            if selection.fits(item) { try body(item) }
+            return true
+        }
+        if !selection.isInternet {
+            var query = Query<GenericPassword>()
+            query.criteria.includesSynchronizable = true
+            try keychain.forEach(query, damaged: damaged) { try visit($0.item) }
+        }
+        if selection.kind != .generic {
+            var query = Query<InternetPassword>()
+            query.criteria.includesSynchronizable = true
+            try keychain.forEach(query, damaged: damaged) { try visit($0.item) }
+        }
+    }
+
+    /// Where the list goes, in the form that was asked for.
+    private final class Sink {
+        private var table: TableStream
+        private var list: ListStream
+        private let isTable: Bool
+        private let now = Date()
+        private var count = 0
+
+        init(_ output: Output, _ keychain: Keychain) {
+            isTable = !output.format.isMachineReadable
+            table = TableStream(
+                [
+                    .init("NAME", mayShrink: true), .init("USER", mayShrink: true), .init("KIND"), .init("UPDATED"),
+                ], width: StandardOutput.terminalWidth, colour: output.colour)
+            list = ListStream(
+                output.format, members: [.init("keychain", .string(keychain.name))], listName: "items")
+        }
+
+        func add(_ item: Item) throws {
+            count += 1
+            guard isTable else { return try list.add(item.listMembers) }
+            let updated = item.modified.map { Phrases.relative($0, to: now) } ?? ""
+            try table.add([.init(item.nameText), .init(item.userText), .init(item.kindText), .init(updated)])
+        }
+
+        func finish(damaged: Int) throws {
+            guard isTable else {
+                return try list.finish([.init("count", .count(count)), .init("damaged", .count(damaged))])
+            }
+            // A heading over nothing says nothing.
+            if count > 0 { try table.finish() }
+        }
+    }
+}
+
+extension Item {
+    /// The members of one line of a list: the same for both kinds, so that columns stay columns.
+    fileprivate var listMembers: [Value.Member] {
+        [
+            .init("name", .string(nameText)), .init("user", .string(userText)), .init("kind", .string(kindText)),
+            .init("label", .string(text(.label))), .init("server", .string(text(.server))),
+            .init("created", .time(attributes[.creationDate]?.date)), .init("modified", .time(modified)),
+        ]
+    }
+}

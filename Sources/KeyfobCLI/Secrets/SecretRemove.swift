@@ -1,0 +1,63 @@
+import ArgumentParser
+import Keyfob
+
+/// `keyfob rm`: removes secrets.
+struct SecretRemove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "rm", "Remove secrets for good.",
+        examples: Examples(
+            "keyfob rm db/old",
+            "keyfob rm db/old ci/token --yes",
+            "keyfob rm db/prod --user app --dry-run"),
+        aliases: ["remove", "delete"])
+
+    @Argument(help: "The items' names.", completion: NameCompletion.passwords)
+    var names: [String]
+
+    @Flag(help: "Do nothing for a name that nothing has.")
+    var ifExists = false
+
+    @OptionGroup(title: "Item")
+    var selection: SecretSelection
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        for name in names { try selection.check(name: name) }
+        let keychain = try global.openKeychain()
+        // All names are looked up before anything goes: a slip in the last must not cost the first.
+        var items: [Item] = []
+        for name in names {
+            if ifExists, try selection.find(name, in: keychain).isEmpty { continue }
+            let item = try selection.one(name, in: keychain)
+            if !items.contains(where: { $0.reference == item.reference }) { items.append(item) }
+        }
+        var removed: [Item] = []
+        for item in items {
+            let account = item.userText.isEmpty ? "" : " of \"\(Visible.text(item.userText))\""
+            let what = "\"\(Visible.text(item.nameText))\"\(account)"
+            if global.dryRun {
+                try output.say("Would remove \(what) from \"\(keychain.name)\".")
+                continue
+            }
+            guard try global.confirm("Remove \(what) from keychain \"\(keychain.name)\"?"), let reference = item.reference else {
+                try output.say("Kept \(what).")
+                continue
+            }
+            try keychain.delete(Criteria(reference))
+            removed.append(item)
+            try output.say("Removed \(what) from \"\(keychain.name)\".")
+        }
+        guard output.format.isMachineReadable else { return }
+        let list = (global.dryRun ? items : removed).map { item in
+            Value.object([.init("name", .string(item.nameText)), .init("user", .string(item.userText))])
+        }
+        try output.emit(
+            Document([
+                "keychain": .string(keychain.name), "removed": .array(list), "changed": .boolean(!removed.isEmpty),
+                "dry_run": .boolean(global.dryRun),
+            ]), sentence: "")
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import Keyfob
+
+/// `keyfob set`: stores a secret.
+struct SecretSet: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "set", "Store a secret, read from a pipe, a file or the terminal.",
+        examples: Examples(
+            "keyfob set db/prod --user app",
+            "keyfob set ci/token --stdin < token.txt",
+            "keyfob set registry.example.org --kind internet --protocol https --user ci --from-env CI_TOKEN"),
+        discussion: "An existing item is left alone: --replace gives it a new value, --if-missing makes it no error.")
+
+    @Argument(help: "The item's name.", completion: NameCompletion.passwords)
+    var name: String
+
+    @Argument(help: .hidden)
+    var rest: [String] = []
+
+    @OptionGroup(title: "Value")
+    var input: SecretInput
+
+    @OptionGroup(title: "Existing items")
+    var storing: SecretStoring
+
+    @OptionGroup(title: "Item")
+    var selection: SecretSelection
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        guard rest.isEmpty else { throw UsageError.secretOnCommandLine(item: name) }
+        try selection.check(name: name)
+        try storing.check()
+        try input.check(global)
+        let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
+        let keychain = try global.openKeychain()
+        let outcome = try storing.store(item, in: keychain, isDryRun: global.dryRun) { try input.read(name: name, global) }
+        try SecretStoring.report(outcome, name, item, keychain, isDryRun: global.dryRun, output)
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+
+/// `keyfob secret show`: everything about an item but its secret.
+struct SecretShow: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "show", "Show an item's attributes; its secret only with --reveal.",
+        examples: Examples(
+            "keyfob secret show db/prod",
+            "keyfob secret show db/prod --reveal --json",
+            "keyfob secret show db/prod --jwe > db-prod.jwe"))
+
+    @Argument(help: "The item's name.", completion: NameCompletion.passwords)
+    var name: String
+
+    @Flag(help: "Show the secret, too.")
+    var reveal = false
+
+    @Flag(help: "Print the secret as the JWE (RFC 7516) that the vault keeps, still encrypted.")
+    var jwe = false
+
+    @OptionGroup(title: "Item")
+    var selection: SecretSelection
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        try selection.check(name: name)
+        if jwe, reveal { throw UsageError("--jwe and --reveal exclude each other.", hint: "Give one of the two.") }
+        let keychain = try global.openKeychain()
+        let item = try selection.one(name, in: keychain)
+        if jwe {
+            let text = try item.itemClass == .internetPassword
+                ? keychain.jwe(of: InternetPassword(item: item)) : keychain.jwe(of: GenericPassword(item: item))
+            guard output.format.isMachineReadable else { return try StandardOutput.write(text + "\n") }
+            return try output.emit(Document(["name": .string(item.nameText), "jwe": .string(text)]), sentence: "")
+        }
+        var members = item.members
+        if let comment = item.attributes[.comment] { members.append(.init("comment", .string(comment.text ?? item.text(.comment)))) }
+        members.append(.init("keychain", .string(keychain.name)))
+        if let reference = item.reference { members.append(.init("reference_b64", .base64(reference.data))) }
+        if reveal { members.append(SecretGet.member(try SecretGet.secret(of: item, in: keychain))) }
+        try output.emit(Document(members: members), table: Self.table(members))
+    }
+
+    /// One line for each member that has a value.
+    private static func table(_ members: [Value.Member]) -> Table {
+        var table = Table([.init("ATTRIBUTE"), .init("VALUE")])
+        for member in members {
+            let text: String? =
+                switch member.value {
+                case .string(let text): text.isEmpty ? nil : text
+                case .integer(let number): String(number)
+                default: nil
+                }
+            if let text { table.add([.init(member.name), .init(text)]) }
+        }
+        return table
+    }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+
+/// What becomes of a value that is to be stored under a name that may be taken.
+struct SecretStoring: ParsableArguments {
+    @Flag(help: "Replace the value where the item exists; its other attributes stay.")
+    var replace = false
+
+    @Flag(help: "Do nothing where the item exists.")
+    var ifMissing = false
+
+    @Option(help: ArgumentHelp("The label; NAME where not given.", valueName: "text"))
+    var label: String?
+
+    @Option(help: ArgumentHelp("A remark.", valueName: "text"))
+    var comment: String?
+
+    /// What was done, or would be.
+    enum Outcome: String {
+        case added, replaced, kept
+    }
+
+    /// - Throws: `UsageError` where the two options contradict.
+    func check() throws {
+        if replace, ifMissing { throw UsageError("--replace and --if-missing exclude each other.", hint: "Give one of the two.") }
+    }
+
+    /// Stores a value, which is asked for only when it is needed.
+    ///
+    /// - Throws: `KeychainError` with code `duplicateItem` where the item exists and nothing says what to do.
+    func store(
+        _ item: Item, in keychain: Keychain, isDryRun: Bool, _ value: () throws -> SecretBytes
+    ) throws -> Outcome {
+        if let stored = try keychain.stored(like: item) {
+            if ifMissing { return .kept }
+            guard replace else { throw Self.duplicate(stored, keychain) }
+            if isDryRun { return .replaced }
+            return try update(stored, in: keychain, value())
+        }
+        if isDryRun { return .added }
+        let value = try value()
+        do {
+            _ = try keychain.add(item, secret: value)
+            return .added
+        } catch let error as KeychainError where error.code == .duplicateItem {
+            // Another process was faster; what was said about existing items holds for its item too.
+            if ifMissing { return .kept }
+            guard replace, let stored = try keychain.stored(like: item) else { throw error }
+            return try update(stored, in: keychain, value)
+        }
+    }
+
+    private func update(_ stored: Item, in keychain: Keychain, _ value: SecretBytes) throws -> Outcome {
+        guard let reference = stored.reference else { return .kept }
+        var changes = ItemAttributes()
+        if let label { changes[.label] = .string(label) }
+        if let comment { changes[.comment] = .string(comment) }
+        try keychain.update(Criteria(reference), changes, secret: value)
+        return .replaced
+    }
+
+    private static func duplicate(_ stored: Item, _ keychain: Keychain) -> KeychainError {
+        let age = stored.modified.map { " (updated \(Phrases.relative($0, to: Date())))" } ?? ""
+        let account = stored.userText.isEmpty ? "" : " of \"\(Visible.text(stored.userText))\""
+        return KeychainError(
+            .duplicateItem, "\"\(Visible.text(stored.nameText))\"\(account) already exists in keychain \"\(keychain.name)\"\(age).",
+            hint: "Replace it: add --replace. Keep it quietly: --if-missing",
+            details: ["keychain": keychain.name, "name": stored.nameText])
+    }
+
+    /// Prints what was done.
+    static func report(
+        _ outcome: Outcome, _ name: String, _ item: Item, _ keychain: Keychain, isDryRun: Bool, _ output: Output
+    ) throws {
+        let shown = Visible.text(name)
+        let sentence =
+            switch outcome {
+            case .added: isDryRun ? "Would store \(shown) in" : "Stored \(shown) in"
+            case .replaced: isDryRun ? "Would replace \(shown) in" : "Replaced \(shown) in"
+            case .kept: "Unchanged: \(shown) exists in"
+            }
+        try output.emit(
+            Document([
+                "name": .string(name), "user": .string(item.userText), "kind": .string(item.kindText),
+                "keychain": .string(keychain.name), "action": .string(outcome.rawValue),
+                "changed": .boolean(outcome != .kept && !isDryRun), "dry_run": .boolean(isDryRun),
+            ]), sentence: "\(sentence) \"\(keychain.name)\".")
+    }
+}

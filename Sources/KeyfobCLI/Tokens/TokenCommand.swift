@@ -1,0 +1,233 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import PKCS11
+
+/// `keyfob token`: the tokens of this machine.
+struct TokenCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "token", "The tokens of this machine.",
+        examples: Examples("keyfob token ls", "keyfob token show --objects", "keyfob token mechanisms login"),
+        subcommands: [TokenListCommand.self, TokenShowCommand.self, TokenMechanismsCommand.self])
+}
+
+/// `keyfob token ls`: which tokens there are.
+struct TokenListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "ls", "List the tokens: Keyfob's own, and those of the modules that p11-kit knows.",
+        examples: Examples("keyfob token ls", "keyfob token ls --json", "keyfob token ls --all"))
+
+    @Flag(help: "Also trust stores, and slots whose token is not initialised.")
+    var all = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let entries = try TokenInventory(includesAll: all).entries
+        let document = Document([
+            "tokens": .array(
+                entries.map { entry in
+                    [
+                        "label": .string(entry.label), "serial": .string(entry.serial),
+                        "manufacturer": .string(entry.manufacturer), "model": .string(entry.model),
+                        "module": .string(entry.module), "state": .string(entry.state), "own": .boolean(entry.isOurs),
+                        "keychains": .array(entry.keychains.map { .string($0) }),
+                    ]
+                }),
+        ])
+        var table = Table([
+            .init("TOKEN"), .init("SERIAL"), .init("MODEL", mayShrink: true), .init("MODULE", mayShrink: true),
+            .init("KEYCHAINS"), .init("STATE"),
+        ])
+        for entry in entries {
+            table.add([
+                .init(entry.label), .init(entry.serial), .init(entry.model), .init(entry.module),
+                .init(entry.keychains.joined(separator: ", ")), .init(entry.state, entry.state == "ok" ? .good : .warning),
+            ])
+        }
+        try output.emit(document, table: table)
+    }
+}
+
+/// `keyfob token show`: one token, and what lies on it.
+struct TokenShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "show", "Show a token and what lies on it.",
+        examples: Examples("keyfob token show", "keyfob token show login --objects", "keyfob token show --objects --json"),
+        discussion: """
+            Without a name it is the keychain's token. Objects that need a login are shown for the tokens of keychains, \
+            and for others with --pin-source.
+            """)
+
+    @Argument(help: "Label or PKCS#11 URI of the token.")
+    var name: String?
+
+    @Flag(help: "List the objects on it.")
+    var objects = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let token = try SelectedToken(name, global)
+        let info: TokenInfo
+        let module: ModuleInfo
+        do {
+            info = try token.slot.tokenInfo()
+            module = try token.slot.module.info()
+        } catch {
+            throw KeychainError(.tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
+        }
+        let contents = objects ? try contents(of: token, info) : nil
+        try output.emit(
+            document(token, info, module, contents), sentence: text(token, info, module, contents, output.colour))
+    }
+
+    private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
+        if let keychain = token.keychain { return try keychain.tokenContents() }
+        let environment = PINEnvironment(
+            prompter: TerminalPrompter(global.terminal), allowInsecureFiles: global.insecureFile)
+        let pin = try global.explicitPINSource.map {
+            try PINSource(parsing: $0).read(.token(info.label), from: environment)
+        }
+        return try TokenContents(of: token.slot, pin: pin)
+    }
+
+    private func document(
+        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ contents: TokenContents?
+    ) -> Document {
+        var members: [Value.Member] = [
+            .init("label", .string(info.label)), .init("serial", .string(info.serialNumber)),
+            .init("manufacturer", .string(info.manufacturer)), .init("model", .string(info.model)),
+            .init("module", .string(token.slot.module.path)),
+            .init("module_version", .string(module.libraryVersion.description)),
+            .init("cryptoki", .string(module.cryptokiVersion.description)), .init("uri", .string(info.uri.description)),
+            .init("pin", .string(pinState(info))), .init("write_protected", .boolean(info.flags.contains(.writeProtected))),
+            .init("keychain", .optional(token.keychain?.name)),
+        ]
+        if let contents {
+            members.append(.init("debris", .count(contents.debris)))
+            members.append(
+                .init(
+                    "objects",
+                    .array(
+                        contents.objects.map { object in
+                            [
+                                "class": .string(Self.className(object)), "label": .optional(object.label),
+                                "id": .string(object.id.lowercaseHexadecimal), "type": .optional(Self.typeName(object)),
+                                "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
+                                "wrapping_key": .boolean(object.isWrappingKey),
+                            ]
+                        })))
+        }
+        return Document(members: members)
+    }
+
+    private func text(
+        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ contents: TokenContents?, _ colour: Colour
+    ) -> String {
+        var lines = [
+            ("token", info.label), ("serial", info.serialNumber), ("model", "\(info.manufacturer) \(info.model)"),
+            ("module", "\(token.slot.module.path) (\(module.libraryDescription) \(module.libraryVersion))"),
+            ("PIN", pinState(info)), ("uri", info.uri.description),
+        ]
+        if let keychain = token.keychain { lines.append(("keychain", keychain.name)) }
+        if info.flags.contains(.writeProtected) { lines.append(("writing", "write-protected")) }
+        guard let contents else { return CertificatePhrases.text(lines) }
+        lines.append(("objects", Phrases.counted(contents.objects.count, "object")))
+        if contents.debris > 0 {
+            lines.append(("debris", "\(Phrases.counted(contents.debris, "object")) that nobody can use, left by killed programs"))
+        }
+        var table = Table([.init("CLASS"), .init("LABEL", mayShrink: true), .init("TYPE"), .init("ID"), .init("NOTES")])
+        for object in contents.objects {
+            var notes: [String] = []
+            if object.isWrappingKey { notes.append("seals the keychain") }
+            if object.objectClass == .privateKey || object.objectClass == .secretKey {
+                notes.append(object.isExtractable ? "extractable" : "not extractable")
+            }
+            table.add([
+                .init(Self.className(object)), .init(object.label ?? ""), .init(Self.typeName(object) ?? ""),
+                .init(object.id.lowercaseHexadecimal), .init(notes.joined(separator: ", ")),
+            ])
+        }
+        var rows = table.rendered(width: StandardOutput.terminalWidth, colour: colour)
+        if rows.hasSuffix("\n") { rows.removeLast() }
+        return CertificatePhrases.text(lines) + "\n\n" + rows
+    }
+
+    private func pinState(_ info: TokenInfo) -> String {
+        if info.flags.contains(.userPINLocked) { return "blocked" }
+        if info.flags.contains(.userPINFinalTry) { return "set, ONE try left" }
+        if info.flags.contains(.userPINCountLow) { return "set, a few tries left" }
+        return info.flags.contains(.userPINInitialized) ? "set, tries ok" : "not set"
+    }
+
+    private static func className(_ object: TokenContents.Object) -> String {
+        switch object.objectClass {
+        case .certificate: "certificate"
+        case .privateKey: "private key"
+        case .publicKey: "public key"
+        case .secretKey: "secret key"
+        default: object.objectClass.name
+        }
+    }
+
+    private static func typeName(_ object: TokenContents.Object) -> String? {
+        object.keyType.map { type in
+            let name = type.description.replacing("CKK_", with: "")
+            return object.sizeInBits.map { "\(name) \($0)" } ?? name
+        }
+    }
+}
+
+/// `keyfob token mechanisms`: what a token says it can do.
+struct TokenMechanismsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "mechanisms", "List what a token says it can do.",
+        examples: Examples("keyfob token mechanisms", "keyfob token mechanisms login --json", "keyfob token mechanisms | grep GCM"),
+        discussion: "Tokens also list what they cannot do: only a trial proves it.")
+
+    @Argument(help: "Label or PKCS#11 URI of the token.")
+    var name: String?
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    private static let uses: [(MechanismFlags, String)] = [
+        (.encrypt, "encrypt"), (.decrypt, "decrypt"), (.digest, "digest"), (.sign, "sign"), (.verify, "verify"),
+        (.generate, "generate"), (.generateKeyPair, "generate pair"), (.wrap, "wrap"), (.unwrap, "unwrap"), (.derive, "derive"),
+    ]
+
+    func run() throws {
+        let output = try global.output()
+        let slot = try SelectedToken(name, global).slot
+        let mechanisms: [(MechanismType, MechanismInfo)]
+        let label: String
+        do {
+            label = try slot.tokenInfo().label
+            mechanisms = try slot.mechanisms().map { ($0, try slot.mechanismInfo($0)) }
+        } catch {
+            throw KeychainError(.tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
+        }
+        func uses(_ info: MechanismInfo) -> [String] { Self.uses.filter { info.flags.contains($0.0) }.map(\.1) }
+        let document = Document([
+            "token": .string(label),
+            "mechanisms": .array(
+                mechanisms.map { type, info in
+                    [
+                        "name": .string(type.name), "value": .integer(Int64(bitPattern: UInt64(type.rawValue))),
+                        "minimum": .integer(Int64(clamping: info.keySizes.lowerBound)),
+                        "maximum": .integer(Int64(clamping: info.keySizes.upperBound)),
+                        "hardware": .boolean(info.flags.contains(.hardware)), "uses": .array(uses(info).map { .string($0) }),
+                    ]
+                }),
+        ])
+        var table = Table([.init("MECHANISM"), .init("KEY SIZES"), .init("USES")])
+        for (type, info) in mechanisms.sorted(by: { $0.0.name < $1.0.name }) {
+            let sizes = info.keySizes.upperBound == 0 ? "" : "\(info.keySizes.lowerBound)-\(info.keySizes.upperBound)"
+            table.add([.init(type.name), .init(sizes), .init(uses(info).joined(separator: ", "))])
+        }
+        try output.emit(document, table: table)
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import PKCS11
+
+/// The tokens of this machine: those in Keyfob's own SoftHSM directory, and those of p11-kit's modules.
+struct TokenInventory {
+    /// One token.
+    struct Entry {
+        let label: String
+        let serial: String
+        let manufacturer: String
+        let model: String
+        /// The module's name or path.
+        let module: String
+        /// Names of the keychains on it.
+        let keychains: [String]
+        /// Whether it lies in Keyfob's own directory.
+        let isOurs: Bool
+        /// What the token says of itself; `nil` for our own, which need not be opened for a list.
+        let info: TokenInfo?
+        let slot: Slot?
+
+        /// What to know about its PIN.
+        var state: String {
+            guard let info else { return "ok" }
+            if !info.flags.contains(.tokenInitialized) { return "not initialised" }
+            if info.flags.contains(.userPINLocked) { return "PIN blocked" }
+            if info.flags.contains(.userPINFinalTry) { return "ONE PIN try left" }
+            if info.flags.contains(.userPINCountLow) { return "a few PIN tries left" }
+            if info.flags.contains(.loginRequired), !info.flags.contains(.userPINInitialized) { return "no PIN set" }
+            return "ok"
+        }
+    }
+
+    let entries: [Entry]
+
+    /// Looks at everything that is there. Blocks for as long as the slowest module takes.
+    ///
+    /// - Parameter includesAll: also trust stores and slots without an initialised token.
+    /// - Throws: `KeychainError` where the configuration of the keychains cannot be read.
+    init(includesAll: Bool) throws {
+        let keychains = Keychains()
+        let configurations = try keychains.all()
+        let ours = try keychains.softHSM.tokens().map { token in
+            let names = configurations.filter { configuration in
+                configuration.module == .softHSM && Self.uri(configuration).map { $0.serial == token.serial && $0.token == token.label } ?? false
+            }.map(\.name)
+            return Entry(
+                label: token.label, serial: token.serial, manufacturer: "SoftHSM project", model: "SoftHSM v2",
+                module: "softhsm2", keychains: names, isOurs: true, info: nil, slot: nil)
+        }
+        // A module that cannot be started has no tokens to show; `keyfob doctor` says why.
+        let modules = StandardError.silenced { (try? Module.registered()) ?? [] }
+        var entries = ours
+        for module in modules {
+            // The trust stores of the system are no place for keys.
+            if module.name == "p11-kit-trust", !includesAll { continue }
+            for slot in StandardError.silenced({ (try? module.slots()) ?? [] }) {
+                guard let info = StandardError.silenced({ try? slot.tokenInfo() }) else { continue }
+                guard includesAll || info.flags.contains(.tokenInitialized) else { continue }
+                guard !ours.contains(where: { $0.serial == info.serialNumber && $0.label == info.label }) else { continue }
+                let names = configurations.filter { configuration in
+                    configuration.module != .softHSM && (Self.uri(configuration)?.matches(info) ?? false)
+                }.map(\.name)
+                entries.append(
+                    Entry(
+                        label: info.label, serial: info.serialNumber, manufacturer: info.manufacturer, model: info.model,
+                        module: module.name ?? module.path, keychains: names, isOurs: false, info: info, slot: slot))
+            }
+        }
+        self.entries = entries
+    }
+
+    private static func uri(_ configuration: KeychainConfiguration) -> PKCS11URI? {
+        // A configuration whose token nobody can name is on no token.
+        try? PKCS11URI(configuration.token)
+    }
+
+    /// The token of a label or URI.
+    ///
+    /// - Throws: `KeychainError`; `tokenAbsent` with what is there, `tokenAmbiguous`, `invalidArgument`.
+    func entry(_ name: String) throws -> Entry {
+        let found: [Entry]
+        if name.hasPrefix("pkcs11:") {
+            let uri: PKCS11URI
+            do { uri = try PKCS11URI(name) } catch {
+                throw KeychainError(.invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", cause: error)
+            }
+            found = entries.filter { entry in
+                [(uri.token, entry.label), (uri.serial, entry.serial), (uri.model, entry.model)]
+                    .allSatisfy { wanted, actual in wanted.map { $0 == actual } ?? true }
+            }
+        } else {
+            found = entries.filter { $0.label == name }
+        }
+        guard let first = found.first else {
+            let present = entries.map(\.label).joined(separator: ", ")
+            throw KeychainError(
+                .tokenAbsent, "token \"\(name)\" is not present.",
+                hint: "Insert it, or see what is there: keyfob token ls. Present now: \(present.isEmpty ? "none" : present)",
+                details: ["token": name])
+        }
+        guard found.count == 1 else {
+            throw KeychainError(
+                .tokenAmbiguous, "\(found.count) tokens are called \"\(name)\".",
+                hint: "Name the serial number: " + found.map { "pkcs11:serial=\($0.serial)" }.joined(separator: ", "))
+        }
+        return first
+    }
+}
+
+/// A token that a command looks at: its slot and, where it is a keychain's, the keychain that can log in.
+struct SelectedToken {
+    let slot: Slot
+    let keychain: Keychain?
+
+    /// The token of `name`; without one, the keychain's.
+    ///
+    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and the errors of opening the keychain.
+    init(_ name: String?, _ global: GlobalOptions) throws {
+        guard let name = name ?? (global.keychainName == nil ? global.tokenName : nil) else {
+            let keychain = try global.openKeychain()
+            self.keychain = keychain
+            slot = try keychain.slot()
+            return
+        }
+        let entry = try TokenInventory(includesAll: true).entry(name)
+        if let own = entry.keychains.first {
+            let keychain = try Keychain.open(own, options: global.keychainOptions())
+            self.keychain = keychain
+            slot = try keychain.slot()
+            return
+        }
+        keychain = nil
+        if let slot = entry.slot {
+            self.slot = slot
+            return
+        }
+        // One of ours that no keychain uses any more.
+        let directory = Keychains().softHSM
+        try directory.activate()
+        var uri = PKCS11URI()
+        uri.token = entry.label
+        uri.serial = entry.serial
+        guard let slot = try directory.module().slot(matching: uri) else {
+            throw KeychainError(.tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls")
+        }
+        self.slot = slot
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct IdentityCommandTests {
+    @Test func `a PKCS#12 file becomes an identity once`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        let arguments = ["identity", "import", home.file("web.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass")]
+        let first = try Tool.keyfob(arguments, environment: home.environment).run()
+        #expect(first.status == 0)
+        let lines = first.output.split(separator: "\n")
+        try #require(lines.count == 5, "\(first.output)\(first.error)")
+        #expect(lines[0] == "web.p12: 1 private key, 3 certificates, integrity ok")
+        #expect(lines[1] == "  key     RSA 2048          -> token \"login\", not extractable")
+        #expect(lines[2].hasPrefix("  leaf    www.example.org   valid until "))
+        #expect(lines[2].hasSuffix(" (411 days), serverAuth"))
+        #expect(lines[3] == "  chain   1 intermediate stored, root not stored")
+        #expect(lines[4] == "Identity \"web\" is ready.")
+        let again = try Tool.keyfob(arguments, environment: home.environment).run()
+        #expect(again.status == 0)
+        #expect(again.output == "Unchanged: identity \"web\" already has this key and certificate.\n")
+
+        let list = try home.keyfob("identity", "ls")
+        #expect(
+            list.output == """
+                NAME   SUBJECT           ISSUER   KEY        TOKEN   EXPIRES       STATE
+                web    www.example.org   R10      RSA 2048   login   in 411 days   ok
+
+                """)
+        let check = try home.keyfob("identity", "check", "web")
+        #expect(check.status == 0)
+        #expect(check.output.contains("ok  signed a test challenge in "))
+    }
+
+    @Test func `the chain goes out without its root, the key not at all`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        #expect(try home.keyfob("identity", "import", home.file("web.key"), home.file("web.pem"), home.file("above.pem"), "--name", "web").status == 0)
+        let chain = try home.keyfob("cert", "export", "web", "--chain", "-o", home.file("fullchain.pem"))
+        #expect(chain.output == "Wrote fullchain.pem: leaf + 1 intermediate, no root.\n")
+        let subjects = try home.shell("openssl crl2pkcs7 -nocrl -certfile fullchain.pem | openssl pkcs7 -print_certs -noout | grep subject")
+        #expect(subjects == "subject=CN = www.example.org\nsubject=CN = R10\n")
+
+        let export = try home.keyfob("identity", "export", "web", "--format", "pkcs12", "-o", home.file("copy.p12"), "--json")
+        #expect(export.status == 8)
+        #expect(try IdentityHome.code(export) == "key.not_extractable")
+        #expect(!FileManager.default.fileExists(atPath: home.file("copy.p12")))
+    }
+
+    @Test(arguments: ["ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "rsa:2048"])
+    func `an extractable identity comes out as it went in`(algorithm: String) throws {
+        let home = try IdentityHome()
+        try home.shell("openssl req -x509 -newkey \(algorithm) -nodes -keyout a.key -out a.pem -days 90 -subj /CN=a 2>/dev/null")
+        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a", "--extractable").status == 0)
+        let export = try home.keyfob("identity", "export", "a", "-o", home.file("a.p12"), "--pass-source", "file:" + home.file("pass"))
+        #expect(export.status == 0, "\(export.error)")
+        // The public half is computed from the private one, so it tells whether that is the same.
+        let before = try home.shell("openssl pkey -in a.key -pubout")
+        let after = try home.shell("openssl pkcs12 -in a.p12 -passin file:pass -nocerts -nodes | openssl pkey -pubout")
+        #expect(before == after)
+    }
+
+    @Test func `certificates that expire are listed, and counted in the exit status`() throws {
+        let home = try IdentityHome()
+        for (name, days) in [("fresh", 90), ("soon", 7), ("old", -3)] {
+            try home.makeSelfSigned(name, days: days)
+            let result = try home.keyfob(
+                "identity", "import", home.file(name + ".key"), home.file(name + ".pem"), "--name", name, "--allow-expired")
+            #expect(result.status == 0, "\(result.error)")
+        }
+        let due = try home.keyfob("cert", "expiring", "--within", "30d", "--exit-code")
+        #expect(due.status == 10)
+        let lines = due.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        try #require(lines.count == 2, "\(due.output)")
+        #expect(lines[0].first == "soon" && lines[0].suffix(3) == ["in", "6", "days"])
+        #expect(lines[1].first == "old" && lines[1].last == "expired")
+        #expect(try home.keyfob("cert", "expiring", "--within", "30d").status == 0)
+        #expect(try home.keyfob("cert", "expiring", "--within", "1s", "--exit-code", "-k", "login").status == 10)
+        #expect(try home.keyfob("identity", "check", "old").status == 11)
+        #expect(try home.keyfob("identity", "check", "fresh").status == 0)
+        let states = try home.keyfob("identity", "ls").output
+        #expect(states.contains("3 days ago   expired"))
+    }
+
+    @Test(arguments: [
+        ("head -c 200 web.p12 > bad.p12", "pass", 9, "pkcs12.damaged"),
+        ("head -c 5 web.p12 > bad.p12", "pass", 9, "pkcs12.damaged"),
+        // The last bytes are the MAC's salt and count.
+        ("head -c -20 web.p12 > bad.p12; printf 'xxxxxxxxxxxxxxxxxxxx' >> bad.p12", "pass", 9, nil),
+        ("cp web.p12 bad.p12", "wrong", 5, "pkcs12.passphrase"),
+        ("cp web.p12 bad.p12", nil, 6, "pin.required"),
+        ("openssl pkcs12 -export -legacy -inkey web.key -in web.pem -passout file:pass -out bad.p12", "pass", 8, "pkcs12.legacy"),
+        ("printf 'no key at all' > bad.p12", "pass", 9, "format.unsupported"),
+        (": > bad.p12", "pass", 9, "format.unsupported"),
+        ("true", "pass", 1, "file.unavailable"),
+    ] as [(String, String?, Int32, String?)])
+    func `a file that cannot be used says why and changes nothing`(
+        making: String, passphrase: String?, status: Int32, code: String?
+    ) throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.directory.write("not it".utf8, to: "wrong")
+        try home.shell(making)
+        let source = passphrase.map { ["--pass-source", "file:" + home.file($0)] } ?? []
+        let result = try Tool.keyfob(
+            ["identity", "import", home.file("bad.p12"), "--name", "web", "--json"] + source, environment: home.environment
+        ).run()
+        #expect(result.status == status, "\(result.error)")
+        #expect(result.output.isEmpty)
+        if let code { #expect(try IdentityHome.code(result) == code) }
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count <= 1)
+    }
+
+    @Test func `old encryption is read when it is allowed`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.shell("openssl pkcs12 -export -legacy -inkey web.key -in web.pem -passout file:pass -out old.p12")
+        let result = try home.keyfob(
+            "identity", "import", home.file("old.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass"), "--allow-legacy")
+        #expect(result.status == 0, "\(result.error)")
+    }
+
+    @Test func `a key that is not the certificate's, an expired one and a taken name are refused`() throws {
+        let home = try IdentityHome()
+        for (name, days) in [("a", 90), ("b", 90), ("old", -3)] { try home.makeSelfSigned(name, days: days) }
+        let mismatch = try home.keyfob("identity", "import", "--key", home.file("a.key"), "--cert", home.file("b.pem"), "--json")
+        #expect(mismatch.status == 11)
+        #expect(try IdentityHome.code(mismatch) == "identity.mismatch")
+        let expired = try home.keyfob("identity", "import", home.file("old.key"), home.file("old.pem"), "--json")
+        #expect(expired.status == 11)
+        #expect(try IdentityHome.code(expired) == "cert.expired")
+        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "web").status == 0)
+        let taken = try home.keyfob("identity", "import", home.file("b.key"), home.file("b.pem"), "--name", "web", "--json")
+        #expect(taken.status == 4)
+        #expect(try IdentityHome.code(taken) == "item.exists")
+        #expect(try home.keyfob("identity", "import", home.file("b.key"), home.file("b.pem"), "--name", "web", "--replace").status == 0)
+        let list = try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n")
+        #expect(list.count == 2)
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
+    }
+
+    @Test func `an identity is found by name, fingerprint, common name and URI`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("a", commonName: "example")
+        try home.makeSelfSigned("b", commonName: "example")
+        for name in ["a", "b"] {
+            #expect(try home.keyfob("identity", "import", home.file(name + ".key"), home.file(name + ".pem"), "--name", name).status == 0)
+        }
+        let hexadecimal = try home.shell("openssl x509 -in b.pem -outform DER | sha256sum | cut -c1-12").trimmingBlanks
+        let uri = try home.keyfob("uri", "b").output.trimmingBlanks
+        for name in ["b", "sha256:" + hexadecimal, uri] {
+            let shown = try home.keyfob("identity", "show", name)
+            #expect(shown.output.hasPrefix("name         b\n"), "\(name): \(shown.error)")
+        }
+        let ambiguous = try home.keyfob("identity", "show", "example", "--json")
+        #expect(ambiguous.status == 4)
+        #expect(try IdentityHome.code(ambiguous) == "item.ambiguous")
+        let missing = try home.keyfob("identity", "show", "c", "--json")
+        #expect(missing.status == 3)
+        #expect(try IdentityHome.code(missing) == "item.not_found")
+    }
+
+    @Test func `removing needs an answer, and takes key and certificate`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("a")
+        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a").status == 0)
+        #expect(try home.keyfob("identity", "rm", "a").status == 12)
+        #expect(try home.keyfob("identity", "rm", "a", "--dry-run").status == 0)
+        #expect(try home.keyfob("identity", "check", "a").status == 0)
+        #expect(try home.keyfob("identity", "rm", "a", "--yes").status == 0)
+        #expect(try home.keyfob("identity", "show", "a").status == 3)
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count <= 1)
+        #expect(try home.keyfob("cert", "show", "a").status == 3)
+    }
+}

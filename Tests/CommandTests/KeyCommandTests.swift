@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct KeyCommandTests {
+    @Test(arguments: [
+        (["--type", "rsa", "--size", "2048"], "RSA 2048"), (["--type", "ec"], "EC P-256"),
+        (["--type", "ec", "--curve", "p384"], "EC P-384"), (["--type", "ed25519"], "Ed25519"),
+    ])
+    func `a key is made once, and its public half is what openssl and ssh-keygen read`(options: [String], kind: String) throws {
+        let home = try IdentityHome()
+        let arguments = ["key", "generate", "api"] + options
+        let made = try Tool.keyfob(arguments, environment: home.environment).run()
+        #expect(made.status == 0, "\(made.error)")
+        #expect(made.output.hasPrefix("Generated \"api\" on \"login\": \(kind), "))
+        #expect(made.output.hasSuffix(", not extractable.\n"))
+        let again = try Tool.keyfob(arguments + ["--json"], environment: home.environment).run()
+        #expect(again.status == 4)
+        #expect(try IdentityHome.code(again) == "item.exists")
+        #expect(try Tool.keyfob(arguments + ["--if-missing"], environment: home.environment).run().status == 0)
+
+        try home.directory.write(try home.keyfob("key", "pub", "api").output.utf8, to: "api.pem")
+        try home.directory.write(try home.keyfob("key", "pub", "api", "--format", "ssh").output.utf8, to: "api.pub")
+        let fromPEM = try home.shell("openssl pkey -pubin -in api.pem -outform DER | sha256sum | cut -c1-16").trimmingBlanks
+        #expect(try home.keyfob("key", "ls", "--pub", "sha256:" + fromPEM).output.split(separator: "\n").count == 2)
+        #expect(try home.keyfob("key", "ls", "--pub", "sha256:0000", "--format", "tsv").output.split(separator: "\n").count <= 1)
+        _ = try home.shell("ssh-keygen -lf api.pub")
+        if !kind.hasPrefix("Ed") {
+            // ssh-keygen has no PEM form for Ed25519.
+            let converted = try home.shell("ssh-keygen -e -m PKCS8 -f api.pub | openssl pkey -pubin -outform DER | sha256sum | cut -c1-16")
+            #expect(converted.trimmingBlanks == fromPEM)
+        }
+    }
+
+    @Test func `the key that seals the keychain is neither shown nor removed`() throws {
+        let home = try IdentityHome()
+        #expect(!(try home.keyfob("key", "ls").output.contains("keyfob-wrap")))
+        let result = try home.keyfob("key", "rm", "keyfob-wrap-1", "--yes", "--json")
+        #expect(result.status == 12)
+        #expect(try IdentityHome.code(result) == "refused")
+        let contents = try home.keyfob("token", "show", "--objects")
+        #expect(contents.output.contains("seals the keychain"))
+    }
+
+    @Test func `a removed key is gone from the token`() throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("key", "generate", "api").status == 0)
+        #expect(try home.keyfob("key", "rm", "api").status == 12)
+        #expect(try home.keyfob("key", "rm", "api", "--yes").status == 0)
+        #expect(try home.keyfob("key", "rm", "api", "--yes").status == 3)
+        #expect(try home.keyfob("key", "rm", "api", "--yes", "--if-exists").status == 0)
+        #expect(!(try home.keyfob("token", "show", "--objects").output.contains("api")))
+    }
+
+    @Test(arguments: [["--type", "ec", "--size", "256"], ["--type", "rsa", "--curve", "p256"], ["--type", "rsa", "--size", "1024"]])
+    func `a key that cannot be made is wrong usage`(options: [String]) throws {
+        let home = try IdentityHome()
+        #expect(try Tool.keyfob(["key", "generate", "api"] + options, environment: home.environment).run().status == 2)
+    }
+
+    @Test func `tokens are listed without noise and without a keychain`() throws {
+        let home = try IdentityHome()
+        let list = try home.keyfob("token", "ls")
+        #expect(list.status == 0)
+        #expect(list.error.isEmpty)
+        #expect(list.output.contains("\nlogin "))
+        #expect(try home.keyfob("token", "mechanisms", "login").output.contains("\nCKM_AES_KEY_WRAP "))
+        let absent = try home.keyfob("token", "show", "hsm1", "--json")
+        #expect(absent.status == 7)
+        #expect(try IdentityHome.code(absent) == "token.absent")
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct DamageTests {
+    private func sqlite(_ path: String, _ sql: String) throws {
+        let result = try Tool(
+            "/usr/bin/env", ["python3", "-c", "import sqlite3,sys\nc=sqlite3.connect(sys.argv[1])\nc.executescript(sys.argv[2])\nc.commit()", path, sql]
+        ).run()
+        try #require(result.status == 0, "\(result.error)")
+    }
+
+    @Test func `a token that is gone is told by name, and comes back`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let (tokens, away) = (household.data + "/tokens", household.data + "/away")
+        let copies = household.data + "/token-copies"
+        try FileManager.default.moveItem(atPath: tokens, toPath: away)
+        try FileManager.default.moveItem(atPath: copies, toPath: away + "-copies")
+        for arguments in [["get", "a"], ["init"], ["set", "b"], ["unlock"]] {
+            let failure = try household.failure(arguments, input: Data("x".utf8))
+            #expect(failure.code == "token.absent", "\(arguments)")
+            #expect(failure.status == 7, "\(arguments)")
+        }
+        let status = try household.document(["status"])
+        #expect((status["token"] as? [String: Any])?["present"] as? Bool == false)
+        #expect((status["problem"] as? [String: Any])?["code"] as? String == "token.absent")
+        #expect(try household.keyfob(["status", "--exit-code"]).status == 10)
+        for (path, back) in [(tokens, away), (copies, away + "-copies")] {
+            if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+            try FileManager.default.moveItem(atPath: back, toPath: path)
+        }
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+    }
+
+    @Test func `a keychain without its token can still be removed`() throws {
+        let household = try Household.unattended()
+        try FileManager.default.removeItem(atPath: household.data + "/tokens")
+        try FileManager.default.removeItem(atPath: household.data + "/token-copies")
+        #expect(try household.keyfob(["keychain", "rm", "login", "--yes"]).status == 0)
+        #expect(try household.failure(["status"]).code == "keychain.not_initialized")
+    }
+
+    @Test func `a damaged row costs itself and nothing else`() throws {
+        let household = try Household.unattended()
+        for name in ["a", "b", "c"] { try household.set(name, name) }
+        try sqlite(household.vault(), "update item set attributes_ciphertext = x'00' where id = 2")
+        let list = try household.keyfob(["ls", "--format", "tsv"])
+        #expect(list.status == 9)
+        #expect(list.output.split(separator: "\n").dropFirst().map { $0.prefix(1) } == ["a", "c"])
+        #expect(try household.keyfob(["ls", "--skip-damaged"]).status == 0)
+        #expect(try household.document(["ls", "--skip-damaged"])["damaged"] as? Int == 1)
+        #expect(try household.failure(["get", "b"]).code == "db.damaged")
+        #expect(try household.keyfob(["get", "c"]).output == "c\n")
+    }
+
+    @Test func `a secret whose ciphertext was changed is an error, never a wrong secret`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        try household.set("b", "other")
+        try sqlite(
+            household.vault(),
+            """
+            update item set secret_iv = (select secret_iv from item where id = 2),
+                secret_ciphertext = (select secret_ciphertext from item where id = 2),
+                secret_tag = (select secret_tag from item where id = 2) where id = 1
+            """)
+        let failure = try household.failure(["get", "a"])
+        #expect(failure.code == "db.damaged")
+        #expect(failure.status == 9)
+        #expect(try household.keyfob(["get", "b"]).output == "other\n")
+    }
+
+    @Test func `a vault of a newer version is left alone`() throws {
+        let household = try Household.unattended()
+        try sqlite(household.vault(), "pragma user_version = 99")
+        for arguments in [["get", "a"], ["ls"], ["init"], ["rm", "a", "--yes"]] {
+            let failure = try household.failure(arguments)
+            #expect(failure.code == "db.too_new", "\(arguments)")
+            #expect(failure.status == 9)
+        }
+    }
+
+    @Test(arguments: [0, 1, 100, 5000])
+    func `a vault that was cut off is damaged`(length: Int) throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let path = try household.vault()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+        try whole.prefix(length).write(to: URL(fileURLWithPath: path))
+        for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        }
+        for arguments in [["get", "a"], ["ls"], ["init"]] {
+            let failure = try household.failure(arguments)
+            #expect(failure.code == "db.damaged", "\(arguments)")
+            #expect(failure.status == 9, "\(arguments)")
+        }
+        #expect(try household.keyfob(["status"]).status == 0)
+    }
+
+    @Test func `a vault of noise is damaged, and one that is missing is named`() throws {
+        let household = try Household.unattended()
+        let path = try household.vault()
+        try Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 5) }).write(to: URL(fileURLWithPath: path))
+        #expect(try household.failure(["get", "a"]).code == "db.damaged")
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try household.failure(["get", "a"]).code == "db.unavailable")
+    }
+
+    @Test func `a configuration that cannot be read is told, and others can still be used`() throws {
+        let household = try Household.unattended()
+        #expect(try household.keyfob(["keychain", "create", "site", "--unattended"]).status == 0)
+        let file = household.directory.url("home/.config/keyfob/keychains/site.json")
+        try Data("{".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+        #expect(try household.failure(["get", "a", "-k", "site"]).code == "configuration.invalid")
+        try household.set("a", "value")
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+    }
+
+    @Test func `a PIN file that others can read is refused unless that is accepted`() throws {
+        let household = try Household()
+        let pass = try household.directory.write(Array("open sesame".utf8), to: "pass")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: pass)
+        let failure = try household.failure(["init", "--pin-source", "file:" + pass])
+        #expect(failure.code == "file.unsafe")
+        #expect(failure.status == 12)
+        #expect(try household.keyfob(["init", "--pin-source", "file:" + pass, "--insecure-file"]).status == 0)
+    }
+
+    @Test func `a token that does not exist, a PIN in a URI and a module that is none are refused`() throws {
+        let household = try Household()
+        #expect(try household.failure(["init", "--token", "no-such-token"]).code == "token.absent")
+        #expect(try household.failure(["init", "--token", "pkcs11:token=x?pin-value=1234"]).status == 2)
+        #expect(try household.failure(["init", "--token", "pkcs11:token"]).status == 2)
+        #expect(try household.failure(["init", "--token", "x", "--module", "/etc/passwd"]).code == "module.not_loaded")
+        #expect(try household.failure(["init", "--token", "x", "--module", "no-such-module"]).code == "module.not_loaded")
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Keychains on a token that somebody else made.
+@Suite struct ExistingTokenTests {
+    private static let module = "/usr/lib/softhsm/libsofthsm2.so"
+
+    /// A SoftHSM directory with one token called `card`, as a vendor's tool would leave it.
+    private func token(in household: Household) throws -> [String: String] {
+        let tokens = household.directory.file("card-tokens")
+        try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)
+        let configuration = "directories.tokendir = \(tokens)\nobjectstore.backend = file\nlog.level = ERROR\n"
+        let path = try household.directory.write(Array(configuration.utf8), to: "card.conf")
+        let environment = ["SOFTHSM2_CONF": path, "CARD_PIN": "1234", "WRONG_PIN": "9999"]
+        let made = try Tool(
+            "/usr/bin/env",
+            ["softhsm2-util", "--module", Self.module, "--init-token", "--free", "--label", "card", "--so-pin", "12345678", "--pin", "1234"],
+            environment: environment
+        ).run()
+        try #require(made.status == 0, "\(made.error)")
+        return environment
+    }
+
+    @Test(arguments: ["card", "pkcs11:token=card"])
+    func `a keychain goes on a token that is there, which keeps its PIN`(name: String) throws {
+        let household = try Household()
+        let environment = try token(in: household)
+        let arguments = ["init", "--keychain", "card", "--token", name, "--module", Self.module]
+        let wrong = try household.failure(arguments + ["--pin-source", "env:WRONG_PIN"], environment: environment)
+        #expect(wrong.code == "pin.incorrect")
+        #expect(wrong.status == 5)
+        let made = try household.keyfob(arguments + ["--pin-source", "env:CARD_PIN"], environment: environment)
+        #expect(made.status == 0, "\(made.error)")
+        #expect(!made.output.contains("Recovery code"))
+
+        let set = try household.keyfob(["set", "a"], input: Data("value".utf8), environment: environment)
+        #expect(set.status == 0, "\(set.error)")
+        #expect(try household.keyfob(["get", "a", "--token", "card"], environment: environment).output == "value\n")
+        #expect(try household.failure(["get", "a", "--token", "other"], environment: environment).code == "keychain.not_found")
+
+        #expect(try household.keyfob(["lock"], environment: environment).status == 0)
+        #expect(try household.failure(["get", "a"], environment: environment).code == "pin.required")
+        let refused = try household.failure(["get", "a", "--pin-source", "env:WRONG_PIN"], environment: environment)
+        #expect(refused.code == "pin.incorrect")
+        // The same wrong PIN from a stored source is not sent to the token a second time.
+        let again = try household.failure(["get", "a", "--pin-source", "env:WRONG_PIN"], environment: environment)
+        #expect(again.code == "pin.known_wrong")
+        #expect(again.status == 5)
+        #expect(try household.keyfob(["get", "a", "--pin-source", "env:CARD_PIN"], environment: environment).output == "value\n")
+
+        let removed = try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment)
+        #expect(removed.status == 0)
+        let still = try Tool(
+            "/usr/bin/env", ["softhsm2-util", "--module", Self.module, "--show-slots"], environment: environment
+        ).run()
+        #expect(still.output.contains("card"))
+    }
+
+    @Test func `a keychain that is on another token than the one asked for is not that one`() throws {
+        let household = try Household.unattended()
+        let failure = try household.failure(["init", "--token", "card"])
+        #expect(failure.code == "keychain.exists")
+        #expect(failure.hint.contains("--keychain"))
+    }
+}

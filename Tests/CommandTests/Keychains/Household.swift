@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A user with a home directory of their own: no keychain of another test, and none of the machine's.
+final class Household: Sendable {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        for name in ["home", "run"] {
+            try FileManager.default.createDirectory(
+                atPath: directory.file(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        }
+    }
+
+    deinit {
+        // Unlocked state lies in the kernel's keyring, which the directory's removal does not reach.
+        do { _ = try keyfob(["lock", "--all"]) } catch {}
+    }
+
+    /// A household whose keychain opens without asking.
+    static func unattended() throws -> Household {
+        let household = try Household()
+        let result = try household.keyfob(["init", "--unattended"])
+        try #require(result.status == 0, "\(result.error)")
+        return household
+    }
+
+    var environment: [String: String] {
+        ["HOME": directory.file("home"), "XDG_RUNTIME_DIR": directory.file("run"), "LC_ALL": "C.UTF-8"]
+    }
+
+    /// Where vaults and tokens are.
+    var data: String { directory.file("home/.local/share/keyfob") }
+
+    /// The only vault.
+    func vault() throws -> String {
+        let names = try FileManager.default.contentsOfDirectory(atPath: data + "/vaults").filter { $0.hasSuffix(".sqlite") }
+        return data + "/vaults/" + (try #require(names.first))
+    }
+
+    /// Runs the command with nobody to ask.
+    func keyfob(_ arguments: [String], input: Data = Data(), environment more: [String: String] = [:]) throws -> Tool.Result {
+        let all = environment.merging(["KEYFOB_NO_INPUT": "1"].merging(more) { $1 }) { $1 }
+        return try Tool.keyfob(arguments, environment: all, input: input).run()
+    }
+
+    /// Runs the command and returns its document.
+    func document(_ arguments: [String], input: Data = Data()) throws -> [String: Any] {
+        let result = try keyfob(arguments + ["--json"], input: input)
+        try #require(result.status == 0, "\(result.error)")
+        return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+    }
+
+    /// Stores a value and expects that to work.
+    func set(_ name: String, _ value: String, _ options: [String] = []) throws {
+        let result = try keyfob(["set"] + options + ["--stdin", "--", name], input: Data(value.utf8))
+        try #require(result.status == 0, "\(result.error)")
+    }
+
+    /// The code of a failure, by `--json`.
+    func failure(_ arguments: [String], input: Data = Data(), environment: [String: String] = [:]) throws -> (
+        code: String, status: Int32, hint: String
+    ) {
+        let result = try keyfob(["--json"] + arguments, input: input, environment: environment)
+        let line = result.error.split(separator: "\n").last.map(String.init) ?? ""
+        let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        let error = try #require(object?["error"] as? [String: Any])
+        return (error["code"] as? String ?? "", result.status, error["hint"] as? String ?? "")
+    }
+
+    /// Runs the command at a terminal where `lines` are typed, one after each prompt.
+    func keyfob(_ arguments: [String], typing lines: [String], environment more: [String: String] = [:]) throws -> (
+        result: Tool.Result, screen: String
+    ) {
+        let terminal = try PseudoTerminal()
+        let typist = terminal.type(lines.map { $0 + "\n" }, after: ": ")
+        let script = "exec setsid --ctty --wait \"$@\" < \(terminal.path)"
+        let tool = Tool(
+            "/bin/sh", ["-c", script, "sh", Tool.keyfob([]).path] + arguments, environment: environment.merging(more) { $1 })
+        let result = try tool.run()
+        return (result, typist.wait())
+    }
+}

@@ -1,0 +1,295 @@
+import Foundation
+import KeyfobPrimitives
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct SecretTests {
+    @Test func `a value on the command line is refused and not repeated`() throws {
+        let household = try Household.unattended()
+        let result = try household.keyfob(["set", "db/prod", "hunter2"])
+        #expect(result.status == 2)
+        #expect(!result.error.contains("hunter2"))
+        #expect(try household.failure(["get", "db/prod"]).code == "item.not_found")
+    }
+
+    @Test func `an existing item is replaced only when that is said`() throws {
+        let household = try Household.unattended()
+        try household.set("db/prod", "one\n", ["--user", "app", "--comment", "kept"])
+        let reference = try household.document(["secret", "show", "db/prod"])["reference_b64"] as? String
+        let refused = try household.failure(["set", "db/prod", "--user", "app"], input: Data("two".utf8))
+        #expect(refused.code == "item.exists")
+        #expect(refused.status == 4)
+        let kept = try household.document(["set", "db/prod", "--user", "app", "--if-missing"], input: Data("two".utf8))
+        #expect(kept["changed"] as? Bool == false)
+        #expect(try household.keyfob(["get", "db/prod"]).output == "one\n")
+        try household.set("db/prod", "two", ["--user", "app", "--replace"])
+        let after = try household.document(["secret", "show", "db/prod", "--reveal"])
+        #expect(after["value"] as? String == "two")
+        #expect(after["reference_b64"] as? String == reference)
+        #expect(after["comment"] as? String == "kept")
+    }
+
+    @Test func `several accounts under one name are told apart by --user`() throws {
+        let household = try Household.unattended()
+        try household.set("db/prod", "a", ["--user", "app"])
+        try household.set("db/prod", "b", ["--user", "root"])
+        let both = try household.failure(["get", "db/prod"])
+        #expect(both.code == "item.ambiguous")
+        #expect(both.status == 4)
+        let text = try household.keyfob(["get", "db/prod"]).error
+        #expect(text.contains("app") && text.contains("root"))
+        #expect(try household.keyfob(["get", "db/prod", "--user", "root"]).output == "b\n")
+    }
+
+    @Test func `internet passwords are found by server and told apart by protocol and port`() throws {
+        let household = try Household.unattended()
+        let name = "registry.example.org"
+        try household.set(name, "https", ["--kind", "internet", "--protocol", "https", "--user", "ci"])
+        try household.set(name, "ssh", ["--protocol", "ssh", "--port", "22", "--user", "ci"])
+        #expect(try household.failure(["get", name]).code == "item.ambiguous")
+        #expect(try household.keyfob(["get", name, "--protocol", "https"]).output == "https\n")
+        #expect(try household.keyfob(["get", name, "--port", "22"]).output == "ssh\n")
+        try household.set("mail", "imap", ["--server", "mail.example.org", "--protocol", "imaps"])
+        #expect(try household.keyfob(["get", "mail"]).output == "imap\n")
+        #expect(try household.keyfob(["get", "mail.example.org"]).output == "imap\n")
+        #expect(try household.failure(["set", "x", "--kind", "generic", "--port", "1"]).status == 2)
+        #expect(try household.failure(["set", "x", "--port", "70000"]).status == 2)
+        #expect(try household.failure(["set", "x", "--protocol", "gopher+"]).status == 2)
+    }
+
+    @Test func `a name that is nearly right is suggested`() throws {
+        let household = try Household.unattended()
+        try household.set("db/prod", "x")
+        let failure = try household.failure(["get", "db/prdo"])
+        #expect(failure.status == 3)
+        #expect(failure.hint.contains("\"db/prod\""))
+    }
+
+    /// What goes in, by which way, and what comes out of `get` and of `get --raw`.
+    @Test(arguments: [
+        (Data("text\n".utf8), [], Data("text\n".utf8), Data("text".utf8)),
+        (Data("text".utf8), [], Data("text\n".utf8), Data("text".utf8)),
+        (Data("text\n\n".utf8), [], Data("text\n\n".utf8), Data("text\n".utf8)),
+        (Data("text\n".utf8), ["--keep-newline"], Data("text\n\n".utf8), Data("text\n".utf8)),
+        (Data("a\nb\r\n".utf8), [], Data("a\nb\n".utf8), Data("a\nb".utf8)),
+        (Data([0, 255, 10]), [], Data([0, 255, 10]), Data([0, 255, 10])),
+        (Data(), ["--allow-empty"], Data("\n".utf8), Data()),
+    ] as [(Data, [String], Data, Data)])
+    func `one newline comes and goes with text, and binary stays as it is`(
+        input: Data, options: [String], printed: Data, raw: Data
+    ) throws {
+        let household = try Household.unattended()
+        #expect(try household.keyfob(["set", "x"] + options, input: input).status == 0)
+        let script = "\"$0\" get x > \"$1\" && \"$0\" get x --raw > \"$2\" && \"$0\" get x -o \"$3\""
+        let files = ["printed", "raw", "file"].map { household.directory.file($0) }
+        let shell = Tool(
+            "/bin/sh", ["-c", script, Tool.keyfob([]).path] + files, environment: household.environment)
+        #expect(try shell.run().status == 0)
+        #expect(try household.directory.read("printed") == Array(printed))
+        #expect(try household.directory.read("raw") == Array(raw))
+        #expect(try household.directory.read("file") == Array(raw))
+        let document = try household.document(["get", "x"])
+        if let text = String(data: raw, encoding: .utf8) {
+            #expect(document["value"] as? String == text)
+        } else {
+            #expect(document["value_b64"] as? String == raw.base64EncodedString())
+        }
+    }
+
+    @Test func `an empty value is refused`() throws {
+        let household = try Household.unattended()
+        #expect(try household.keyfob(["set", "x", "--stdin"]).status == 2)
+        #expect(try household.keyfob(["set", "x"], input: Data("\n".utf8)).status == 2)
+    }
+
+    @Test func `values come from files, variables and descriptors, from one at a time`() throws {
+        let household = try Household.unattended()
+        let file = try household.directory.write(Array("from file\n".utf8), to: "value")
+        #expect(try household.keyfob(["set", "f", "--from-file", file]).status == 0)
+        #expect(try household.keyfob(["set", "e", "--from-env", "V"], environment: ["V": "from env"]).status == 0)
+        let shell = Tool(
+            "/bin/sh", ["-c", "\"$0\" set d --from-fd 3 3< \"$1\"", Tool.keyfob([]).path, file],
+            environment: household.environment)
+        #expect(try shell.run().status == 0)
+        #expect(try household.keyfob(["get", "f"]).output == "from file\n")
+        #expect(try household.keyfob(["get", "e"]).output == "from env\n")
+        #expect(try household.keyfob(["get", "d"]).output == "from file\n")
+        #expect(try household.failure(["set", "x", "--from-file", file, "--stdin"]).status == 2)
+        #expect(try household.failure(["set", "x", "--from-env", "NOT_SET"]).status == 2)
+        #expect(try household.failure(["set", "x", "--from-fd", "99"]).code == "file.unavailable")
+        #expect(try household.failure(["set", "x", "--from-file", "/nonexistent"]).code == "file.unavailable")
+        #expect(try household.failure(["set", "x", "--stdin", "--pin-source", "stdin"]).status == 2)
+    }
+
+    @Test func `binary values stay away from a terminal`() throws {
+        let household = try Household.unattended()
+        #expect(try household.keyfob(["set", "x"], input: Data([0, 27, 255])).status == 0)
+        let terminal = try PseudoTerminal()
+        let shell = Tool(
+            "/bin/sh", ["-c", "\"$0\" get x > \"$1\"", Tool.keyfob([]).path, terminal.path],
+            environment: household.environment)
+        #expect(try shell.run().status == 12)
+    }
+
+    @Test func `a large value comes back whole, and too large a one is refused`() throws {
+        let household = try Household.unattended()
+        let large = Data((0..<20_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+        try large.write(to: household.directory.url("large"))
+        #expect(try household.keyfob(["set", "x", "--from-file", household.directory.file("large")]).status == 0)
+        #expect(try household.keyfob(["get", "x", "-o", household.directory.file("copy")]).status == 0)
+        #expect(try Data(contentsOf: household.directory.url("copy")) == large)
+        try Data(count: 33 << 20).write(to: household.directory.url("larger"))
+        let failure = try household.failure(["set", "y", "--from-file", household.directory.file("larger")])
+        #expect(failure.code == "secret.too_large")
+    }
+
+    @Test(arguments: [
+        "with blank", "-dash", "ümlaut", "u\u{308}mlaut", "👩‍👩‍👧", "\u{202e}gnp.exe", "a\u{1B}[31mred", "line\nbreak", "tab\tstop",
+        "quote'\"", "\u{FEFF}bom", "ﷺ", String(repeating: "n", count: 5000), "%s%n", "$(id)",
+    ])
+    func `any name stores, finds, lists and removes`(name: String) throws {
+        let household = try Household.unattended()
+        try household.set(name, "value")
+        #expect(try household.keyfob(["get", "--", name]).output == "value\n")
+        // Not by JSONSerialization, which drops a byte order mark at the beginning of a string.
+        struct List: Decodable { let items: [Entry] }
+        struct Entry: Decodable { let name: String }
+        let list = try JSONDecoder().decode(List.self, from: Data(household.keyfob(["ls", "--json"]).output.utf8))
+        #expect(try #require(list.items.first).name.utf8.elementsEqual(name.utf8))
+        let table = try household.keyfob(["ls"]).output
+        #expect(!table.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{202e}" })
+        #expect(table.filter { $0 == "\n" }.count == 2)
+        #expect(try household.keyfob(["rm", "--yes", "--", name]).status == 0)
+        #expect(try household.failure(["get", "--", name]).status == 3)
+    }
+
+    @Test func `names that only look alike are two names`() throws {
+        let household = try Household.unattended()
+        try household.set("\u{FC}", "composed")
+        try household.set("u\u{308}", "decomposed")
+        #expect(try household.keyfob(["get", "\u{FC}"]).output == "composed\n")
+        #expect(try household.keyfob(["get", "u\u{308}"]).output == "decomposed\n")
+    }
+
+    @Test func `an argument that is no UTF-8 is refused, not repaired`() throws {
+        let household = try Household.unattended()
+        let shell = Tool(
+            "/bin/bash", ["-c", "\"$0\" set $'\\xff' --from-env HOME", Tool.keyfob([]).path], environment: household.environment)
+        #expect(try shell.run().status == 2)
+        #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)
+    }
+
+    @Test func `removing asks, and looks all names up first`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "1")
+        try household.set("b", "2")
+        #expect(try household.keyfob(["rm", "a"]).status == 12)
+        #expect(try household.keyfob(["rm", "a", "nonsense", "--yes"]).status == 3)
+        #expect(try household.keyfob(["rm", "a", "--dry-run", "--yes"]).status == 0)
+        #expect(try household.keyfob(["get", "a"]).output == "1\n")
+        #expect(try household.keyfob(["rm", "a"], typing: ["n"]).result.output.contains("Kept"))
+        // The question ends in "[y/N] ", after which nothing can be awaited by colon.
+        #expect(try household.keyfob(["rm", "a", "b", "--yes"]).status == 0)
+        #expect(try household.keyfob(["rm", "a", "--if-exists", "--yes"]).status == 0)
+        #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)
+    }
+
+    @Test func `lists are filtered by prefix and kind, and sorted on demand`() throws {
+        let household = try Household.unattended()
+        for name in ["b/2", "a/1", "b/1"] { try household.set(name, "x") }
+        try household.set("b.example.org", "x", ["--kind", "internet"])
+        func names(_ arguments: [String]) throws -> [String] {
+            try (household.document(["ls"] + arguments)["items"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String }
+        }
+        #expect(try names([]) == ["b/2", "a/1", "b/1", "b.example.org"])
+        #expect(try names(["--sort", "name"]) == ["a/1", "b.example.org", "b/1", "b/2"])
+        #expect(try names(["b/"]) == ["b/2", "b/1"])
+        #expect(try names(["--kind", "internet"]) == ["b.example.org"])
+        let tsv = try household.keyfob(["ls", "--format", "tsv", "a/"]).output.split(separator: "\n")
+        #expect(tsv.count == 2 && tsv[1].hasPrefix("a/1\t"))
+    }
+
+    @Test func `an editor changes the value in a file that is gone afterwards`() throws {
+        let household = try Household.unattended()
+        try household.set("x", "old value")
+        let script = try household.directory.write(
+            Array("#!/bin/sh\nls -l \"$1\" > \(household.directory.file("seen"))\necho new value > \"$1\"\n".utf8), to: "editor")
+        let edit = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "sh " + script])
+        #expect(edit.status == 0, "\(edit.error)")
+        #expect(try household.keyfob(["get", "x"]).output == "new value\n")
+        let seen = String(decoding: try household.directory.read("seen"), as: UTF8.self)
+        #expect(seen.hasPrefix("-rw-------"))
+        let path = String(try #require(seen.split(separator: " ").last)).trimmingBlanks
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(!FileManager.default.fileExists(atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path))
+        #expect(ScratchDirectory.isMemory(URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent().path))
+        #expect(try household.failure(["secret", "edit", "x"], environment: ["EDITOR": "false"]).code == "cancelled")
+        let unchanged = try household.keyfob(["secret", "edit", "x", "--json"], environment: ["EDITOR": "true"])
+        #expect(unchanged.output.contains("\"changed\":false"))
+    }
+
+    @Test func `an editor's file never reaches a disk`() {
+        #expect(throws: (any Error).self) { _ = try ScratchDirectory(candidates: ["/proc", "/nonexistent"]) }
+        #expect(!ScratchDirectory.isMemory("/proc"))
+    }
+
+    @Test func `generated secrets have the length and the letters asked for`() throws {
+        let household = try Household.unattended()
+        let printed = try household.keyfob(["secret", "generate", "x", "--length", "50", "--charset", "hex", "--print"]).output
+        #expect(printed.trimmingBlanks.count == 50)
+        #expect(printed.trimmingBlanks.allSatisfy { $0.isHexDigit && !$0.isUppercase })
+        #expect(try household.keyfob(["get", "x"]).output == printed)
+        #expect(try household.keyfob(["secret", "generate", "y"]).output == "Stored y in \"login\".\n")
+        #expect(try household.failure(["secret", "generate", "y"]).code == "item.exists")
+        #expect(try household.failure(["secret", "generate", "z", "--length", "0"]).status == 2)
+    }
+
+    @Test(arguments: Alphabet.named.map(\.name))
+    func `every letter of an alphabet comes, and none is favoured`(name: String) throws {
+        let alphabet = try #require(Alphabet.named.first { $0.name == name }).alphabet
+        let perSymbol = 1000
+        let bytes = try alphabet.text(length: alphabet.symbols.count * perSymbol).copyBytes()
+        var counts: [UInt8: Int] = [:]
+        for byte in bytes { counts[byte, default: 0] += 1 }
+        #expect(Set(counts.keys) == Set(alphabet.symbols))
+        // Folding 256 values onto 62 would give eight letters a quarter more; the deviation here is about 3 %.
+        #expect(counts.values.allSatisfy { abs($0 - perSymbol) < perSymbol / 5 })
+    }
+
+    @Test func `a copy has the value and what describes it`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value", ["--user", "app", "--comment", "remark"])
+        #expect(try household.keyfob(["secret", "copy", "a", "b"]).status == 0)
+        let copy = try household.document(["secret", "show", "b", "--reveal"])
+        #expect(copy["value"] as? String == "value")
+        #expect(copy["user"] as? String == "app")
+        #expect(copy["comment"] as? String == "remark")
+        #expect(try household.failure(["secret", "copy", "a", "b"]).code == "item.exists")
+        #expect(try household.failure(["secret", "copy", "a"]).status == 2)
+        #expect(try household.failure(["secret", "copy", "a", "a", "--replace"]).status == 2)
+    }
+
+    @Test func `the JWE of an item is one that carries no plaintext`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "plaintext")
+        let text = try household.keyfob(["secret", "show", "a", "--jwe"]).output
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        #expect(Set(object.keys).isSuperset(of: ["header", "encrypted_key", "iv", "ciphertext", "tag", "protected"]))
+        #expect(!text.contains("plaintext"))
+    }
+
+    @Test func `completion offers names while the keychain is unlocked, and asks nothing while it is not`() throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        try household.set("db/prod", "x")
+        let words = ["---completion", "get", "--", "positional@0", "1", "3", "keyfob", "get", "db"]
+        let open = try household.keyfob(words)
+        #expect(open.output.contains("db/prod"), "\(open.error)")
+        #expect(try household.keyfob(["lock"]).status == 0)
+        let locked = try household.keyfob(words)
+        #expect(!locked.output.contains("db/prod"))
+        #expect(locked.status == 0)
+    }
+}

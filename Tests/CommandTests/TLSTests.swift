@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite(
+    .enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
+struct TLSTests {
+    @Test func `openssl serves TLS with a key on the token, and curl believes it`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        #expect(try home.keyfob("identity", "import", home.file("web.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass")).status == 0)
+        // From here on the token has the only copy.
+        try home.shell("rm web.key web.p12")
+        let output = try home.shell(
+            """
+            "$KEYFOB" cert export web --chain -o web.fullchain.pem >/dev/null
+            "$KEYFOB" cert export web --chain --no-leaf -o web.above.pem >/dev/null
+            eval "$("$KEYFOB" uri web --env)"
+            : > server.log
+            openssl s_server -engine pkcs11 -keyform engine -key "$("$KEYFOB" uri web)" -cert web.fullchain.pem \
+                -cert_chain web.above.pem -www -accept 127.0.0.1:0 </dev/null >server.log 2>&1 &
+            server=$!
+            trap 'kill $server 2>/dev/null || true' EXIT
+            for attempt in $(seq 100); do
+                port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' server.log)
+                if [ -n "$port" ]; then break; fi
+                sleep 0.1
+            done
+            [ -n "$port" ] || { cat server.log; exit 1; }
+            curl --silent --show-error --fail --max-time 10 --cacert root.pem --noproxy '*' \
+                --resolve "localhost:$port:127.0.0.1" --output page --write-out '%{http_code} %{ssl_verify_result}' \
+                "https://localhost:$port/"
+            """, environment: ["KEYFOB": Tool.keyfob([]).path])
+        #expect(output == "200 0")
+    }
+
+    @Test func `a URI names token, key, id and PIN file, and nothing secret`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("a")
+        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a").status == 0)
+        let uri = try home.keyfob("uri", "a").output
+        #expect(uri.hasPrefix("pkcs11:"))
+        for part in ["token=login", "object=a", "id=%", "type=private", "pin-source=file%3A"] { #expect(uri.contains(part)) }
+        let pin = try home.shell("cat home/.local/share/keyfob/pins/*.pin")
+        #expect(!pin.isEmpty && !pin.contains("\n") && !uri.contains(pin))
+        #expect(pin.utf8.count < 32, "libp11 cuts longer ones")
+        let curl = try home.keyfob("uri", "a", "--for", "curl")
+        #expect(curl.output.contains("curl --engine pkcs11 "))
+        #expect(try home.keyfob("uri", "a", "--for", "nginx").status == 2)
+        #expect(try home.keyfob("uri", "none").status == 3)
+    }
+
+    @Test func `a certificate is exported without the token`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("a")
+        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a").status == 0)
+        // The linker's own log says which libraries are loaded.
+        func loads(_ arguments: [String]) throws -> Bool {
+            let environment = home.environment.merging(["LD_DEBUG": "files"]) { $1 }
+            return try run(
+                Tool.keyfob([]).path, arguments, environment: environment
+            ).stderr.contains("libsofthsm2")
+        }
+        #expect(try !loads(["cert", "export", "a"]))
+        #expect(try !loads(["cert", "ls"]))
+        #expect(try loads(["identity", "check", "a"]))
+    }
+}
