@@ -37,7 +37,7 @@ struct SecretGet: ParsableCommand {
     func run() throws {
         let output = try global.output()
         try selection.check(name: name)
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychain(opensTokenAhead: true)
         let item = try selection.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
         if let file = self.output { return try Self.write(secret, to: file) }
