@@ -63,9 +63,10 @@ public final class ThrowawayKeychain: Sendable {
         do { try FileManager.default.removeItem(at: url) } catch {}
     }
 
+    /// Named by the process, so that other code for tests in it can find the same place before SoftHSM is loaded.
     private static let sharedTokens: URL = {
         let url = FileManager.default.temporaryDirectory
-            .appendingPathComponent("keyfob-throwaway-tokens-\(UUID().uuidString.lowercased())", isDirectory: true)
+            .appendingPathComponent("keyfob-softhsm-\(getpid())-\(startTime)", isDirectory: true)
         path.withLock { $0 = url.path }
         atexit {
             guard let path = ThrowawayKeychain.path.withLock({ $0 }) else { return }
@@ -73,6 +74,18 @@ public final class ThrowawayKeychain: Sendable {
         }
         return url
     }()
+
+    /// When the process started, in ticks since boot (proc(5)): tells it from an earlier one of its number.
+    private static var startTime: String {
+        do {
+            let line = try String(contentsOfFile: "/proc/self/stat", encoding: .utf8)
+            // The name of the program, in brackets, may hold anything; field 3 follows it.
+            let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
+            return fields.count > 20 ? String(fields[20]) : "0"
+        } catch {
+            return "0"
+        }
+    }
 
     /// What `atexit` removes; its handler cannot capture anything.
     private static let path = Lock<String?>(nil)

@@ -125,7 +125,13 @@ public struct TestToken: Sendable {
     /// Keeps the module initialised between tests.
     private static let keeper = Lock<Module?>(nil)
 
-    private static let directoryPath = NSTemporaryDirectory() + "keyfob-softhsm-\(UUID().uuidString)"
+    /// The place that `ThrowawayKeychain` uses in this process, too: SoftHSM has one directory in a process.
+    private static let directoryPath: String = {
+        // Field 22 of proc(5): when the process started.
+        let line = (try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8)) ?? ")"
+        let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
+        return NSTemporaryDirectory() + "keyfob-softhsm-\(getpid())-\(fields.count > 20 ? String(fields[20]) : "0")"
+    }()
 
     /// The same path, with the directory there and the environment naming it.
     private static let directory: String = {
@@ -140,7 +146,7 @@ public struct TestToken: Sendable {
         do {
             try FileManager.default.createDirectory(
                 atPath: path + "/tokens", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            try Data(configuration.utf8).write(to: URL(fileURLWithPath: path + "/softhsm2.conf"))
+            try Data(configuration.utf8).write(to: URL(fileURLWithPath: path + "/softhsm2.conf"), options: .atomic)
         } catch {
             preconditionFailure("tests need a temporary directory: \(error)")
         }

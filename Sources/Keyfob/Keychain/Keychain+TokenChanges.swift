@@ -18,6 +18,10 @@ extension Keychain {
             item.attributes = attributes
             return (item, NewObject(certificate: certificate, label: attributes[.label]))
         }
+        for (index, (item, new)) in prepared.enumerated()
+        where prepared[..<index].contains(where: { $0.object.fingerprint == new.fingerprint }) {
+            throw duplicate(.certificate, item.attributes)
+        }
         return try writer(keys).perform(.create) { objects in
             for (item, new) in prepared where objects.contains(where: { new.isSame(as: $0) }) {
                 throw duplicate(.certificate, item.attributes)

@@ -29,12 +29,15 @@ struct AdditionalData: Sendable {
         self.bytes = bytes
     }
 
-    /// The JWE protected header of every secret, encoded: `{"enc":"A256GCM"}`.
+    /// The JWE protected header of a secret, encoded: `{"enc":"A256GCM","keyfob":"…"}` with `bytes` in base64url.
     ///
-    /// Algorithm, key id and their parameters stand in the recipient's header, which is not protected:
-    /// so a new wrapping key changes the recipients and leaves the ciphertext as it is.
-    static let protectedHeader = "eyJlbmMiOiJBMjU2R0NNIn0"
+    /// The binding stands here and not in the member `aad`, which the stock `jose` 11 computes unlike RFC 7516.
+    /// Algorithm, key id and their parameters stand in the recipient's header, which is not protected: so a new
+    /// wrapping key changes the recipients and leaves the ciphertext as it is.
+    var protectedHeader: String {
+        Base64URL.encode(Array("{\"enc\":\"A256GCM\",\"keyfob\":\"\(Base64URL.encode(bytes))\"}".utf8))
+    }
 
-    /// The additional data as RFC 7516 section 5.1 step 14 has it: protected header, a dot, the JWE AAD.
-    var jose: [UInt8] { Array((Self.protectedHeader + "." + Base64URL.encode(bytes)).utf8) }
+    /// The additional data as RFC 7516 section 5.1 step 14 has it for a JWE without `aad`: the protected header.
+    var jose: [UInt8] { Array(protectedHeader.utf8) }
 }

@@ -24,8 +24,7 @@ struct JSONWebEncryption {
             return "\"header\":{\(fields)},\"encrypted_key\":\(Self.quote(Base64URL.encode(encryptedKey)))"
         }
         let common = """
-            "protected":"\(AdditionalData.protectedHeader)",\
-            "aad":"\(Base64URL.encode(additionalData.bytes))",\
+            "protected":"\(additionalData.protectedHeader)",\
             "iv":"\(Base64URL.encode(secret.initializationVector))",\
             "ciphertext":"\(Base64URL.encode(secret.ciphertext))",\
             "tag":"\(Base64URL.encode(secret.tag))"

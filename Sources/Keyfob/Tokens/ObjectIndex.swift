@@ -51,6 +51,8 @@ struct ObjectIndex: Sendable {
         let before = detector.stamp()
         let objects = try token.readObjects().objects
         guard let before, detector.stamp() == before else { return objects }
+        // Objects that nothing tells apart cannot be kept apart in the index either.
+        guard Self.areDistinct(objects) else { return objects }
         let entries = try objects.map { try entry($0, keys) }
         do {
             try store.write { try $0.replaceObjectIndex(entries, stamp: before) }
@@ -58,6 +60,11 @@ struct ObjectIndex: Sendable {
             // The index is a convenience: somebody who may only read gets the answer without it.
         }
         return objects
+    }
+
+    /// Whether every object has an entry of its own.
+    static func areDistinct(_ objects: [TokenObject]) -> Bool {
+        Set(objects.map(\.indexKey)).count == objects.count
     }
 
     /// The index entry of an object.

@@ -60,7 +60,8 @@ struct TokenWriter: Sendable {
                 let stamp = newStamp(before: before, outcome)
                 return try store.write { writer in
                     let result = try commit(writer, outcome)
-                    try updateIndex(writer, outcome, before: before, stamp: stamp)
+                    let isDistinct = ObjectIndex.areDistinct(objects + outcome.added)
+                    try updateIndex(writer, outcome, before: before, stamp: isDistinct ? stamp : nil)
                     try writer.deleteIntent(intentID)
                     return result
                 }

@@ -31,10 +31,30 @@ final class SQLiteStore: ItemStore {
                 .vaultUnavailable, "the vault \(path) is missing.",
                 hint: "Restore it from a backup, or remove the keychain and create it again.")
         }
+        try Self.checkHeader(path)
         do {
             database = try Self.connect(path: path, use: use, busyTimeout: busyTimeout)
             identity = try Self.identify(database, path: path)
         } catch { throw Self.translate(error, path: path) }
+    }
+
+    /// Looks at the file before SQLite does, which would write a header into an empty file and change the
+    /// journal of another program's database.
+    private static func checkHeader(_ path: String) throws {
+        let header: Data
+        do {
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            header = try file.read(upToCount: 100) ?? Data()
+            try file.close()
+        } catch {
+            throw KeychainError(
+                .vaultUnavailable, "the vault \(path) cannot be read.", hint: "Check the file's permissions.", cause: error)
+        }
+        let magic = Data("SQLite format 3".utf8) + [0]
+        let application = header.count == 100 ? Int(UInt32(bigEndianBytes: header[68..<72]) ?? 0) : 0
+        guard header.starts(with: magic), application == Schema.applicationID else {
+            throw KeychainError(.vaultDamaged, "\(path) is not a Keyfob vault.", hint: "Restore it from a backup.")
+        }
     }
 
     /// Makes a new, empty vault of mode 0600.

@@ -80,7 +80,7 @@ import Testing
             values += [data.dropLast().databaseValue, (data + [0]).databaseValue, Data().databaseValue, "text".databaseValue, 5.databaseValue]
         } else if case .int64(let number) = original.storage {
             values = [(number ^ 1).databaseValue, (number ^ 256).databaseValue, (-number).databaseValue, Int64.max.databaseValue,
-                "text".databaseValue, Data([1, 2]).databaseValue, 1.5.databaseValue]
+                "text".databaseValue, Data([1, 2]).databaseValue]
         }
         for value in values {
             try test.sql { db in
