@@ -19,7 +19,10 @@ import Glibc
         switch arguments.first?.split(separator: "/").last.map(String.init) {
         default: status = keyfob(Array(arguments.dropFirst()))
         }
-        exit(status.rawValue)
+        // Not `exit`: it would take the module's own data apart under the thread that opens the token ahead, which
+        // is still at it when a command fails early. What that thread writes, it puts in place by a rename.
+        fflush(nil)
+        _exit(status.rawValue)
     }
 
     /// Whether all arguments are UTF-8. Swift would repair them, and two names would become one.

@@ -8,7 +8,9 @@ import Testing
     @Test func `a PKCS#12 file becomes an identity once`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
-        let arguments = ["identity", "import", home.file("web.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass")]
+        let arguments = [
+            "identity", "import", home.file("web.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass"),
+        ]
         let first = try Tool.keyfob(arguments, environment: home.environment).run()
         #expect(first.status == 0)
         let lines = first.output.split(separator: "\n")
@@ -38,13 +40,19 @@ import Testing
     @Test func `the chain goes out without its root, the key not at all`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
-        #expect(try home.keyfob("identity", "import", home.file("web.key"), home.file("web.pem"), home.file("above.pem"), "--name", "web").status == 0)
+        #expect(
+            try home.keyfob(
+                "identity", "import", home.file("web.key"), home.file("web.pem"), home.file("above.pem"), "--name",
+                "web"
+            ).status == 0)
         let chain = try home.keyfob("cert", "export", "web", "--chain", "-o", home.file("fullchain.pem"))
         #expect(chain.output == "Wrote fullchain.pem: leaf + 1 intermediate, no root.\n")
-        let subjects = try home.shell("openssl crl2pkcs7 -nocrl -certfile fullchain.pem | openssl pkcs7 -print_certs -noout | grep subject")
+        let subjects = try home.shell(
+            "openssl crl2pkcs7 -nocrl -certfile fullchain.pem | openssl pkcs7 -print_certs -noout | grep subject")
         #expect(subjects == "subject=CN = www.example.org\nsubject=CN = R10\n")
 
-        let export = try home.keyfob("identity", "export", "web", "--format", "pkcs12", "-o", home.file("copy.p12"), "--json")
+        let export = try home.keyfob(
+            "identity", "export", "web", "--format", "pkcs12", "-o", home.file("copy.p12"), "--json")
         #expect(export.status == 8)
         #expect(try IdentityHome.code(export) == "key.not_extractable")
         #expect(!FileManager.default.fileExists(atPath: home.file("copy.p12")))
@@ -53,9 +61,14 @@ import Testing
     @Test(arguments: ["ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "rsa:2048"])
     func `an extractable identity comes out as it went in`(algorithm: String) throws {
         let home = try IdentityHome()
-        try home.shell("openssl req -x509 -newkey \(algorithm) -nodes -keyout a.key -out a.pem -days 90 -subj /CN=a 2>/dev/null")
-        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a", "--extractable").status == 0)
-        let export = try home.keyfob("identity", "export", "a", "-o", home.file("a.p12"), "--pass-source", "file:" + home.file("pass"))
+        try home.shell(
+            "openssl req -x509 -newkey \(algorithm) -nodes -keyout a.key -out a.pem -days 90 -subj /CN=a 2>/dev/null")
+        #expect(
+            try home.keyfob(
+                "identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a", "--extractable"
+            ).status == 0)
+        let export = try home.keyfob(
+            "identity", "export", "a", "-o", home.file("a.p12"), "--pass-source", "file:" + home.file("pass"))
         #expect(export.status == 0, "\(export.error)")
         // The public half is computed from the private one, so it tells whether that is the same.
         let before = try home.shell("openssl pkey -in a.key -pubout")
@@ -68,7 +81,8 @@ import Testing
         for (name, days) in [("fresh", 90), ("soon", 7), ("old", -3)] {
             try home.makeSelfSigned(name, days: days)
             let result = try home.keyfob(
-                "identity", "import", home.file(name + ".key"), home.file(name + ".pem"), "--name", name, "--allow-expired")
+                "identity", "import", home.file(name + ".key"), home.file(name + ".pem"), "--name", name,
+                "--allow-expired")
             #expect(result.status == 0, "\(result.error)")
         }
         let due = try home.keyfob("cert", "expiring", "--within", "30d", "--exit-code")
@@ -85,18 +99,22 @@ import Testing
         #expect(states.contains("3 days ago   expired"))
     }
 
-    @Test(arguments: [
-        ("head -c 200 web.p12 > bad.p12", "pass", 9, "pkcs12.damaged"),
-        ("head -c 5 web.p12 > bad.p12", "pass", 9, "pkcs12.damaged"),
-        // The last bytes are the MAC's salt and count.
-        ("head -c -20 web.p12 > bad.p12; printf 'xxxxxxxxxxxxxxxxxxxx' >> bad.p12", "pass", 9, nil),
-        ("cp web.p12 bad.p12", "wrong", 5, "pkcs12.passphrase"),
-        ("cp web.p12 bad.p12", nil, 6, "pin.required"),
-        ("openssl pkcs12 -export -legacy -inkey web.key -in web.pem -passout file:pass -out bad.p12", "pass", 8, "pkcs12.legacy"),
-        ("printf 'no key at all' > bad.p12", "pass", 9, "format.unsupported"),
-        (": > bad.p12", "pass", 9, "format.unsupported"),
-        ("true", "pass", 1, "file.unavailable"),
-    ] as [(String, String?, Int32, String?)])
+    @Test(
+        arguments: [
+            ("head -c 200 web.p12 > bad.p12", "pass", 9, "pkcs12.damaged"),
+            ("head -c 5 web.p12 > bad.p12", "pass", 9, "pkcs12.damaged"),
+            // The last bytes are the MAC's salt and count.
+            ("head -c -20 web.p12 > bad.p12; printf 'xxxxxxxxxxxxxxxxxxxx' >> bad.p12", "pass", 9, nil),
+            ("cp web.p12 bad.p12", "wrong", 5, "pkcs12.passphrase"),
+            ("cp web.p12 bad.p12", nil, 6, "pin.required"),
+            (
+                "openssl pkcs12 -export -legacy -inkey web.key -in web.pem -passout file:pass -out bad.p12", "pass", 8,
+                "pkcs12.legacy"
+            ),
+            ("printf 'no key at all' > bad.p12", "pass", 9, "format.unsupported"),
+            (": > bad.p12", "pass", 9, "format.unsupported"),
+            ("true", "pass", 1, "file.unavailable"),
+        ] as [(String, String?, Int32, String?)])
     func `a file that cannot be used says why and changes nothing`(
         making: String, passphrase: String?, status: Int32, code: String?
     ) throws {
@@ -106,7 +124,8 @@ import Testing
         try home.shell(making)
         let source = passphrase.map { ["--pass-source", "file:" + home.file($0)] } ?? []
         let result = try Tool.keyfob(
-            ["identity", "import", home.file("bad.p12"), "--name", "web", "--json"] + source, environment: home.environment
+            ["identity", "import", home.file("bad.p12"), "--name", "web", "--json"] + source,
+            environment: home.environment
         ).run()
         #expect(result.status == status, "\(result.error)")
         #expect(result.output.isEmpty)
@@ -119,24 +138,30 @@ import Testing
         try home.makeWeb()
         try home.shell("openssl pkcs12 -export -legacy -inkey web.key -in web.pem -passout file:pass -out old.p12")
         let result = try home.keyfob(
-            "identity", "import", home.file("old.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass"), "--allow-legacy")
+            "identity", "import", home.file("old.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass"),
+            "--allow-legacy")
         #expect(result.status == 0, "\(result.error)")
     }
 
     @Test func `a key that is not the certificate's, an expired one and a taken name are refused`() throws {
         let home = try IdentityHome()
         for (name, days) in [("a", 90), ("b", 90), ("old", -3)] { try home.makeSelfSigned(name, days: days) }
-        let mismatch = try home.keyfob("identity", "import", "--key", home.file("a.key"), "--cert", home.file("b.pem"), "--json")
+        let mismatch = try home.keyfob(
+            "identity", "import", "--key", home.file("a.key"), "--cert", home.file("b.pem"), "--json")
         #expect(mismatch.status == 11)
         #expect(try IdentityHome.code(mismatch) == "identity.mismatch")
         let expired = try home.keyfob("identity", "import", home.file("old.key"), home.file("old.pem"), "--json")
         #expect(expired.status == 11)
         #expect(try IdentityHome.code(expired) == "cert.expired")
-        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "web").status == 0)
-        let taken = try home.keyfob("identity", "import", home.file("b.key"), home.file("b.pem"), "--name", "web", "--json")
+        #expect(
+            try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "web").status == 0)
+        let taken = try home.keyfob(
+            "identity", "import", home.file("b.key"), home.file("b.pem"), "--name", "web", "--json")
         #expect(taken.status == 4)
         #expect(try IdentityHome.code(taken) == "item.exists")
-        #expect(try home.keyfob("identity", "import", home.file("b.key"), home.file("b.pem"), "--name", "web", "--replace").status == 0)
+        #expect(
+            try home.keyfob("identity", "import", home.file("b.key"), home.file("b.pem"), "--name", "web", "--replace")
+                .status == 0)
         let list = try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n")
         #expect(list.count == 2)
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
@@ -147,7 +172,10 @@ import Testing
         try home.makeSelfSigned("a", commonName: "example")
         try home.makeSelfSigned("b", commonName: "example")
         for name in ["a", "b"] {
-            #expect(try home.keyfob("identity", "import", home.file(name + ".key"), home.file(name + ".pem"), "--name", name).status == 0)
+            #expect(
+                try home.keyfob(
+                    "identity", "import", home.file(name + ".key"), home.file(name + ".pem"), "--name", name
+                ).status == 0)
         }
         let hexadecimal = try home.shell("openssl x509 -in b.pem -outform DER | sha256sum | cut -c1-12").trimmingBlanks
         let uri = try home.keyfob("uri", "b").output.trimmingBlanks
@@ -166,7 +194,8 @@ import Testing
     @Test func `removing needs an answer, and takes key and certificate`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
-        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a").status == 0)
+        #expect(
+            try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a").status == 0)
         #expect(try home.keyfob("identity", "rm", "a").status == 12)
         #expect(try home.keyfob("identity", "rm", "a", "--dry-run").status == 0)
         #expect(try home.keyfob("identity", "check", "a").status == 0)

@@ -15,7 +15,8 @@ struct IdentityHome {
         directory = try TemporaryDirectory()
         for name in ["home", "run"] {
             try FileManager.default.createDirectory(
-                atPath: directory.file(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+                atPath: directory.file(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700]
+            )
         }
         try directory.write("secret\n".utf8, to: "pass")
         let result = try keyfob("init", "--unattended")

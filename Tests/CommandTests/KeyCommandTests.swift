@@ -9,7 +9,9 @@ import Testing
         (["--type", "rsa", "--size", "2048"], "RSA 2048"), (["--type", "ec"], "EC P-256"),
         (["--type", "ec", "--curve", "p384"], "EC P-384"), (["--type", "ed25519"], "Ed25519"),
     ])
-    func `a key is made once, and its public half is what openssl and ssh-keygen read`(options: [String], kind: String) throws {
+    func `a key is made once, and its public half is what openssl and ssh-keygen read`(options: [String], kind: String)
+        throws
+    {
         let home = try IdentityHome()
         let arguments = ["key", "generate", "api"] + options
         let made = try Tool.keyfob(arguments, environment: home.environment).run()
@@ -23,13 +25,17 @@ import Testing
 
         try home.directory.write(try home.keyfob("key", "pub", "api").output.utf8, to: "api.pem")
         try home.directory.write(try home.keyfob("key", "pub", "api", "--format", "ssh").output.utf8, to: "api.pub")
-        let fromPEM = try home.shell("openssl pkey -pubin -in api.pem -outform DER | sha256sum | cut -c1-16").trimmingBlanks
+        let fromPEM = try home.shell("openssl pkey -pubin -in api.pem -outform DER | sha256sum | cut -c1-16")
+            .trimmingBlanks
         #expect(try home.keyfob("key", "ls", "--pub", "sha256:" + fromPEM).output.split(separator: "\n").count == 2)
-        #expect(try home.keyfob("key", "ls", "--pub", "sha256:0000", "--format", "tsv").output.split(separator: "\n").count <= 1)
+        #expect(
+            try home.keyfob("key", "ls", "--pub", "sha256:0000", "--format", "tsv").output.split(separator: "\n").count
+                <= 1)
         _ = try home.shell("ssh-keygen -lf api.pub")
         if !kind.hasPrefix("Ed") {
             // ssh-keygen has no PEM form for Ed25519.
-            let converted = try home.shell("ssh-keygen -e -m PKCS8 -f api.pub | openssl pkey -pubin -outform DER | sha256sum | cut -c1-16")
+            let converted = try home.shell(
+                "ssh-keygen -e -m PKCS8 -f api.pub | openssl pkey -pubin -outform DER | sha256sum | cut -c1-16")
             #expect(converted.trimmingBlanks == fromPEM)
         }
     }
@@ -54,7 +60,9 @@ import Testing
         #expect(!(try home.keyfob("token", "show", "--objects").output.contains("api")))
     }
 
-    @Test(arguments: [["--type", "ec", "--size", "256"], ["--type", "rsa", "--curve", "p256"], ["--type", "rsa", "--size", "1024"]])
+    @Test(arguments: [
+        ["--type", "ec", "--size", "256"], ["--type", "rsa", "--curve", "p256"], ["--type", "rsa", "--size", "1024"],
+    ])
     func `a key that cannot be made is wrong usage`(options: [String]) throws {
         let home = try IdentityHome()
         #expect(try Tool.keyfob(["key", "generate", "api"] + options, environment: home.environment).run().status == 2)

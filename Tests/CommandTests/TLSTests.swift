@@ -10,7 +10,11 @@ struct TLSTests {
     @Test func `openssl serves TLS with a key on the token, and curl believes it`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
-        #expect(try home.keyfob("identity", "import", home.file("web.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass")).status == 0)
+        #expect(
+            try home.keyfob(
+                "identity", "import", home.file("web.p12"), "--name", "web", "--pass-source",
+                "file:" + home.file("pass")
+            ).status == 0)
         // From here on the token has the only copy.
         try home.shell("rm web.key web.p12")
         let output = try home.shell(
@@ -39,10 +43,13 @@ struct TLSTests {
     @Test func `a URI names token, key, id and PIN file, and nothing secret`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
-        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a").status == 0)
+        #expect(
+            try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a").status == 0)
         let uri = try home.keyfob("uri", "a").output
         #expect(uri.hasPrefix("pkcs11:"))
-        for part in ["token=login", "object=a", "id=%", "type=private", "pin-source=file%3A"] { #expect(uri.contains(part)) }
+        for part in ["token=login", "object=a", "id=%", "type=private", "pin-source=file%3A"] {
+            #expect(uri.contains(part))
+        }
         let pin = try home.shell("cat home/.local/share/keyfob/pins/*.pin")
         #expect(!pin.isEmpty && !pin.contains("\n") && !uri.contains(pin))
         #expect(pin.utf8.count < 32, "libp11 cuts longer ones")
@@ -55,7 +62,8 @@ struct TLSTests {
     @Test func `a certificate is exported without the token`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
-        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a").status == 0)
+        #expect(
+            try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a").status == 0)
         // The linker's own log says which libraries are loaded.
         func loads(_ arguments: [String]) throws -> Bool {
             let environment = home.environment.merging(["LD_DEBUG": "files"]) { $1 }

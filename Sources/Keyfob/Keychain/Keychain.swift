@@ -51,6 +51,10 @@ public final class Keychain: Sendable {
         public var allowsInsecureFiles: Bool
         /// Whether the process makes a few calls and ends, as a command does.
         public var isOneShot: Bool
+        /// Whether the token is opened at once, on a thread of its own, while the caller finds out what it needs.
+        ///
+        /// Worth it for a process that is going to use the token for certain and wants to end soon.
+        public var opensTokenAhead: Bool
         /// Called when a token call takes longer than half a second, as when it waits for a touch.
         public var slowCallNotice: (@Sendable (String, Duration) -> Void)?
 
@@ -62,6 +66,7 @@ public final class Keychain: Sendable {
             allowsFinalTry = false
             allowsInsecureFiles = false
             isOneShot = false
+            opensTokenAhead = false
         }
     }
 
@@ -75,18 +80,18 @@ public final class Keychain: Sendable {
 
     init(
         configuration: KeychainConfiguration, directories: Directories, options: Options, store: any ItemStore,
-        token: (Lock<LockState>) throws -> TokenStore
-    ) throws {
+        token: TokenStore, lockState: Lock<LockState>
+    ) {
         name = configuration.name
         self.configuration = configuration
         self.directories = directories
         self.options = options
         self.store = store
-        lockState = Lock(LockState())
+        self.lockState = lockState
         pinEnvironment = PINEnvironment(
             prompter: options.prompter, noInput: !options.allowsAsking, allowInsecureFiles: options.allowsInsecureFiles)
-        self.token = try token(lockState)
-        index = ObjectIndex(store: store, token: self.token)
+        self.token = token
+        index = ObjectIndex(store: store, token: token)
     }
 
     /// Opens a keychain by name; without one, the default keychain.

@@ -91,23 +91,28 @@ public struct Keychains: Sendable {
             throw KeychainError(
                 .invalidConfiguration, "the token of keychain \"\(configuration.name)\" is not a PKCS#11 URI.", cause: error)
         }
+        let softHSM = softHSM
+        let isOurs = configuration.module == .softHSM
+        var pool = SessionPool.Configuration()
+        pool.deadline = options.timeout
+        pool.allowFinalTry = options.allowsFinalTry
+        pool.slowCallNotice = options.slowCallNotice
+        let state = Lock(Keychain.LockState())
+        let token = TokenStore(
+            uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool,
+            openModule: { try Self.module(configuration.module, softHSM: softHSM) },
+            pin: { state.withLock { $0.pin } })
+        if options.opensTokenAhead {
+            // Sets an environment variable, which must be done before there is a second thread.
+            if isOurs { try softHSM.activate() }
+            token.openAhead()
+        }
         let store = try SQLiteStore(
             path: configuration.vault, use: options.isOneShot ? .oneShot : .server,
             busyTimeout: Double(options.timeout.components.seconds))
-        let softHSM = softHSM
-        return try Keychain(
-            configuration: configuration, directories: directories, options: options, store: store
-        ) { state in
-            var pool = SessionPool.Configuration()
-            pool.deadline = options.timeout
-            pool.allowFinalTry = options.allowsFinalTry
-            pool.slowCallNotice = options.slowCallNotice
-            let isOurs = configuration.module == .softHSM
-            return TokenStore(
-                uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool,
-                openModule: { try Self.module(configuration.module, softHSM: softHSM) },
-                pin: { state.withLock { $0.pin } })
-        }
+        return Keychain(
+            configuration: configuration, directories: directories, options: options, store: store, token: token,
+            lockState: state)
     }
 
     /// Loads the module of a keychain.

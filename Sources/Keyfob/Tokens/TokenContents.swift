@@ -46,7 +46,9 @@ public struct TokenContents: Sendable {
     /// - Throws: `KeychainError` for what the token refuses, such as a wrong PIN.
     public init(of slot: Slot, pin: SecretBytes?) throws {
         let info: TokenInfo
-        do { info = try slot.tokenInfo() } catch { throw KeychainError.token(error, .read, token: "in slot \(slot.id)") }
+        do { info = try slot.tokenInfo() } catch {
+            throw KeychainError.token(error, .read, token: "in slot \(slot.id)")
+        }
         let store = TokenStore(
             uri: info.uri, softHSM: nil, configuration: SessionPool.Configuration(),
             openModule: { slot.module }, pin: { pin })

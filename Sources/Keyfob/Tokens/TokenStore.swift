@@ -75,6 +75,13 @@ final class TokenStore: Sendable {
         }
     }
 
+    /// Loads the module on a thread of its own; whoever needs the token first waits for it.
+    ///
+    /// What goes wrong is met again, and reported, by the first call that needs the token.
+    func openAhead() {
+        Thread.detachNewThread { [self] in _ = try? pool().tokenInfo() }
+    }
+
     /// Runs `body` with a session, and once more with fresh handles where a handle had died.
     ///
     /// - Throws: `KeychainError` for what the token refuses; what `body` throws otherwise.

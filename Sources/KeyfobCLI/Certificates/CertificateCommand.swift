@@ -34,11 +34,15 @@ struct CertificateListCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let now = Date()
         let found = all ? try keychain.find(.certificates) : try keychain.publicCertificates()
-        let certificates = try found.map { ($0, try $0.certificate()) }.sorted { ($0.0.label ?? "") < ($1.0.label ?? "") }
+        let certificates = try found.map { ($0, try $0.certificate()) }.sorted {
+            ($0.0.label ?? "") < ($1.0.label ?? "")
+        }
         try output.emit(document(certificates, keychain, now), table: table(certificates, now))
     }
 
-    private func document(_ certificates: [(CertificateItem, Certificate)], _ keychain: Keychain, _ now: Date) -> Document {
+    private func document(_ certificates: [(CertificateItem, Certificate)], _ keychain: Keychain, _ now: Date)
+        -> Document
+    {
         Document([
             "keychain": .string(keychain.name),
             "certificates": .array(
@@ -69,7 +73,8 @@ struct CertificateListCommand: ParsableCommand {
 struct CertificateShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a certificate in full.",
-        examples: Examples("keyfob cert show web", "keyfob cert show sha256:9a11 --json", "keyfob cert show 'Example CA'"))
+        examples: Examples(
+            "keyfob cert show web", "keyfob cert show sha256:9a11 --json", "keyfob cert show 'Example CA'"))
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
     var name: ItemName
@@ -99,7 +104,8 @@ struct CertificateExpiringCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "expiring", "List the certificates that have expired or soon will.",
         examples: Examples(
-            "keyfob cert expiring", "keyfob cert expiring --within 30d --exit-code", "keyfob cert expiring --within 12h --json"))
+            "keyfob cert expiring", "keyfob cert expiring --within 30d --exit-code",
+            "keyfob cert expiring --within 12h --json"))
 
     @Option(help: ArgumentHelp("How soon, such as 30d or 12h.", valueName: "duration"))
     var within: TimeSpan?
@@ -137,7 +143,8 @@ struct CertificateExpiringCommand: ParsableCommand {
                 table.add([
                     .init(item.label ?? ""), .init(CertificatePhrases.subject(certificate)),
                     .init(RFC3339.day(of: certificate.notAfter)),
-                    isExpired ? .init("expired", .bad) : .init(Phrases.relative(certificate.notAfter, to: now), .warning),
+                    isExpired
+                        ? .init("expired", .bad) : .init(Phrases.relative(certificate.notAfter, to: now), .warning),
                 ])
             }
             // Lines to be read by cut and awk: no heading.

@@ -26,7 +26,8 @@ struct CertificateExportCommand: ParsableCommand {
     @Flag(help: "With --chain, without the certificate itself.")
     var noLeaf = false
 
-    @Option(name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
+    @Option(
+        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
     var destination: String?
 
     @Flag(help: "Write DER to a terminal all the same.")
@@ -79,7 +80,8 @@ struct CertificateExportCommand: ParsableCommand {
             let names = wanted
             wanted = []
             for item in all {
-                guard let subject = item.attributes[.subject]?.bytes, names.contains(subject), seen.insert(item.der).inserted
+                guard let subject = item.attributes[.subject]?.bytes, names.contains(subject),
+                    seen.insert(item.der).inserted
                 else { continue }
                 let certificate = try item.certificate()
                 found.append(certificate)
@@ -113,7 +115,9 @@ struct CertificateExportCommand: ParsableCommand {
         var text = "Wrote \(file): " + parts.joined(separator: " + ")
         text += hasRoot ? " + root." : ", no root."
         if let last = certificates.last, !isComplete, above == 0, !last.isSelfSigned {
-            text += " Its issuer is not in the keychain (\(Visible.text(CertificatePhrases.issuer(last)))): keyfob cert import FILE"
+            text +=
+                " Its issuer is not in the keychain (\(Visible.text(CertificatePhrases.issuer(last)))): "
+                + "keyfob cert import FILE"
         }
         return text
     }

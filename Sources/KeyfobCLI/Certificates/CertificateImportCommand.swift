@@ -15,7 +15,8 @@ struct CertificateImportCommand: ParsableCommand {
     @Argument(help: "PEM or DER files; - is standard input.")
     var files: [FileArgument]
 
-    @Option(name: [.customLong("name")], help: "The name; without one, the certificate's own. For one certificate only.")
+    @Option(
+        name: [.customLong("name")], help: "The name; without one, the certificate's own. For one certificate only.")
     var label: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -25,7 +26,8 @@ struct CertificateImportCommand: ParsableCommand {
         let certificates = try files.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
         guard label == nil || certificates.count == 1 else {
             throw UsageError(
-                "--name is for one certificate, and there are \(certificates.count).", hint: "Import them without --name.")
+                "--name is for one certificate, and there are \(certificates.count).",
+                hint: "Import them without --name.")
         }
         let keychain = try global.openKeychain()
         // With a login, so that certificates which need one are known too.
@@ -40,7 +42,9 @@ struct CertificateImportCommand: ParsableCommand {
             "dry_run": .boolean(global.dryRun),
             "certificates": .array(
                 results.map { result in
-                    .object([.init("new", .boolean(result.isNew))] + CertificatePhrases.members(result.certificate, on: now))
+                    .object(
+                        [.init("new", .boolean(result.isNew))] + CertificatePhrases.members(result.certificate, on: now)
+                    )
                 }),
         ])
         let lines = results.map { result in
@@ -90,6 +94,7 @@ struct CertificateRemoveCommand: ParsableCommand {
         }
         try keychain.delete(item)
         try output.emit(
-            Document(["removed": true, "name": .string(label)]), sentence: "Removed certificate \"\(Visible.text(label))\".")
+            Document(["removed": true, "name": .string(label)]),
+            sentence: "Removed certificate \"\(Visible.text(label))\".")
     }
 }

@@ -32,9 +32,11 @@ struct FileArgument: ExpressibleByArgument {
         } catch let error as KeychainError {
             throw error
         } catch {
-            let reason = (error as NSError).code == CocoaError.fileReadNoSuchFile.rawValue
+            let reason =
+                (error as NSError).code == CocoaError.fileReadNoSuchFile.rawValue
                 ? "there is no such file" : Self.reason(error)
-            throw KeychainError(.fileUnavailable, "cannot read \(path): \(reason).", details: ["file": path], cause: error)
+            throw KeychainError(
+                .fileUnavailable, "cannot read \(path): \(reason).", details: ["file": path], cause: error)
         }
     }
 

@@ -39,7 +39,8 @@ struct ItemName: ExpressibleByArgument {
             let example = try Self.short(fingerprints(first))
             throw KeychainError(
                 .ambiguous,
-                "\"\(text)\" matches \(found.count) \(noun.plural): \(names.joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
+                "\"\(text)\" matches \(found.count) \(noun.plural): "
+                    + "\(names.joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
                 hint: "Use the full name, or a fingerprint: \(example)", details: ["name": text])
         }
         return first
@@ -70,7 +71,8 @@ struct ItemName: ExpressibleByArgument {
             let uri: PKCS11URI
             do { uri = try PKCS11URI(text) } catch {
                 throw KeychainError(
-                    .invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", hint: "Get one: keyfob uri NAME", cause: error)
+                    .invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", hint: "Get one: keyfob uri NAME",
+                    cause: error)
             }
             return items.filter { keychain.matches(uri, $0) }
         }
@@ -78,7 +80,9 @@ struct ItemName: ExpressibleByArgument {
         guard labelled.isEmpty else { return labelled }
         if let wanted = fingerprintPrefix {
             let found = try items.filter { item in
-                try fingerprints(item).contains { $0.algorithm == wanted.algorithm && $0.hexadecimal.hasPrefix(wanted.hexadecimal) }
+                try fingerprints(item).contains {
+                    $0.algorithm == wanted.algorithm && $0.hexadecimal.hasPrefix(wanted.hexadecimal)
+                }
             }
             guard found.isEmpty else { return found }
         }
@@ -114,7 +118,8 @@ extension ItemName {
     func identity(in keychain: Keychain) throws -> Identity {
         try resolve(
             among: keychain.find(.identities), .identity, in: keychain,
-            fingerprints: { Self.fingerprints(ofCertificate: $0.der) }, commonName: { try $0.certificate().subject.commonName })
+            fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
+            commonName: { try $0.certificate().subject.commonName })
     }
 
     /// The certificate that is meant; the token is not opened where the vault's index has it.
@@ -168,7 +173,8 @@ extension ItemName {
         if let publicKey = try keychain.publicKey(of: key) {
             fingerprints.append(
                 Fingerprint(
-                    algorithm: "sha256", hexadecimal: Digest.sha256(publicKey.subjectPublicKeyInfo).lowercaseHexadecimal))
+                    algorithm: "sha256", hexadecimal: Digest.sha256(publicKey.subjectPublicKeyInfo).lowercaseHexadecimal
+                ))
         }
         if let identifier = key.publicKeyHash {
             fingerprints.append(Fingerprint(algorithm: "sha1", hexadecimal: identifier.lowercaseHexadecimal))

@@ -11,8 +11,10 @@ extension GlobalOptions {
     /// Blocks for as long as it takes to open a file; the token is touched when a secret is.
     ///
     /// - Throws: `KeychainError`; what `Keychain.open` throws, and `invalidArgument` for a PIN source that is none.
-    func openKeychain(allowsFinalTry: Bool = false) throws -> Keychain {
-        try Keychain.open(selectedKeychainName(), options: keychainOptions(allowsFinalTry: allowsFinalTry))
+    func openKeychain(allowsFinalTry: Bool = false, opensTokenAhead: Bool = false) throws -> Keychain {
+        var options = try keychainOptions(allowsFinalTry: allowsFinalTry)
+        options.opensTokenAhead = opensTokenAhead
+        return try Keychain.open(selectedKeychainName(), options: options)
     }
 
     /// How commands use keychains: few calls, a person to ask where there is one.

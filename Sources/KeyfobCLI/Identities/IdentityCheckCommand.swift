@@ -9,7 +9,8 @@ struct IdentityCheckCommand: ParsableCommand {
         examples: Examples(
             "keyfob identity check web", "keyfob identity check web --json",
             "keyfob identity check web --exit-code && systemctl reload nginx"),
-        discussion: "Exits with 11 when the identity does not work; with --exit-code also with 10 when it needs attention.")
+        discussion:
+            "Exits with 11 when the identity does not work; with --exit-code also with 10 when it needs attention.")
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
     var name: ItemName
@@ -37,16 +38,19 @@ struct IdentityCheckCommand: ParsableCommand {
         ])
         try output.emit(document, sentence: text(findings, output.colour))
         if findings.contains(where: { $0.state == .bad }) { throw ExitCode(ExitStatus.verification.rawValue) }
-        if exitCode, findings.contains(where: { $0.state == .warning }) { throw ExitCode(ExitStatus.attention.rawValue) }
+        if exitCode, findings.contains(where: { $0.state == .warning }) {
+            throw ExitCode(ExitStatus.attention.rawValue)
+        }
     }
 
     private func text(_ findings: [IdentityFinding], _ colour: Colour) -> String {
         let marks = findings.map { finding in
-            let style: Style = switch finding.state {
-            case .good: .good
-            case .warning: .warning
-            case .bad: .bad
-            }
+            let style: Style =
+                switch finding.state {
+                case .good: .good
+                case .warning: .warning
+                case .bad: .bad
+                }
             return colour.apply(style, to: finding.state.rawValue) + "  " + Visible.text(finding.text)
         }
         let hints = findings.compactMap { finding in

@@ -16,7 +16,9 @@ struct IdentityExportCommand: ParsableCommand {
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
     var name: ItemName
 
-    @Option(name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write, mode 0600.", valueName: "file"))
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("The file to write, mode 0600.", valueName: "file"))
     var destination: String?
 
     @Flag(help: "Write to a terminal all the same.")
@@ -49,7 +51,9 @@ struct IdentityExportCommand: ParsableCommand {
         try FileDestination(path: destination, mode: 0o600).write(SecretBytes(data), isPrivateKey: true, force: force)
         guard let destination, destination != "-" else { return }
         try output.emit(
-            Document(["name": .string(label), "file": .string(destination), "format": "pkcs12", "bytes": .count(data.count)]),
+            Document([
+                "name": .string(label), "file": .string(destination), "format": "pkcs12", "bytes": .count(data.count),
+            ]),
             sentence: "Wrote \(Visible.text(fileName)): key, certificate and what is above it, under the passphrase.")
     }
 }

@@ -67,7 +67,8 @@ struct IdentityFiles {
                 hint: "Name its file: --key FILE. Certificates alone: keyfob cert import")
         }
         guard !certificates.isEmpty else {
-            throw KeychainError(.itemNotFound, "there is no certificate among the files.", hint: "Name its file: --cert FILE")
+            throw KeychainError(
+                .itemNotFound, "there is no certificate among the files.", hint: "Name its file: --cert FILE")
         }
         return try keys.flatMap { entry -> [Pair] in
             let own = certificates.filter { $0.certificate.publicKey == entry.key.publicKey }

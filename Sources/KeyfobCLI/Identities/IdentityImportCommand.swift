@@ -33,7 +33,8 @@ struct IdentityImportCommand: ParsableCommand {
     @Argument(help: "PKCS#12, PEM or DER files; - is standard input.")
     var files: [FileArgument] = []
 
-    @Option(name: [.customLong("name")], help: "The name of the identity; without one, the file's or the certificate's.")
+    @Option(
+        name: [.customLong("name")], help: "The name of the identity; without one, the file's or the certificate's.")
     var label: String?
 
     @Option(help: ArgumentHelp("The file of the private key.", valueName: "file"))
@@ -81,11 +82,14 @@ struct IdentityImportCommand: ParsableCommand {
             if let failure = CertificatePhrases.failure(
                 pair.certificate, name: name, on: now,
                 remedy: "Get a new certificate. Continue anyway: --allow-expired")
-            { throw failure }
+            {
+                throw failure
+            }
         }
         let keychain = try global.openKeychain()
         let fileNames = ListOfNames(contents.keys.map(\.fileName) + contents.certificates.map(\.fileName)).text
-        let summary = "\(fileNames): \(Phrases.counted(contents.keys.count, "private key")), "
+        let summary =
+            "\(fileNames): \(Phrases.counted(contents.keys.count, "private key")), "
             + Phrases.counted(contents.certificates.count, "certificate")
             + (contents.isIntegrityChecked ? ", integrity ok" : "")
         if global.dryRun {
@@ -147,7 +151,9 @@ struct IdentityImportCommand: ParsableCommand {
             let algorithm = certificate.publicKey.algorithm.description
             let subject = Visible.text(CertificatePhrases.subject(certificate))
             let width = max(algorithm.count, DisplayWidth.of(subject))
-            func padded(_ text: String) -> String { text + String(repeating: " ", count: width - DisplayWidth.of(text)) }
+            func padded(_ text: String) -> String {
+                text + String(repeating: " ", count: width - DisplayWidth.of(text))
+            }
             let token = Visible.text(keychain.tokenLabel)
             let usage = certificate.extendedKeyUsage.map { ", \($0)" }.joined()
             lines.append(

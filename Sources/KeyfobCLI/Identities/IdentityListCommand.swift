@@ -8,7 +8,8 @@ import PKCS11
 struct IdentityListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the identities and how they stand.",
-        examples: Examples("keyfob identity ls", "keyfob identity ls --json", "keyfob identity ls --keychain site --format tsv"))
+        examples: Examples(
+            "keyfob identity ls", "keyfob identity ls --json", "keyfob identity ls --keychain site --format tsv"))
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 

@@ -5,8 +5,10 @@ import Keyfob
 struct IdentityRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "Destroy a key together with its certificate.",
-        examples: Examples("keyfob identity rm web", "keyfob identity rm old --yes", "keyfob identity rm old --dry-run"),
-        discussion: "The key stays while another certificate of the keychain needs it. Certificates of authorities stay.")
+        examples: Examples(
+            "keyfob identity rm web", "keyfob identity rm old --yes", "keyfob identity rm old --dry-run"),
+        discussion:
+            "The key stays while another certificate of the keychain needs it. Certificates of authorities stay.")
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
     var name: ItemName
@@ -24,7 +26,8 @@ struct IdentityRemoveCommand: ParsableCommand {
             where ifExists && error.code == .itemNotFound
         {
             return try output.emit(
-                Document(["removed": false, "name": .string(name.text)]), sentence: "Nothing to do: there is no such identity.")
+                Document(["removed": false, "name": .string(name.text)]),
+                sentence: "Nothing to do: there is no such identity.")
         }
         let label = identity.label ?? name.text
         try RemovalPrompt(global).confirm(
@@ -36,7 +39,8 @@ struct IdentityRemoveCommand: ParsableCommand {
         }
         try keychain.delete(identity)
         try output.emit(
-            Document(["removed": true, "name": .string(label)]), sentence: "Removed identity \"\(Visible.text(label))\".")
+            Document(["removed": true, "name": .string(label)]),
+            sentence: "Removed identity \"\(Visible.text(label))\".")
     }
 }
 

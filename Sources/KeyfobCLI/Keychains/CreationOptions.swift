@@ -10,6 +10,7 @@ struct CreationOptions: ParsableArguments {
         completion: .file())
     var recoveryFile: String?
 
-    @Option(help: ArgumentHelp("The PKCS#11 module of --token: a path, or its name in p11-kit.", valueName: "path|name"))
+    @Option(
+        help: ArgumentHelp("The PKCS#11 module of --token: a path, or its name in p11-kit.", valueName: "path|name"))
     var module: String?
 }

@@ -10,7 +10,8 @@ struct InitCommand: ParsableCommand {
             "keyfob init",
             "keyfob init --unattended --json",
             "keyfob init --keychain site --token hsm1 --pin-source credential:keyfob-site"),
-        discussion: "Run again it checks that the keychain opens, and changes nothing. With --token the keychain is put "
+        discussion:
+            "Run again it checks that the keychain opens, and changes nothing. With --token the keychain is put "
             + "on a token that is there, which is never initialised.")
 
     @OptionGroup(title: "New keychain")

@@ -27,11 +27,14 @@ struct KeychainDefault: ParsableCommand {
         _ = try keychains.configuration(name)
         let isChanged = current != name
         if isChanged, !global.dryRun { try keychains.setDefault(name) }
-        let sentence = isChanged ? (global.dryRun ? "Would make" : "Made") + " \"\(name)\" the default keychain."
+        let sentence =
+            isChanged
+            ? (global.dryRun ? "Would make" : "Made") + " \"\(name)\" the default keychain."
             : "Unchanged: \"\(name)\" is the default keychain."
         try output.emit(
             Document([
-                "default": .string(name), "previous": .optional(current), "changed": .boolean(isChanged && !global.dryRun),
+                "default": .string(name), "previous": .optional(current),
+                "changed": .boolean(isChanged && !global.dryRun),
                 "dry_run": .boolean(global.dryRun),
             ]), sentence: sentence)
     }

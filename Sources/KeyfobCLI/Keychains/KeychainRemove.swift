@@ -22,7 +22,8 @@ struct KeychainRemove: ParsableCommand {
         let keychains = Keychains()
         let configuration = try keychains.configuration(name)
         let isOurs = configuration.module == .softHSM
-        let what = isOurs ? "its passwords, keys and certificates" : "its passwords; keys and certificates stay on the token"
+        let what =
+            isOurs ? "its passwords, keys and certificates" : "its passwords; keys and certificates stay on the token"
         if global.dryRun {
             return try report(output, "Would remove keychain \"\(name)\" with \(what).", isChanged: false)
         }

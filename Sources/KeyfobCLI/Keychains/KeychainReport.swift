@@ -81,10 +81,12 @@ struct KeychainReport {
         if configuration.sealedPIN != nil {
             lines.append("Your passphrase (scrypt) seals the token's PIN.")
             if let source = configuration.pinSource {
-                lines.append("The passphrase comes from \(Self.name(ofSource: source)): whoever reads that opens the keychain.")
+                lines.append(
+                    "The passphrase comes from \(Self.name(ofSource: source)): whoever reads that opens the keychain.")
             }
         } else if let source = configuration.pinSource {
-            lines.append("The token's PIN comes from \(Self.name(ofSource: source)): whoever reads that opens the keychain.")
+            lines.append(
+                "The token's PIN comes from \(Self.name(ofSource: source)): whoever reads that opens the keychain.")
         } else {
             lines.append("The token's PIN is asked for.")
         }
@@ -111,7 +113,8 @@ struct KeychainReport {
                 .object([
                     .init("label", .string(tokenLabel)), .init("uri", .string(configuration.token)),
                     .init("present", .boolean(token != nil)), .init("model", .optional(token?.model)),
-                    .init("manufacturer", .optional(token?.manufacturer)), .init("serial", .optional(token?.serialNumber)),
+                    .init("manufacturer", .optional(token?.manufacturer)),
+                    .init("serial", .optional(token?.serialNumber)),
                 ])),
             .init("protection", .array(protection.map { .string($0) })),
             .init("passwords", passwords.map { .count($0) } ?? .null),
@@ -120,11 +123,16 @@ struct KeychainReport {
         ]
         if let nextExpiry {
             members.append(
-                .init("next_expiry", .object([.init("name", .string(nextExpiry.name)), .init("date", .time(nextExpiry.date))])))
+                .init(
+                    "next_expiry",
+                    .object([.init("name", .string(nextExpiry.name)), .init("date", .time(nextExpiry.date))])))
         }
         if let problem {
             members.append(
-                .init("problem", .object([.init("code", .string(problem.code.rawValue)), .init("message", .string(problem.message))])))
+                .init(
+                    "problem",
+                    .object([.init("code", .string(problem.code.rawValue)), .init("message", .string(problem.message))])
+                ))
         }
         return members
     }
@@ -149,12 +157,16 @@ struct KeychainReport {
         for (index, line) in protection.enumerated() { lines.append((index == 0 ? "protection" : "", line)) }
         if let passwords, let certificates, let keys {
             lines.append(
-                ("contents", [(passwords, "password"), (certificates, "certificate"), (keys, "key")]
-                    .map { Phrases.counted($0.0, $0.1) }.joined(separator: ", ")))
+                (
+                    "contents",
+                    [(passwords, "password"), (certificates, "certificate"), (keys, "key")]
+                        .map { Phrases.counted($0.0, $0.1) }.joined(separator: ", ")
+                ))
         }
         if let nextExpiry {
             let verb = nextExpiry.date < Date() ? "expired" : "expires"
-            lines.append(("next", Visible.text("\(nextExpiry.name) \(verb) \(Phrases.relative(nextExpiry.date, to: Date()))")))
+            lines.append(
+                ("next", Visible.text("\(nextExpiry.name) \(verb) \(Phrases.relative(nextExpiry.date, to: Date()))")))
         }
         if let problem {
             lines.append(("problem", Visible.text(problem.message)))

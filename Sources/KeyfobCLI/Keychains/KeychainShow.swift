@@ -30,11 +30,13 @@ struct KeychainShow: ParsableCommand {
             }
         let source = configuration.pinSource.map { $0.hasPrefix("cmd:") ? "cmd:…" : $0 }
         let lines: [(String, String)] = [
-            ("name", configuration.name), ("default", isDefault ? "yes" : "no"), ("uuid", configuration.uuid.uuidString.lowercased()),
+            ("name", configuration.name), ("default", isDefault ? "yes" : "no"),
+            ("uuid", configuration.uuid.uuidString.lowercased()),
             ("token", configuration.token), ("module", module), ("vault", configuration.vault),
             ("pin_source", source ?? "prompt"), ("protection", configuration.protection),
             ("recovery_code", configuration.recoverySeal == nil ? "no" : "yes"),
-            ("unlock_timeout", String(configuration.unlockTimeout)), ("created", RFC3339.string(from: configuration.created)),
+            ("unlock_timeout", String(configuration.unlockTimeout)),
+            ("created", RFC3339.string(from: configuration.created)),
         ]
         var table = Table([.init("SETTING"), .init("VALUE")])
         for (name, value) in lines { table.add([.init(name), .init(value)]) }

@@ -34,7 +34,8 @@ struct LockCommand: ParsableCommand {
             if wasUnlocked { locked.append(configuration.name) }
         }
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
-        let sentence = locked.isEmpty ? "Nothing was unlocked." : (global.dryRun ? "Would lock \(names)." : "Locked \(names).")
+        let sentence =
+            locked.isEmpty ? "Nothing was unlocked." : (global.dryRun ? "Would lock \(names)." : "Locked \(names).")
         try output.emit(
             Document([
                 "locked": .array(locked.map { .string($0) }), "changed": .boolean(!locked.isEmpty && !global.dryRun),

@@ -83,7 +83,8 @@ struct NewKeychain {
             "Passphrase for keychain \"\(name)\": ",
             hint: "Give its source: --pin-source file:… | credential:… | env:…, or do without: --unattended")
         guard !passphrase.isEmpty else {
-            throw UsageError("an empty passphrase protects nothing; nothing was made.", hint: "To do without one: --unattended")
+            throw UsageError(
+                "an empty passphrase protects nothing; nothing was made.", hint: "To do without one: --unattended")
         }
         return passphrase
     }
@@ -122,7 +123,8 @@ struct NewKeychain {
     private func reportDryRun(token: String) throws {
         try output.emit(
             Document([
-                "keychain": .string(name), "token": .string(token), "action": "created", "changed": false, "dry_run": true,
+                "keychain": .string(name), "token": .string(token), "action": "created", "changed": false,
+                "dry_run": true,
             ]), sentence: "Would make keychain \"\(name)\" on token \"\(Visible.text(token))\".")
     }
 
@@ -136,7 +138,8 @@ struct NewKeychain {
                 Document([
                     "keychain": .string(name), "action": "created", "changed": true, "dry_run": false,
                     "token": .object([
-                        .init("label", .string(token)), .init("uri", .string(configuration.token)), .init("new", .boolean(isNew)),
+                        .init("label", .string(token)), .init("uri", .string(configuration.token)),
+                        .init("new", .boolean(isNew)),
                     ]),
                     "wrapping_key": .string(made.wrappingKey), "wrap_suite": .string(made.suite),
                     "default": .boolean(isDefault), "recovery_file": .optional(recoveryFile?.path),
@@ -148,10 +151,12 @@ struct NewKeychain {
                 + "(\(Self.keyName(suite: made.suite)), not extractable), keychain \"\(name)\".")
         if let recoveryFile {
             try output.say(
-                "Recovery code saved to \(HomePath.shown(recoveryFile.path)). Move it off this machine, then delete it.")
+                "Recovery code saved to \(HomePath.shown(recoveryFile.path)). Move it off this machine, then delete it."
+            )
         }
         if options.unattended {
-            try output.say("The token's PIN lies in a file that only you can read: whoever reads your files opens the keychain.")
+            try output.say(
+                "The token's PIN lies in a file that only you can read: whoever reads your files opens the keychain.")
         }
         let selector = isDefault ? "" : " --keychain \(name)"
         try output.say("Next: keyfob set github.com/alice\(selector)")

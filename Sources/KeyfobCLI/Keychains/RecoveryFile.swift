@@ -34,7 +34,8 @@ struct RecoveryFile {
             return
         }
         throw KeychainError(
-            .refused, "there are a thousand recovery files in \(HomePath.home) already.", hint: "Give a file: --recovery-file FILE")
+            .refused, "there are a thousand recovery files in \(HomePath.home) already.",
+            hint: "Give a file: --recovery-file FILE")
     }
 
     /// Puts the code in the file, on its first line, where `--pin-source file:` finds it.
@@ -68,7 +69,8 @@ struct RecoveryFile {
         if errno == EEXIST { return false }
         let reason = unsafe String(cString: strerror(errno))
         throw KeychainError(
-            .fileUnavailable, "the recovery code cannot be saved to \(Visible.text(path)): \(reason); nothing was made.",
+            .fileUnavailable,
+            "the recovery code cannot be saved to \(Visible.text(path)): \(reason); nothing was made.",
             hint: "Give another file: --recovery-file FILE", details: ["path": path])
     }
 }

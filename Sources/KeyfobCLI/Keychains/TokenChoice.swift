@@ -34,7 +34,8 @@ enum TokenChoice {
                 // A module that fails, such as one without its device, is none that has the token.
                 guard candidates.count == 1 else { continue }
                 throw KeychainError(
-                    .moduleNotLoaded, "PKCS#11 module \"\(loaded.name ?? loaded.path)\" does not list its tokens.", cause: error)
+                    .moduleNotLoaded, "PKCS#11 module \"\(loaded.name ?? loaded.path)\" does not list its tokens.",
+                    cause: error)
             }
         }
         let initialized = found.filter { $0.info.flags.contains(.tokenInitialized) }
@@ -47,7 +48,8 @@ enum TokenChoice {
             let names = Set(present).sorted().map { Visible.text($0) }.joined(separator: ", ")
             throw KeychainError(
                 .tokenAbsent, "token \"\(Visible.text(name ?? ""))\" is not present.",
-                hint: "Insert it, or see what is there: keyfob token ls" + (names.isEmpty ? "" : ". Present now: \(names)"))
+                hint: "Insert it, or see what is there: keyfob token ls"
+                    + (names.isEmpty ? "" : ". Present now: \(names)"))
         }
         guard initialized.count == 1 else {
             throw KeychainError(
@@ -94,7 +96,8 @@ enum TokenChoice {
             return [(module, .registered(name))]
         } catch let error as PKCS11Error {
             throw KeychainError(
-                .moduleNotLoaded, "the PKCS#11 module\(name.map { " \"\(Visible.text($0))\"" } ?? "") cannot be loaded: "
+                .moduleNotLoaded,
+                "the PKCS#11 module\(name.map { " \"\(Visible.text($0))\"" } ?? "") cannot be loaded: "
                     + "\(error.detail ?? error.returnValue.name).",
                 hint: "Install the package that has it, or correct the path.", cause: error)
         }

@@ -15,7 +15,9 @@ struct UnlockCommand: ParsableCommand {
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
     var name: String?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("How long it stays unlocked, such as 8h; 0 until it is locked.", valueName: "duration"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("How long it stays unlocked, such as 8h; 0 until it is locked.", valueName: "duration"))
     var span: TimeSpan?
 
     @Flag(help: "Take the recovery code in place of the passphrase.")
@@ -45,12 +47,15 @@ struct UnlockCommand: ParsableCommand {
         }
         let location: UnlockedState.Location
         if recovery {
-            location = try keychain.unlockForSession(timeout: seconds, with: recoveryCode(keychain), isRecoveryCode: true)
+            location = try keychain.unlockForSession(
+                timeout: seconds, with: recoveryCode(keychain), isRecoveryCode: true)
         } else {
             location = try keychain.unlockForSession(timeout: seconds)
         }
         let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
-        let until = expiry.map { "until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" } ?? "until it is locked"
+        let until =
+            expiry.map { "until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" }
+            ?? "until it is locked"
         try output.emit(
             Document([
                 "keychain": .string(keychain.name), "state": "unlocked", "until": .time(expiry),

@@ -40,7 +40,9 @@ struct KeyGenerateCommand: ParsableCommand {
 
     func validate() throws {
         guard !name.isEmpty else { throw ValidationError("A key needs a name.") }
-        if size != nil, type == .ec || type == .ed25519 { throw ValidationError("--size is for RSA and AES; an EC key has a --curve.") }
+        if size != nil, type == .ec || type == .ed25519 {
+            throw ValidationError("--size is for RSA and AES; an EC key has a --curve.")
+        }
         if curve != nil, type != .ec { throw ValidationError("--curve is for EC keys.") }
     }
 
@@ -65,17 +67,22 @@ struct KeyGenerateCommand: ParsableCommand {
             guard ifMissing else {
                 throw KeychainError(
                     .duplicateItem, "a key \"\(name)\" exists already on token \"\(keychain.tokenLabel)\".",
-                    hint: "Choose another name. Keep it quietly: --if-missing", details: ["key": name, "token": keychain.tokenLabel])
+                    hint: "Choose another name. Keep it quietly: --if-missing",
+                    details: ["key": name, "token": keychain.tokenLabel])
             }
             return try emit(existing, isNew: false, keychain, output)
         }
         guard try !keychain.wrappingKeyNames().contains(name) else {
             throw KeychainError(
-                .duplicateItem, "\"\(name)\" is the key that seals keychain \"\(keychain.name)\".", hint: "Choose another name.")
+                .duplicateItem, "\"\(name)\" is the key that seals keychain \"\(keychain.name)\".",
+                hint: "Choose another name.")
         }
         guard !global.dryRun else {
             return try output.emit(
-                Document(["dry_run": true, "changed": false, "name": .string(name), "type": .string(specification.description)]),
+                Document([
+                    "dry_run": true, "changed": false, "name": .string(name),
+                    "type": .string(specification.description),
+                ]),
                 sentence: "Would generate \"\(Visible.text(name))\": \(specification).")
         }
         let key = try keychain.generateKey(specification, label: name, isExtractable: extractable)

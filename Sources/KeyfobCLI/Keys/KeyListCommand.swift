@@ -10,7 +10,9 @@ struct KeyListCommand: ParsableCommand {
         "ls", "List the keys; those that seal the keychain are not shown.",
         examples: Examples("keyfob key ls", "keyfob key ls --pub sha256:77be", "keyfob key ls --json"))
 
-    @Option(help: ArgumentHelp("Only keys whose public key has this fingerprint, or its beginning.", valueName: "fingerprint"))
+    @Option(
+        help: ArgumentHelp(
+            "Only keys whose public key has this fingerprint, or its beginning.", valueName: "fingerprint"))
     var pub: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -20,7 +22,8 @@ struct KeyListCommand: ParsableCommand {
         let wanted = try pub.map { text -> (String, String) in
             let parts = text.lowercased().split(separator: ":", maxSplits: 1).map(String.init)
             guard parts.count == 2, ["sha256", "sha1"].contains(parts[0]), !parts[1].isEmpty else {
-                throw UsageError("\"\(Visible.text(text))\" is no fingerprint.", hint: "Such as sha256:77be or sha1:1c02.")
+                throw UsageError(
+                    "\"\(Visible.text(text))\" is no fingerprint.", hint: "Such as sha256:77be or sha1:1c02.")
             }
             return (parts[0], parts[1].filter { $0.isHexDigit })
         }
@@ -39,7 +42,8 @@ struct KeyListCommand: ParsableCommand {
                 }),
         ])
         var table = Table([
-            .init("NAME", mayShrink: true), .init("CLASS"), .init("TYPE"), .init("USES"), .init("EXTRACTABLE"), .init("PUBLIC KEY"),
+            .init("NAME", mayShrink: true), .init("CLASS"), .init("TYPE"), .init("USES"), .init("EXTRACTABLE"),
+            .init("PUBLIC KEY"),
         ])
         for (key, publicKey) in keys {
             let fingerprint = publicKey.map {
@@ -78,7 +82,9 @@ struct KeyShowCommand: ParsableCommand {
             ("uses", KeyPhrases.uses(key).joined(separator: ", ")), ("extractable", key.isExtractable ? "yes" : "no"),
         ]
         if let id = key.publicKeyHash { lines.append(("id", id.lowercaseHexadecimal)) }
-        if let publicKey { lines.append(("public key", "sha256:" + Digest.sha256(publicKey.subjectPublicKeyInfo).lowercaseHexadecimal)) }
+        if let publicKey {
+            lines.append(("public key", "sha256:" + Digest.sha256(publicKey.subjectPublicKeyInfo).lowercaseHexadecimal))
+        }
         lines.append(("uri", uri))
         let document = Document(
             members: [.init("keychain", .string(keychain.name))] + KeyPhrases.members(key, publicKey, uri: uri))

@@ -15,7 +15,8 @@ struct KeyPublicCommand: ParsableCommand {
     @Argument(help: "Name, fingerprint or PKCS#11 URI.")
     var name: ItemName
 
-    @Option(name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
+    @Option(
+        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
     var destination: String?
 
     @Flag(help: "Write DER to a terminal all the same.")
@@ -37,7 +38,8 @@ struct KeyPublicCommand: ParsableCommand {
         let document = Document(
             members: [
                 .init("name", .string(label)), .init("type", .string(publicKey.algorithm.description)),
-                .init("pem", .string(publicKey.pem)), .init("ssh", .optional(OpenSSHKey.line(publicKey, comment: label))),
+                .init("pem", .string(publicKey.pem)),
+                .init("ssh", .optional(OpenSSHKey.line(publicKey, comment: label))),
                 .init("fingerprint", .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo))),
                 .init("file", .optional(destination)),
             ])

@@ -21,7 +21,8 @@ struct KeyRemoveCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         guard try !keychain.wrappingKeyNames().contains(name.text) else {
             throw KeychainError(
-                .refused, "key \"\(name.text)\" seals keychain \"\(keychain.name)\": without it every password is lost.",
+                .refused,
+                "key \"\(name.text)\" seals keychain \"\(keychain.name)\": without it every password is lost.",
                 hint: "Remove the whole keychain: keyfob keychain rm \(keychain.name)",
                 details: ["key": name.text, "keychain": keychain.name])
         }
@@ -30,13 +31,16 @@ struct KeyRemoveCommand: ParsableCommand {
             where ifExists && error.code == .itemNotFound
         {
             return try output.emit(
-                Document(["removed": false, "name": .string(name.text)]), sentence: "Nothing to do: there is no such key.")
+                Document(["removed": false, "name": .string(name.text)]),
+                sentence: "Nothing to do: there is no such key.")
         }
         let label = key.label ?? name.text
         let certificates = try keychain.publicCertificates().filter {
-            key.keyClass == .private && key.publicKeyHash != nil && $0.attributes[.publicKeyHash]?.bytes == key.publicKeyHash
+            key.keyClass == .private && key.publicKeyHash != nil
+                && $0.attributes[.publicKeyHash]?.bytes == key.publicKeyHash
         }.compactMap(\.label)
-        let consequence = certificates.isEmpty
+        let consequence =
+            certificates.isEmpty
             ? "" : " Certificate \(certificates.map { "\"\($0)\"" }.joined(separator: ", ")) is of no use without it."
         try RemovalPrompt(global).confirm(
             "Destroy key \"\(label)\" on token \"\(keychain.tokenLabel)\"?\(consequence)", typing: label)

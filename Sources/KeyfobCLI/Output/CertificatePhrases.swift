@@ -59,12 +59,14 @@ enum CertificatePhrases {
         case .expired:
             KeychainError(
                 .certificateExpired,
-                "certificate \"\(name)\" expired on \(RFC3339.day(of: certificate.notAfter)) (\(Phrases.relative(certificate.notAfter, to: date))).",
+                "certificate \"\(name)\" expired on \(RFC3339.day(of: certificate.notAfter)) "
+                    + "(\(Phrases.relative(certificate.notAfter, to: date))).",
                 hint: remedy, details: ["certificate": name, "notAfter": RFC3339.string(from: certificate.notAfter)])
         case .notYetValid:
             KeychainError(
                 .certificateNotYetValid,
-                "certificate \"\(name)\" is valid only from \(RFC3339.string(from: certificate.notBefore)); this machine's clock says \(RFC3339.string(from: date)).",
+                "certificate \"\(name)\" is valid only from \(RFC3339.string(from: certificate.notBefore)); "
+                    + "this machine's clock says \(RFC3339.string(from: date)).",
                 hint: "Check the clock (timedatectl) or wait. \(remedy)", details: ["certificate": name])
         }
     }

@@ -19,7 +19,9 @@ struct Alphabet: Sendable {
     /// A random byte that would favour the first symbols is thrown away, not folded.
     ///
     /// - Throws: `OpenSSLError` where there are no random bytes.
-    func text(length: Int, random: (Int) throws -> SecretBytes = { try RandomBytes.secret(count: $0) }) throws -> SecretBytes {
+    func text(length: Int, random: (Int) throws -> SecretBytes = { try RandomBytes.secret(count: $0) }) throws
+        -> SecretBytes
+    {
         let fair = 256 - 256 % symbols.count
         var (pool, position) = (try random(max(64, length * 2)), 0)
         return try unsafe SecretBytes(count: length) { target in

@@ -16,11 +16,14 @@ struct ScratchDirectory: ~Copyable {
         guard let parent = candidates.first(where: { unsafe Self.isMemory($0) && access($0, W_OK) == 0 }) else {
             throw KeychainError(
                 .refused, "there is no directory in memory for the editor's file; a secret must not reach a disk.",
-                hint: "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or change the value without an editor: keyfob set NAME --replace")
+                hint:
+                    "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or do without an editor: keyfob set NAME --replace"
+            )
         }
         var template = Array((parent + "/keyfob-XXXXXX").utf8CString)
         guard let made = unsafe mkdtemp(&template) else {
-            throw KeychainError(.fileUnavailable, "\(parent) takes no directory: \(unsafe String(cString: strerror(errno))).")
+            throw KeychainError(
+                .fileUnavailable, "\(parent) takes no directory: \(unsafe String(cString: strerror(errno))).")
         }
         path = unsafe String(cString: made)
     }

@@ -18,7 +18,9 @@ struct SecretCopy: ParsableCommand {
     @Argument(help: "The copy's name; the same where not given.")
     var newName: String?
 
-    @Option(help: ArgumentHelp("The keychain that the copy goes to.", valueName: "keychain"), completion: NameCompletion.keychains)
+    @Option(
+        help: ArgumentHelp("The keychain that the copy goes to.", valueName: "keychain"),
+        completion: NameCompletion.keychains)
     var to: String?
 
     @Option(help: ArgumentHelp("Where that keychain's PIN comes from.", valueName: "source"))
@@ -38,7 +40,9 @@ struct SecretCopy: ParsableCommand {
         try selection.check(name: name)
         try storing.check()
         if newName == nil, to == nil {
-            throw UsageError("a copy needs another name or another keychain.", hint: "keyfob secret copy NAME NEW-NAME, or --to KEYCHAIN")
+            throw UsageError(
+                "a copy needs another name or another keychain.",
+                hint: "keyfob secret copy NAME NEW-NAME, or --to KEYCHAIN")
         }
         if let newName { try selection.check(name: newName) }
         let source = try global.openKeychain()

@@ -53,7 +53,9 @@ struct SecretEdit: ParsableCommand {
         try SecretStoring.report(.replaced, name, item, keychain, isDryRun: false, output)
     }
 
-    /// Lets a person change `old` and returns what is then in the file, without the newline that editors end a file with.
+    /// Lets a person change `old` and returns what is then in the file.
+    ///
+    /// Without the newline with which editors end a file.
     private static func edit(_ old: SecretBytes) throws -> SecretBytes {
         let directory = try ScratchDirectory()
         let newline = SecretBytes([0x0A])
@@ -61,14 +63,17 @@ struct SecretEdit: ParsableCommand {
         let editor = Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") ?? "vi"
         // By the shell, since the variables may hold options, as in EDITOR="code --wait".
         var process = try ChildProcess(
-            ["/bin/sh", "-c", editor + " \"$1\"", "sh", file], input: STDIN_FILENO, output: STDOUT_FILENO, inOwnGroup: false)
+            ["/bin/sh", "-c", editor + " \"$1\"", "sh", file], input: STDIN_FILENO, output: STDOUT_FILENO,
+            inOwnGroup: false)
         let status = process.exitStatus(by: .after(.seconds(365 * 86_400))) ?? 1
         guard status == 0 else {
             throw KeychainError(.cancelled, "the editor ended with status \(status); nothing was changed.")
         }
         // Opened by its name: editors replace the file they were given.
         let descriptor = unsafe keyfob_open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)
-        guard descriptor >= 0 else { throw KeychainError(.fileUnavailable, "the editor has removed the file; nothing was changed.") }
+        guard descriptor >= 0 else {
+            throw KeychainError(.fileUnavailable, "the editor has removed the file; nothing was changed.")
+        }
         defer { close(descriptor) }
         return try StandardInput.readSecret(strippingNewline: true, from: descriptor)
     }

@@ -25,7 +25,8 @@ struct SecretGet: ParsableCommand {
 
     @Option(
         name: [.customShort("o"), .long],
-        help: ArgumentHelp("Write the bytes alone to a file that only you can read.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Write the bytes alone to a file that only you can read.", valueName: "file"),
+        completion: .file())
     var output: String?
 
     @OptionGroup(title: "Item")
@@ -37,7 +38,7 @@ struct SecretGet: ParsableCommand {
     func run() throws {
         let output = try global.output()
         try selection.check(name: name)
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychain(opensTokenAhead: true)
         let item = try selection.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
         if let file = self.output { return try Self.write(secret, to: file) }
@@ -58,7 +59,8 @@ struct SecretGet: ParsableCommand {
         // The file is replaced in one step, which must not happen to a device.
         if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             throw KeychainError(
-                .refused, "\(Visible.text(path)) is not a regular file.", hint: "Leave -o out and redirect: > \(ShellWord.quoted(path))")
+                .refused, "\(Visible.text(path)) is not a regular file.",
+                hint: "Leave -o out and redirect: > \(ShellWord.quoted(path))")
         }
         try PrivateFile.write(secret, to: URL(fileURLWithPath: path))
     }

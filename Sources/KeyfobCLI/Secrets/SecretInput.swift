@@ -6,7 +6,9 @@ import KeyfobPrimitives
 
 /// Where a new secret comes from; never the command line.
 struct SecretInput: ParsableArguments {
-    @Flag(name: .customLong("stdin"), help: "Read the value from standard input; the default when it is a pipe or a file.")
+    @Flag(
+        name: .customLong("stdin"), help: "Read the value from standard input; the default when it is a pipe or a file."
+    )
     var fromStandardInput = false
 
     @Option(help: ArgumentHelp("Read the value from a file.", valueName: "file"), completion: .file())
@@ -30,7 +32,8 @@ struct SecretInput: ParsableArguments {
     func check(_ global: GlobalOptions) throws {
         let given = [fromStandardInput, fromFile != nil, fromEnv != nil, fromFd != nil].filter { $0 }.count
         guard given <= 1 else {
-            throw UsageError("a value has one source.", hint: "Give one of: --stdin, --from-file, --from-env, --from-fd")
+            throw UsageError(
+                "a value has one source.", hint: "Give one of: --stdin, --from-file, --from-env, --from-fd")
         }
         let isPINFromInput = ["stdin", "fd:0"].contains(global.explicitPINSource ?? global.environmentPINSource)
         if isPINFromInput, readsStandardInput {
@@ -91,6 +94,7 @@ struct SecretInput: ParsableArguments {
 
     private static func unreadable(_ path: String) -> KeychainError {
         let reason = unsafe String(cString: strerror(errno))
-        return KeychainError(.fileUnavailable, "\(Visible.text(path)) cannot be read: \(reason).", details: ["path": path])
+        return KeychainError(
+            .fileUnavailable, "\(Visible.text(path)) cannot be read: \(reason).", details: ["path": path])
     }
 }

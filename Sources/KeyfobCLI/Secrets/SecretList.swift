@@ -40,10 +40,13 @@ struct SecretList: ParsableCommand {
         var damage: (count: Int, first: (any Error)?) = (0, nil)
         var count = 0
         let sink = Sink(output, keychain)
-        try walk(keychain, damaged: { error in
-            damage.count += 1
-            if damage.first == nil { damage.first = error }
-        }) { item in
+        try walk(
+            keychain,
+            damaged: { error in
+                damage.count += 1
+                if damage.first == nil { damage.first = error }
+            }
+        ) { item in
             count += 1
             try sink.add(item)
         }
@@ -52,7 +55,8 @@ struct SecretList: ParsableCommand {
             StandardError.write("Keychain \"\(keychain.name)\" has no passwords yet. Add one: keyfob set NAME\n")
         }
         guard damage.count > 0 else { return }
-        let text = "\(Phrases.counted(damage.count, "item")) of keychain \"\(keychain.name)\" \(damage.count == 1 ? "is" : "are") damaged"
+        let verb = damage.count == 1 ? "is" : "are"
+        let text = "\(Phrases.counted(damage.count, "item")) of keychain \"\(keychain.name)\" \(verb) damaged"
         guard !skipDamaged else { return output.note("\(text) and left out.", level: 0) }
         throw KeychainError(
             .vaultDamaged, "\(text); \(Phrases.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",

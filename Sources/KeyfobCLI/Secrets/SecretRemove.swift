@@ -42,7 +42,9 @@ struct SecretRemove: ParsableCommand {
                 try output.say("Would remove \(what) from \"\(keychain.name)\".")
                 continue
             }
-            guard try global.confirm("Remove \(what) from keychain \"\(keychain.name)\"?"), let reference = item.reference else {
+            guard try global.confirm("Remove \(what) from keychain \"\(keychain.name)\"?"),
+                let reference = item.reference
+            else {
                 try output.say("Kept \(what).")
                 continue
             }

@@ -21,7 +21,8 @@ struct SecretSelection: ParsableArguments {
     @Option(help: ArgumentHelp("The server of an internet password; NAME where not given.", valueName: "host"))
     var server: String?
 
-    @Option(name: .customLong("protocol"), help: ArgumentHelp("Its protocol, such as https or ssh.", valueName: "scheme"))
+    @Option(
+        name: .customLong("protocol"), help: ArgumentHelp("Its protocol, such as https or ssh.", valueName: "scheme"))
     var scheme: String?
 
     @Option(help: ArgumentHelp("Its port.", valueName: "number"))
@@ -42,7 +43,8 @@ struct SecretSelection: ParsableArguments {
         guard !name.isEmpty else { throw UsageError("an item needs a name.", hint: "All items: keyfob ls") }
         if kind == .generic, server != nil || scheme != nil || port != nil || path != nil {
             throw UsageError(
-                "a generic password has no server, protocol, port or path.", hint: "Leave them out, or give --kind internet")
+                "a generic password has no server, protocol, port or path.",
+                hint: "Leave them out, or give --kind internet")
         }
         if let port, !(0...65535).contains(port) { throw UsageError("a port is a number from 0 to 65535.") }
         _ = try internetProtocol()
@@ -54,7 +56,8 @@ struct SecretSelection: ParsableArguments {
         if let known = InternetProtocol(scheme: scheme) { return known }
         guard scheme.utf8.count == 4 else {
             throw UsageError(
-                "\"\(Visible.text(scheme))\" is no protocol.", hint: "Use one of: http https ftp ftps ssh imap imaps smtp pop3 pop3s ldap ldaps smb")
+                "\"\(Visible.text(scheme))\" is no protocol.",
+                hint: "Use one of: http https ftp ftps ssh imap imaps smtp pop3 pop3s ldap ldaps smb")
         }
         return InternetProtocol(rawValue: scheme)
     }
@@ -63,10 +66,11 @@ struct SecretSelection: ParsableArguments {
     func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
         var item: Item
         if isInternet {
-            item = InternetPassword(
-                server: server ?? name, account: user ?? "", protocol: try internetProtocol(), port: port,
-                path: path ?? "", label: label ?? name
-            ).item
+            item =
+                InternetPassword(
+                    server: server ?? name, account: user ?? "", protocol: try internetProtocol(), port: port,
+                    path: path ?? "", label: label ?? name
+                ).item
         } else {
             item = GenericPassword(service: name, account: user ?? "", label: label ?? name).item
         }
@@ -87,7 +91,8 @@ struct SecretSelection: ParsableArguments {
                 ? try keychain.passwords(.internetPassword, having: .label, name).filter(fits) : named
         }
         let places: [(ItemClass, AttributeName)] = [
-            (.genericPassword, .service), (.internetPassword, .server), (.genericPassword, .label), (.internetPassword, .label),
+            (.genericPassword, .service), (.internetPassword, .server), (.genericPassword, .label),
+            (.internetPassword, .label),
         ]
         for (itemClass, attribute) in places where kind == nil || itemClass == .genericPassword {
             let found = try keychain.passwords(itemClass, having: attribute, name).filter(fits)
@@ -108,7 +113,8 @@ struct SecretSelection: ParsableArguments {
                 .ambiguous,
                 "\"\(Visible.text(name))\" matches \(found.count) items; accounts: \(accounts.joined(separator: ", "))"
                     + (found.count > 10 ? ", …" : "") + ".",
-                hint: "Say which: --user ACCOUNT, or --user \"\" for the one without" + (found[0].itemClass == .internetPassword ? ", --protocol, --port or --path" : ""),
+                hint: "Say which: --user ACCOUNT, or --user \"\" for the one without"
+                    + (found[0].itemClass == .internetPassword ? ", --protocol, --port or --path" : ""),
                 details: ["name": name, "keychain": keychain.name])
         }
         return item
@@ -117,7 +123,9 @@ struct SecretSelection: ParsableArguments {
     /// Whether account, protocol, port and path are those that were asked for.
     func fits(_ item: Item) -> Bool {
         if let user, !item.hasText(.account, user) { return false }
-        if let scheme, (item.attributes[.protocol]?.text ?? "") != (InternetProtocol(scheme: scheme)?.rawValue ?? scheme) {
+        if let scheme,
+            (item.attributes[.protocol]?.text ?? "") != (InternetProtocol(scheme: scheme)?.rawValue ?? scheme)
+        {
             return false
         }
         if let port, item.attributes[.port]?.number ?? 0 != Int64(port) { return false }
@@ -137,7 +145,8 @@ extension Keychain {
     /// The stored item with the same primary key as `item`.
     func stored(like item: Item) throws -> Item? {
         let isGeneric = item.itemClass == .genericPassword
-        let found = try passwords(item.itemClass, having: isGeneric ? .service : .server, item.text(isGeneric ? .service : .server))
+        let found = try passwords(
+            item.itemClass, having: isGeneric ? .service : .server, item.text(isGeneric ? .service : .server))
         // Absent and empty are the same key, which an index does not know.
         let names: [AttributeName] = [.account, .path, .securityDomain, .authenticationType, .protocol]
         return found.first { other in
@@ -150,7 +159,9 @@ extension Keychain {
     func noSuchPassword(_ name: String, user: String? = nil) -> KeychainError {
         let nearest = Spelling.nearest(to: name, among: passwordNames(limit: 2000, within: .milliseconds(200)))
         var hint = "All items: keyfob ls"
-        if let nearest, !nearest.utf8.elementsEqual(name.utf8) { hint = "Did you mean \"\(Visible.text(nearest))\"? " + hint }
+        if let nearest, !nearest.utf8.elementsEqual(name.utf8) {
+            hint = "Did you mean \"\(Visible.text(nearest))\"? " + hint
+        }
         let account = user.map { " of \"\(Visible.text($0))\"" } ?? ""
         return KeychainError(
             .itemNotFound, "no item \"\(Visible.text(name))\"\(account) in keychain \"\(self.name)\".", hint: hint,

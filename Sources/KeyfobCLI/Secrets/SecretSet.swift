@@ -37,7 +37,9 @@ struct SecretSet: ParsableCommand {
         try input.check(global)
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
-        let outcome = try storing.store(item, in: keychain, isDryRun: global.dryRun) { try input.read(name: name, global) }
+        let outcome = try storing.store(item, in: keychain, isDryRun: global.dryRun) {
+            try input.read(name: name, global)
+        }
         try SecretStoring.report(outcome, name, item, keychain, isDryRun: global.dryRun, output)
     }
 }

@@ -33,13 +33,16 @@ struct SecretShow: ParsableCommand {
         let keychain = try global.openKeychain()
         let item = try selection.one(name, in: keychain)
         if jwe {
-            let text = try item.itemClass == .internetPassword
+            let text =
+                try item.itemClass == .internetPassword
                 ? keychain.jwe(of: InternetPassword(item: item)) : keychain.jwe(of: GenericPassword(item: item))
             guard output.format.isMachineReadable else { return try StandardOutput.write(text + "\n") }
             return try output.emit(Document(["name": .string(item.nameText), "jwe": .string(text)]), sentence: "")
         }
         var members = item.members
-        if let comment = item.attributes[.comment] { members.append(.init("comment", .string(comment.text ?? item.text(.comment)))) }
+        if let comment = item.attributes[.comment] {
+            members.append(.init("comment", .string(comment.text ?? item.text(.comment))))
+        }
         members.append(.init("keychain", .string(keychain.name)))
         if let reference = item.reference { members.append(.init("reference_b64", .base64(reference.data))) }
         if reveal { members.append(SecretGet.member(try SecretGet.secret(of: item, in: keychain))) }

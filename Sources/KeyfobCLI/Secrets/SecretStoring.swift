@@ -24,7 +24,9 @@ struct SecretStoring: ParsableArguments {
 
     /// - Throws: `UsageError` where the two options contradict.
     func check() throws {
-        if replace, ifMissing { throw UsageError("--replace and --if-missing exclude each other.", hint: "Give one of the two.") }
+        if replace, ifMissing {
+            throw UsageError("--replace and --if-missing exclude each other.", hint: "Give one of the two.")
+        }
     }
 
     /// Stores a value, which is asked for only when it is needed.
@@ -65,7 +67,8 @@ struct SecretStoring: ParsableArguments {
         let age = stored.modified.map { " (updated \(Phrases.relative($0, to: Date())))" } ?? ""
         let account = stored.userText.isEmpty ? "" : " of \"\(Visible.text(stored.userText))\""
         return KeychainError(
-            .duplicateItem, "\"\(Visible.text(stored.nameText))\"\(account) already exists in keychain \"\(keychain.name)\"\(age).",
+            .duplicateItem,
+            "\"\(Visible.text(stored.nameText))\"\(account) already exists in keychain \"\(keychain.name)\"\(age).",
             hint: "Replace it: add --replace. Keep it quietly: --if-missing",
             details: ["keychain": keychain.name, "name": stored.nameText])
     }

@@ -35,7 +35,7 @@ struct TokenListCommand: ParsableCommand {
                         "module": .string(entry.module), "state": .string(entry.state), "own": .boolean(entry.isOurs),
                         "keychains": .array(entry.keychains.map { .string($0) }),
                     ]
-                }),
+                })
         ])
         var table = Table([
             .init("TOKEN"), .init("SERIAL"), .init("MODEL", mayShrink: true), .init("MODULE", mayShrink: true),
@@ -44,7 +44,8 @@ struct TokenListCommand: ParsableCommand {
         for entry in entries {
             table.add([
                 .init(entry.label), .init(entry.serial), .init(entry.model), .init(entry.module),
-                .init(entry.keychains.joined(separator: ", ")), .init(entry.state, entry.state == "ok" ? .good : .warning),
+                .init(entry.keychains.joined(separator: ", ")),
+                .init(entry.state, entry.state == "ok" ? .good : .warning),
             ])
         }
         try output.emit(document, table: table)
@@ -55,7 +56,8 @@ struct TokenListCommand: ParsableCommand {
 struct TokenShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a token and what lies on it.",
-        examples: Examples("keyfob token show", "keyfob token show login --objects", "keyfob token show --objects --json"),
+        examples: Examples(
+            "keyfob token show", "keyfob token show login --objects", "keyfob token show --objects --json"),
         discussion: """
             Without a name it is the keychain's token. Objects that need a login are shown for the tokens of keychains, \
             and for others with --pin-source.
@@ -78,7 +80,8 @@ struct TokenShowCommand: ParsableCommand {
             info = try token.slot.tokenInfo()
             module = try token.slot.module.info()
         } catch {
-            throw KeychainError(.tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
+            throw KeychainError(
+                .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
         }
         let contents = objects ? try contents(of: token, info) : nil
         try output.emit(
@@ -104,7 +107,8 @@ struct TokenShowCommand: ParsableCommand {
             .init("module", .string(token.slot.module.path)),
             .init("module_version", .string(module.libraryVersion.description)),
             .init("cryptoki", .string(module.cryptokiVersion.description)), .init("uri", .string(info.uri.description)),
-            .init("pin", .string(pinState(info))), .init("write_protected", .boolean(info.flags.contains(.writeProtected))),
+            .init("pin", .string(pinState(info))),
+            .init("write_protected", .boolean(info.flags.contains(.writeProtected))),
             .init("keychain", .optional(token.keychain?.name)),
         ]
         if let contents {
@@ -138,7 +142,9 @@ struct TokenShowCommand: ParsableCommand {
         guard let contents else { return CertificatePhrases.text(lines) }
         lines.append(("objects", Phrases.counted(contents.objects.count, "object")))
         if contents.debris > 0 {
-            lines.append(("debris", "\(Phrases.counted(contents.debris, "object")) that nobody can use, left by killed programs"))
+            lines.append(
+                ("debris", "\(Phrases.counted(contents.debris, "object")) that nobody can use, left by killed programs")
+            )
         }
         var table = Table([.init("CLASS"), .init("LABEL", mayShrink: true), .init("TYPE"), .init("ID"), .init("NOTES")])
         for object in contents.objects {
@@ -186,7 +192,8 @@ struct TokenShowCommand: ParsableCommand {
 struct TokenMechanismsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "mechanisms", "List what a token says it can do.",
-        examples: Examples("keyfob token mechanisms", "keyfob token mechanisms login --json", "keyfob token mechanisms | grep GCM"),
+        examples: Examples(
+            "keyfob token mechanisms", "keyfob token mechanisms login --json", "keyfob token mechanisms | grep GCM"),
         discussion: "Tokens also list what they cannot do: only a trial proves it.")
 
     @Argument(help: "Label or PKCS#11 URI of the token.")
@@ -196,7 +203,8 @@ struct TokenMechanismsCommand: ParsableCommand {
 
     private static let uses: [(MechanismFlags, String)] = [
         (.encrypt, "encrypt"), (.decrypt, "decrypt"), (.digest, "digest"), (.sign, "sign"), (.verify, "verify"),
-        (.generate, "generate"), (.generateKeyPair, "generate pair"), (.wrap, "wrap"), (.unwrap, "unwrap"), (.derive, "derive"),
+        (.generate, "generate"), (.generateKeyPair, "generate pair"), (.wrap, "wrap"), (.unwrap, "unwrap"),
+        (.derive, "derive"),
     ]
 
     func run() throws {
@@ -208,7 +216,8 @@ struct TokenMechanismsCommand: ParsableCommand {
             label = try slot.tokenInfo().label
             mechanisms = try slot.mechanisms().map { ($0, try slot.mechanismInfo($0)) }
         } catch {
-            throw KeychainError(.tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
+            throw KeychainError(
+                .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
         }
         func uses(_ info: MechanismInfo) -> [String] { Self.uses.filter { info.flags.contains($0.0) }.map(\.1) }
         let document = Document([
@@ -219,7 +228,8 @@ struct TokenMechanismsCommand: ParsableCommand {
                         "name": .string(type.name), "value": .integer(Int64(bitPattern: UInt64(type.rawValue))),
                         "minimum": .integer(Int64(clamping: info.keySizes.lowerBound)),
                         "maximum": .integer(Int64(clamping: info.keySizes.upperBound)),
-                        "hardware": .boolean(info.flags.contains(.hardware)), "uses": .array(uses(info).map { .string($0) }),
+                        "hardware": .boolean(info.flags.contains(.hardware)),
+                        "uses": .array(uses(info).map { .string($0) }),
                     ]
                 }),
         ])

@@ -44,7 +44,8 @@ struct TokenInventory {
         let configurations = try keychains.all()
         let ours = try keychains.softHSM.tokens().map { token in
             let names = configurations.filter { configuration in
-                configuration.module == .softHSM && Self.uri(configuration).map { $0.serial == token.serial && $0.token == token.label } ?? false
+                configuration.module == .softHSM
+                    && Self.uri(configuration).map { $0.serial == token.serial && $0.token == token.label } ?? false
             }.map(\.name)
             return Entry(
                 label: token.label, serial: token.serial, manufacturer: "SoftHSM project", model: "SoftHSM v2",
@@ -59,13 +60,16 @@ struct TokenInventory {
             for slot in StandardError.silenced({ (try? module.slots()) ?? [] }) {
                 guard let info = StandardError.silenced({ try? slot.tokenInfo() }) else { continue }
                 guard includesAll || info.flags.contains(.tokenInitialized) else { continue }
-                guard !ours.contains(where: { $0.serial == info.serialNumber && $0.label == info.label }) else { continue }
+                guard !ours.contains(where: { $0.serial == info.serialNumber && $0.label == info.label }) else {
+                    continue
+                }
                 let names = configurations.filter { configuration in
                     configuration.module != .softHSM && (Self.uri(configuration)?.matches(info) ?? false)
                 }.map(\.name)
                 entries.append(
                     Entry(
-                        label: info.label, serial: info.serialNumber, manufacturer: info.manufacturer, model: info.model,
+                        label: info.label, serial: info.serialNumber, manufacturer: info.manufacturer,
+                        model: info.model,
                         module: module.name ?? module.path, keychains: names, isOurs: false, info: info, slot: slot))
             }
         }
@@ -98,7 +102,8 @@ struct TokenInventory {
             let present = entries.map(\.label).joined(separator: ", ")
             throw KeychainError(
                 .tokenAbsent, "token \"\(name)\" is not present.",
-                hint: "Insert it, or see what is there: keyfob token ls. Present now: \(present.isEmpty ? "none" : present)",
+                hint:
+                    "Insert it, or see what is there: keyfob token ls. Present now: \(present.isEmpty ? "none" : present)",
                 details: ["token": name])
         }
         guard found.count == 1 else {
@@ -144,7 +149,8 @@ struct SelectedToken {
         uri.token = entry.label
         uri.serial = entry.serial
         guard let slot = try directory.module().slot(matching: uri) else {
-            throw KeychainError(.tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls")
+            throw KeychainError(
+                .tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls")
         }
         self.slot = slot
     }

@@ -9,7 +9,8 @@ import PKCS11
 struct URICommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "uri", "Print the PKCS#11 URI by which other programs reach a key or certificate.",
-        examples: Examples("keyfob uri web", "keyfob uri web --for openssl", "keyfob uri web --env      # in a shell: eval \"$(…)\""),
+        examples: Examples(
+            "keyfob uri web", "keyfob uri web --for openssl", "keyfob uri web --env      # in a shell: eval \"$(…)\""),
         discussion: """
             Of an identity it is the private key's. The URI never holds the PIN; where the PIN lies in a file, it names \
             the file. --env prints the variables that programs need to find the token.
@@ -27,7 +28,9 @@ struct URICommand: ParsableCommand {
     @Option(help: "Another object of the same identity: private, public or cert.")
     var type: ObjectType?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("Print the commands for a program: curl or openssl.", valueName: "program"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("Print the commands for a program: curl or openssl.", valueName: "program"))
     var program: String?
 
     @Flag(name: .customLong("env"), help: "Print the variables that programs need, for eval in a shell.")
@@ -46,7 +49,9 @@ struct URICommand: ParsableCommand {
             guard let program = Program(rawValue: text) else {
                 throw KeychainError(
                     .invalidArgument, "how to use a token in \(text) is not in this version.",
-                    hint: "Known: \(Program.allCases.map(\.rawValue).joined(separator: ", ")). The URI alone: keyfob uri NAME")
+                    hint:
+                        "Known: \(Program.allCases.map(\.rawValue).joined(separator: ", ")). The URI alone: keyfob uri NAME"
+                )
             }
             return program
         }
@@ -67,12 +72,14 @@ struct URICommand: ParsableCommand {
         }
         guard let identity else {
             throw KeychainError(
-                .itemNotFound, "key \"\(label)\" has no certificate in the keychain, and \(program.rawValue) needs one.",
+                .itemNotFound,
+                "key \"\(label)\" has no certificate in the keychain, and \(program.rawValue) needs one.",
                 hint: "Add it: keyfob cert import FILE")
         }
         guard let engine = OpenSSLEngine.path else {
             throw KeychainError(
-                .moduleNotLoaded, "OpenSSL's pkcs11 engine is not installed, by which \(program.rawValue) reaches tokens here.",
+                .moduleNotLoaded,
+                "OpenSSL's pkcs11 engine is not installed, by which \(program.rawValue) reaches tokens here.",
                 hint: "Install it: apt install libengine-pkcs11-openssl")
         }
         let hasAuthorities = try keychain.chain(of: identity.certificate()).withoutRoot.count > 1
@@ -88,7 +95,9 @@ struct URICommand: ParsableCommand {
     }
 
     /// The object that is meant: an identity's before a key's before a certificate's.
-    private func find(_ name: ItemName, _ keychain: Keychain) throws -> (uri: PKCS11URI, label: String, identity: Identity?) {
+    private func find(_ name: ItemName, _ keychain: Keychain) throws -> (
+        uri: PKCS11URI, label: String, identity: Identity?
+    ) {
         var found: Identity?
         var uri: PKCS11URI
         let label: String
@@ -139,7 +148,8 @@ struct URICommand: ParsableCommand {
     }
 
     private func commands(
-        _ program: Program, _ uri: PKCS11URI, _ label: String, hasAuthorities: Bool, engine: String, _ keychain: Keychain
+        _ program: Program, _ uri: PKCS11URI, _ label: String, hasAuthorities: Bool, engine: String,
+        _ keychain: Keychain
     ) throws -> [String] {
         let stem = label.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? String($0) : "_" }.joined()
         let word = ShellWord.quoted(stem + ".fullchain.pem")
@@ -150,7 +160,8 @@ struct URICommand: ParsableCommand {
         let export = "keyfob cert export \(ShellWord.quoted(label))\(selection) --chain"
         lines.append("\(export) -o \(word)")
         if keychain.pinFile == nil {
-            lines.append("# the PIN is not in a file: OpenSSL will ask for the token's PIN, not for the keychain's passphrase")
+            lines.append(
+                "# the PIN is not in a file: OpenSSL will ask for the token's PIN, not for the keychain's passphrase")
         }
         switch program {
         case .curl: lines.append("curl --engine pkcs11 --cert \(word) --key-type ENG --key \(key) https://HOST/")
@@ -162,8 +173,10 @@ struct URICommand: ParsableCommand {
                 lines.append("\(export) --no-leaf -o \(above)")
                 certificates += " -cert_chain \(above)"
             }
-            lines.append("openssl s_client -engine pkcs11 -keyform engine -key \(key) \(certificates) -connect HOST:443")
-            lines.append("openssl s_server -engine pkcs11 -keyform engine -key \(key) \(certificates) -accept 4433 -www")
+            lines.append(
+                "openssl s_client -engine pkcs11 -keyform engine -key \(key) \(certificates) -connect HOST:443")
+            lines.append(
+                "openssl s_server -engine pkcs11 -keyform engine -key \(key) \(certificates) -accept 4433 -www")
         }
         return lines
     }
@@ -173,11 +186,13 @@ struct URICommand: ParsableCommand {
 enum OpenSSLEngine {
     /// Where it is installed; `nil` where it is not.
     static var path: String? {
-        let directories = (Environment.nonEmpty("OPENSSL_ENGINES").map { [$0] } ?? []) + [
-            "/usr/lib/x86_64-linux-gnu/engines-3", "/usr/lib/aarch64-linux-gnu/engines-3",
-            "/usr/lib/arm-linux-gnueabihf/engines-3", "/usr/lib/riscv64-linux-gnu/engines-3", "/usr/lib64/engines-3",
-            "/usr/lib/engines-3", "/usr/local/lib/engines-3", "/usr/local/lib64/engines-3",
-        ]
+        let directories =
+            (Environment.nonEmpty("OPENSSL_ENGINES").map { [$0] } ?? []) + [
+                "/usr/lib/x86_64-linux-gnu/engines-3", "/usr/lib/aarch64-linux-gnu/engines-3",
+                "/usr/lib/arm-linux-gnueabihf/engines-3", "/usr/lib/riscv64-linux-gnu/engines-3",
+                "/usr/lib64/engines-3",
+                "/usr/lib/engines-3", "/usr/local/lib/engines-3", "/usr/local/lib64/engines-3",
+            ]
         return directories.map { $0 + "/pkcs11.so" }.first { unsafe access($0, R_OK) == 0 }
     }
 }

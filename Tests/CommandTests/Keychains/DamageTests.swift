@@ -5,7 +5,12 @@ import Testing
 @Suite struct DamageTests {
     private func sqlite(_ path: String, _ sql: String) throws {
         let result = try Tool(
-            "/usr/bin/env", ["python3", "-c", "import sqlite3,sys\nc=sqlite3.connect(sys.argv[1])\nc.executescript(sys.argv[2])\nc.commit()", path, sql]
+            "/usr/bin/env",
+            [
+                "python3", "-c",
+                "import sqlite3,sys\nc=sqlite3.connect(sys.argv[1])\nc.executescript(sys.argv[2])\nc.commit()", path,
+                sql,
+            ]
         ).run()
         try #require(result.status == 0, "\(result.error)")
     }
@@ -135,6 +140,7 @@ import Testing
         #expect(try household.failure(["init", "--token", "pkcs11:token=x?pin-value=1234"]).status == 2)
         #expect(try household.failure(["init", "--token", "pkcs11:token"]).status == 2)
         #expect(try household.failure(["init", "--token", "x", "--module", "/etc/passwd"]).code == "module.not_loaded")
-        #expect(try household.failure(["init", "--token", "x", "--module", "no-such-module"]).code == "module.not_loaded")
+        #expect(
+            try household.failure(["init", "--token", "x", "--module", "no-such-module"]).code == "module.not_loaded")
     }
 }

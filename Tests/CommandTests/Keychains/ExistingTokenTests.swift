@@ -15,7 +15,10 @@ import Testing
         let environment = ["SOFTHSM2_CONF": path, "CARD_PIN": "1234", "WRONG_PIN": "9999"]
         let made = try Tool(
             "/usr/bin/env",
-            ["softhsm2-util", "--module", Self.module, "--init-token", "--free", "--label", "card", "--so-pin", "12345678", "--pin", "1234"],
+            [
+                "softhsm2-util", "--module", Self.module, "--init-token", "--free", "--label", "card", "--so-pin",
+                "12345678", "--pin", "1234",
+            ],
             environment: environment
         ).run()
         try #require(made.status == 0, "\(made.error)")
@@ -37,7 +40,9 @@ import Testing
         let set = try household.keyfob(["set", "a"], input: Data("value".utf8), environment: environment)
         #expect(set.status == 0, "\(set.error)")
         #expect(try household.keyfob(["get", "a", "--token", "card"], environment: environment).output == "value\n")
-        #expect(try household.failure(["get", "a", "--token", "other"], environment: environment).code == "keychain.not_found")
+        #expect(
+            try household.failure(["get", "a", "--token", "other"], environment: environment).code
+                == "keychain.not_found")
 
         #expect(try household.keyfob(["lock"], environment: environment).status == 0)
         #expect(try household.failure(["get", "a"], environment: environment).code == "pin.required")
@@ -47,7 +52,9 @@ import Testing
         let again = try household.failure(["get", "a", "--pin-source", "env:WRONG_PIN"], environment: environment)
         #expect(again.code == "pin.known_wrong")
         #expect(again.status == 5)
-        #expect(try household.keyfob(["get", "a", "--pin-source", "env:CARD_PIN"], environment: environment).output == "value\n")
+        #expect(
+            try household.keyfob(["get", "a", "--pin-source", "env:CARD_PIN"], environment: environment).output
+                == "value\n")
 
         let removed = try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment)
         #expect(removed.status == 0)

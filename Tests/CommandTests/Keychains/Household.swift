@@ -10,7 +10,8 @@ final class Household: Sendable {
         directory = try TemporaryDirectory()
         for name in ["home", "run"] {
             try FileManager.default.createDirectory(
-                atPath: directory.file(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+                atPath: directory.file(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700]
+            )
         }
     }
 
@@ -36,12 +37,16 @@ final class Household: Sendable {
 
     /// The only vault.
     func vault() throws -> String {
-        let names = try FileManager.default.contentsOfDirectory(atPath: data + "/vaults").filter { $0.hasSuffix(".sqlite") }
+        let names = try FileManager.default.contentsOfDirectory(atPath: data + "/vaults").filter {
+            $0.hasSuffix(".sqlite")
+        }
         return data + "/vaults/" + (try #require(names.first))
     }
 
     /// Runs the command with nobody to ask.
-    func keyfob(_ arguments: [String], input: Data = Data(), environment more: [String: String] = [:]) throws -> Tool.Result {
+    func keyfob(_ arguments: [String], input: Data = Data(), environment more: [String: String] = [:]) throws
+        -> Tool.Result
+    {
         let all = environment.merging(["KEYFOB_NO_INPUT": "1"].merging(more) { $1 }) { $1 }
         return try Tool.keyfob(arguments, environment: all, input: input).run()
     }
@@ -78,7 +83,8 @@ final class Household: Sendable {
         let typist = terminal.type(lines.map { $0 + "\n" }, after: ": ")
         let script = "exec setsid --ctty --wait \"$@\" < \(terminal.path)"
         let tool = Tool(
-            "/bin/sh", ["-c", script, "sh", Tool.keyfob([]).path] + arguments, environment: environment.merging(more) { $1 })
+            "/bin/sh", ["-c", script, "sh", Tool.keyfob([]).path] + arguments,
+            environment: environment.merging(more) { $1 })
         let result = try tool.run()
         return (result, typist.wait())
     }

@@ -68,15 +68,16 @@ import Testing
     }
 
     /// What goes in, by which way, and what comes out of `get` and of `get --raw`.
-    @Test(arguments: [
-        (Data("text\n".utf8), [], Data("text\n".utf8), Data("text".utf8)),
-        (Data("text".utf8), [], Data("text\n".utf8), Data("text".utf8)),
-        (Data("text\n\n".utf8), [], Data("text\n\n".utf8), Data("text\n".utf8)),
-        (Data("text\n".utf8), ["--keep-newline"], Data("text\n\n".utf8), Data("text\n".utf8)),
-        (Data("a\nb\r\n".utf8), [], Data("a\nb\n".utf8), Data("a\nb".utf8)),
-        (Data([0, 255, 10]), [], Data([0, 255, 10]), Data([0, 255, 10])),
-        (Data(), ["--allow-empty"], Data("\n".utf8), Data()),
-    ] as [(Data, [String], Data, Data)])
+    @Test(
+        arguments: [
+            (Data("text\n".utf8), [], Data("text\n".utf8), Data("text".utf8)),
+            (Data("text".utf8), [], Data("text\n".utf8), Data("text".utf8)),
+            (Data("text\n\n".utf8), [], Data("text\n\n".utf8), Data("text\n".utf8)),
+            (Data("text\n".utf8), ["--keep-newline"], Data("text\n\n".utf8), Data("text\n".utf8)),
+            (Data("a\nb\r\n".utf8), [], Data("a\nb\n".utf8), Data("a\nb".utf8)),
+            (Data([0, 255, 10]), [], Data([0, 255, 10]), Data([0, 255, 10])),
+            (Data(), ["--allow-empty"], Data("\n".utf8), Data()),
+        ] as [(Data, [String], Data, Data)])
     func `one newline comes and goes with text, and binary stays as it is`(
         input: Data, options: [String], printed: Data, raw: Data
     ) throws {
@@ -146,7 +147,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "with blank", "-dash", "ümlaut", "u\u{308}mlaut", "👩‍👩‍👧", "\u{202e}gnp.exe", "a\u{1B}[31mred", "line\nbreak", "tab\tstop",
+        "with blank", "-dash", "ümlaut", "u\u{308}mlaut", "👩‍👩‍👧", "\u{202e}gnp.exe", "a\u{1B}[31mred", "line\nbreak",
+        "tab\tstop",
         "quote'\"", "\u{FEFF}bom", "ﷺ", String(repeating: "n", count: 5000), "%s%n", "$(id)",
     ])
     func `any name stores, finds, lists and removes`(name: String) throws {
@@ -176,7 +178,8 @@ import Testing
     @Test func `an argument that is no UTF-8 is refused, not repaired`() throws {
         let household = try Household.unattended()
         let shell = Tool(
-            "/bin/bash", ["-c", "\"$0\" set $'\\xff' --from-env HOME", Tool.keyfob([]).path], environment: household.environment)
+            "/bin/bash", ["-c", "\"$0\" set $'\\xff' --from-env HOME", Tool.keyfob([]).path],
+            environment: household.environment)
         #expect(try shell.run().status == 2)
         #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)
     }
@@ -201,7 +204,9 @@ import Testing
         for name in ["b/2", "a/1", "b/1"] { try household.set(name, "x") }
         try household.set("b.example.org", "x", ["--kind", "internet"])
         func names(_ arguments: [String]) throws -> [String] {
-            try (household.document(["ls"] + arguments)["items"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String }
+            try (household.document(["ls"] + arguments)["items"] as? [[String: Any]] ?? []).compactMap {
+                $0["name"] as? String
+            }
         }
         #expect(try names([]) == ["b/2", "a/1", "b/1", "b.example.org"])
         #expect(try names(["--sort", "name"]) == ["a/1", "b.example.org", "b/1", "b/2"])
@@ -215,7 +220,8 @@ import Testing
         let household = try Household.unattended()
         try household.set("x", "old value")
         let script = try household.directory.write(
-            Array("#!/bin/sh\nls -l \"$1\" > \(household.directory.file("seen"))\necho new value > \"$1\"\n".utf8), to: "editor")
+            Array("#!/bin/sh\nls -l \"$1\" > \(household.directory.file("seen"))\necho new value > \"$1\"\n".utf8),
+            to: "editor")
         let edit = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "sh " + script])
         #expect(edit.status == 0, "\(edit.error)")
         #expect(try household.keyfob(["get", "x"]).output == "new value\n")
@@ -224,7 +230,9 @@ import Testing
         let path = String(try #require(seen.split(separator: " ").last)).trimmingBlanks
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(!FileManager.default.fileExists(atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path))
-        #expect(ScratchDirectory.isMemory(URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent().path))
+        #expect(
+            ScratchDirectory.isMemory(
+                URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent().path))
         #expect(try household.failure(["secret", "edit", "x"], environment: ["EDITOR": "false"]).code == "cancelled")
         let unchanged = try household.keyfob(["secret", "edit", "x", "--json"], environment: ["EDITOR": "true"])
         #expect(unchanged.output.contains("\"changed\":false"))
@@ -237,7 +245,8 @@ import Testing
 
     @Test func `generated secrets have the length and the letters asked for`() throws {
         let household = try Household.unattended()
-        let printed = try household.keyfob(["secret", "generate", "x", "--length", "50", "--charset", "hex", "--print"]).output
+        let printed = try household.keyfob(["secret", "generate", "x", "--length", "50", "--charset", "hex", "--print"])
+            .output
         #expect(printed.trimmingBlanks.count == 50)
         #expect(printed.trimmingBlanks.allSatisfy { $0.isHexDigit && !$0.isUppercase })
         #expect(try household.keyfob(["get", "x"]).output == printed)

@@ -4,7 +4,8 @@ import Testing
 
 /// What the manual shows is what happens.
 @Suite struct TranscriptTests {
-    @Test func `the first run asks twice for a passphrase, saves a recovery code and leaves the keychain open`() throws {
+    @Test func `the first run asks twice for a passphrase, saves a recovery code and leaves the keychain open`() throws
+    {
         let household = try Household()
         let first = try household.keyfob(["init"], typing: ["open sesame", "open sesame"])
         #expect(first.result.status == 0, "\(first.result.error)")
@@ -12,10 +13,13 @@ import Testing
         #expect(first.screen.contains("Again: "))
         #expect(!first.screen.contains("sesame"))
         let lines = first.result.output.split(separator: "\n").map(String.init)
-        #expect(lines.first == "No token configured; using SoftHSM, a software token. Keys stay in files only you can read.")
+        #expect(
+            lines.first == "No token configured; using SoftHSM, a software token. Keys stay in files only you can read."
+        )
         #expect(
             lines.contains(
-                "Created token \"login\", wrapping key \"keyfob-wrap-1\" (AES-256, not extractable), keychain \"login\"."))
+                "Created token \"login\", wrapping key \"keyfob-wrap-1\" (AES-256, not extractable), keychain \"login\"."
+            ))
         #expect(lines.last == "Next: keyfob set github.com/alice")
         let recovery = household.directory.file("home/keyfob-recovery-login.txt")
         let mode = try FileManager.default.attributesOfItem(atPath: recovery)[.posixPermissions] as? Int

@@ -1,6 +1,5 @@
 import Foundation
 import Keyfob
-import KeyfobTesting
 import Testing
 
 /// The fourth way: any Codable value under a class and a key.
@@ -12,10 +11,10 @@ struct CodableStyleTests {
         var scopes: [String]
     }
 
-    let throwaway: ThrowawayKeychain
-    var keychain: Keychain { throwaway.keychain }
+    let test: TestKeychain
+    var keychain: Keychain { test.keychain }
 
-    init() throws { throwaway = try ThrowawayKeychain() }
+    init() throws { test = try TestKeychain() }
 
     @Test("Save, retrieve, update and delete", arguments: [ItemClass.genericPassword, .internetPassword])
     func values(itemClass: ItemClass) throws {
@@ -31,12 +30,6 @@ struct CodableStyleTests {
 
     @Test("A taken key, a free key and a class that holds no values are told apart")
     func failures() throws {
-        func code(_ body: () throws -> Void) -> KeychainError.Code? {
-            do {
-                try body()
-                return nil
-            } catch { return (error as? KeychainError)?.code }
-        }
         try keychain.save(1, for: "number")
         #expect(code { try keychain.save(2, for: "number") } == .duplicateItem)
         #expect(try keychain.retrieve(Int.self, for: "number") == 1)

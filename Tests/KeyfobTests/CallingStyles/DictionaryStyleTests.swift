@@ -1,16 +1,15 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import KeyfobTesting
 import Testing
 
 /// The first way to use a keychain: like a dictionary. The code is that of `CallingStyles` in the documentation.
 @Suite("Like a dictionary")
 struct DictionaryStyleTests {
-    let throwaway: ThrowawayKeychain
-    var keychain: Keychain { throwaway.keychain }
+    let test: TestKeychain
+    var keychain: Keychain { test.keychain }
 
-    init() throws { throwaway = try ThrowawayKeychain() }
+    init() throws { test = try TestKeychain() }
 
     @Test("A password is stored, read, replaced and removed by subscript")
     func subscripts() throws {
@@ -51,7 +50,6 @@ struct DictionaryStyleTests {
             let code = (error as? KeychainError)?.code ?? .failed
             seen.withLock { $0.append(code) }
         }
-        try Keychains(throwaway.directories).setDefault(keychain.name)
         let oversized = String(repeating: "x", count: 33 << 20)
         logins["alice"] = oversized
         #expect(seen.withLock { $0 } == [.dataTooLarge])

@@ -1,16 +1,15 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import KeyfobTesting
 import Testing
 
 /// The second way: four verbs that throw, each failure with a code of its own.
 @Suite("Four verbs")
 struct FourVerbsTests {
-    let throwaway: ThrowawayKeychain
-    var keychain: Keychain { throwaway.keychain }
+    let test: TestKeychain
+    var keychain: Keychain { test.keychain }
 
-    init() throws { throwaway = try ThrowawayKeychain() }
+    init() throws { test = try TestKeychain() }
 
     @Test("Add, find, update and delete")
     func verbs() throws {
@@ -36,13 +35,6 @@ struct FourVerbsTests {
         #expect(try await keychain.find(.genericPassword(service: "api")).first?.comment == "changed")
         try await keychain.delete(.genericPassword(service: "api"))
         await #expect(throws: KeychainError.self) { try await keychain.only(.genericPassword(service: "api")) }
-    }
-
-    private func code(_ body: () throws -> Void) -> KeychainError.Code? {
-        do {
-            try body()
-            return nil
-        } catch { return (error as? KeychainError)?.code }
     }
 
     @Test("Every failure has a code of its own")

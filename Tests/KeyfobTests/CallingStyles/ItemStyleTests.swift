@@ -1,22 +1,21 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import KeyfobTesting
 import Testing
 
 /// The third way: items that are found with wildcards, changed, and written back through their reference.
 @Suite("As items")
 struct ItemStyleTests {
-    let throwaway: ThrowawayKeychain
-    var keychain: Keychain { throwaway.keychain }
+    let test: TestKeychain
+    var keychain: Keychain { test.keychain }
 
     init() throws {
-        throwaway = try ThrowawayKeychain()
+        test = try TestKeychain()
         for account in ["one", "two", "three"] {
-            try throwaway.keychain.add(
+            try test.keychain.add(
                 GenericPassword(service: "foo", account: account), secret: SecretBytes(utf8: "secret of \(account)"))
         }
-        try throwaway.keychain.add(GenericPassword(service: "bar", account: "one"), secret: SecretBytes(utf8: "bar"))
+        try test.keychain.add(GenericPassword(service: "bar", account: "one"), secret: SecretBytes(utf8: "bar"))
     }
 
     @Test("What is not given is a wildcard")

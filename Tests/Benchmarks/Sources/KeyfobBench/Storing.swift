@@ -10,15 +10,23 @@ extension KeyfobBench {
             let keychain = try Keychains(directories).create("bench", on: .new(.file)).keychain
             var filled = 0
             for count in counts.sorted() {
-                while filled < count {
-                    let batch = min(5000, count - filled)
-                    try keychain.add((filled..<filled + batch).map { index in
-                        (GenericPassword(service: "service-\(index % 97)", account: "account-\(index)"), secret(index))
-                    })
-                    filled += batch
-                }
+                try fill(keychain, from: filled, to: count)
+                filled = count
                 try measure(keychain, samples: samples, count: count)
             }
+        }
+    }
+
+    /// Fills a keychain of the environment's, for measurements of the command.
+    static func fill(_ name: String, count: Int) throws {
+        try fill(Keychain.open(name), from: 0, to: count)
+    }
+
+    private static func fill(_ keychain: Keychain, from start: Int, to end: Int) throws {
+        for first in stride(from: start, to: end, by: 5000) {
+            try keychain.add((first..<min(first + 5000, end)).map { index in
+                (GenericPassword(service: "service-\(index % 97)", account: "account-\(index)"), secret(index))
+            })
         }
     }
 
@@ -54,8 +62,6 @@ extension KeyfobBench {
 
     /// Adding certificates one by one: the first against the last.
     static func certificates(count: Int) throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("keyfob-bench-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: directory) }
         try withDirectories { directories in
             let keychain = try Keychains(directories).create("bench", on: .new(.file)).keychain
             guard let folder = ProcessInfo.processInfo.environment["KEYFOB_BENCH_CERTIFICATES"] else {
