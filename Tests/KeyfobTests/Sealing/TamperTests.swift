@@ -3,6 +3,7 @@ import GRDB
 import KeyfobPrimitives
 import KeyfobTesting
 import OpenSSL
+import PKCS11
 import Testing
 
 @testable import Keyfob
@@ -101,6 +102,7 @@ import Testing
         let test = try TestKeychain()
         try makePair(test)
         let original = try #require(test.sql { try Data.fetchOne($0, sql: "SELECT encrypted_key FROM recipient ORDER BY item") })
+        let epoch = try test.keychain.token.pool().loginEpoch
         for index in stride(from: 0, to: original.count, by: 7) {
             var changed = original
             changed[index] ^= 0x40
@@ -110,6 +112,8 @@ import Testing
         }
         try test.sql { try $0.execute(sql: "UPDATE recipient SET encrypted_key = ? WHERE item = (SELECT MIN(id) FROM item)", arguments: [original]) }
         #expect(try observe(test.keychain, "one") == ["secret-one"])
+        // A row that somebody damaged must not make the whole process initialise the module again.
+        #expect(try test.keychain.token.pool().loginEpoch == epoch)
         try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET encrypted_metadata_key = zeroblob(60)") }
         #expect(code { try test.reopen().unlock() } == .vaultDamaged)
         try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET object_id = zeroblob(20)") }
