@@ -23,6 +23,7 @@ import OpenSSL
         case "identities": try identities(keychain, rest[0], Int(rest[1]) ?? 0)
         case "keys": try keys(keychain, rest[0])
         case "add": try add(keychain, rest[0])
+        case "secrets": try secrets(keychain, Int(rest[0]) ?? 0)
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
         default: exit(64)
         }
@@ -72,6 +73,14 @@ import OpenSSL
             } catch let error as KeychainError where error.code == .duplicateItem {
                 say("duplicate")
             }
+        }
+    }
+
+    /// Lists everything, twice, and reads the first secrets.
+    private static func secrets(_ keychain: Keychain, _ count: Int) throws {
+        for _ in 0..<2 { say("\(try keychain.find(.genericPasswords).count)") }
+        for item in try keychain.find(.genericPasswords).prefix(count) {
+            say(try keychain.secret(of: item)?.copyString() ?? "none")
         }
     }
 

@@ -76,6 +76,33 @@ import Testing
         #expect(code { _ = try keychain.generateKey(.p256, label: "x") } != nil)
     }
 
+    /// OpenSC's recorder of PKCS#11 calls; where it is not installed the test has nothing to count with.
+    private static let spy = "/usr/lib/x86_64-linux-gnu/pkcs11-spy.so"
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: spy)), arguments: [0, 1, 5])
+    func `a secret costs one operation of the token, attributes cost none`(count: Int) throws {
+        let test = try TestKeychain()
+        for index in 0..<6 { try test.keychain.add(GenericPassword(service: "s\(index)"), secret: SecretBytes("\(index)")) }
+        var configuration = test.configuration
+        configuration.module = .path(Self.spy)
+        try Keychains(test.throwaway.directories).write(configuration)
+        defer { #expect(throws: Never.self) { try Keychains(test.throwaway.directories).write(test.configuration) } }
+        let directory = try TemporaryDirectory()
+        let child = try Child(
+            test, ["secrets", "\(count)"],
+            environment: ["PKCS11SPY": TestToken.modulePath, "PKCS11SPY_OUTPUT": directory.file("calls")])
+        let end = child.waitForEnd()
+        #expect(end.status == 0 && end.lines == ["ready", "6", "6"] + (0..<count).map { "\($0)" })
+        let calls = try String(contentsOfFile: directory.file("calls"), encoding: .utf8).split(separator: "\n")
+        func number(_ name: String) -> Int { calls.count { $0.hasSuffix(": " + name) } }
+        // One more for the metadata key, when the keychain is unlocked.
+        #expect(number("C_DecryptInit") == count + 1 && number("C_Decrypt") == count + 1)
+        #expect(number("C_Login") == 1)
+        #expect(number("C_FindObjectsInit") <= 1)
+        let others = ["C_UnwrapKey", "C_Encrypt", "C_WrapKey", "C_GenerateKey", "C_CreateObject", "C_Sign"]
+        #expect(others.allSatisfy { number($0) == 0 })
+    }
+
     struct JWECase: Sendable, CustomTestStringConvertible {
         let suite: String
         let isGeneral: Bool

@@ -10,11 +10,12 @@ final class Child {
     private let input = Pipe()
     private var buffered = Data()
 
-    init(_ test: TestKeychain, _ arguments: [String]) throws {
+    init(_ test: TestKeychain, _ arguments: [String], environment: [String: String] = [:]) throws {
         let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         process.executableURL = products.appendingPathComponent("TestChild")
         let root = test.throwaway.directories.configuration.deletingLastPathComponent()
         process.arguments = [root.path, test.throwaway.directories.tokens.path, test.keychain.name] + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = output
         process.standardInput = input
         try process.run()
