@@ -51,7 +51,7 @@ public struct SecretBytes: Sendable {
         precondition(count <= self.count, "a prefix cannot be longer than the bytes it is taken from")
         return unsafe withUnsafeBytes { source in
             unsafe SecretBytes(count: count) { target in
-                for index in 0..<count { unsafe target[index] = unsafe source[index] }
+                unsafe UnsafeMutableRawBufferPointer(target).copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<count]))
             }
         }
     }

@@ -35,8 +35,25 @@ package struct OpenFile: ~Copyable {
 
     /// Reads up to `limit` bytes, to the end of the file at most. Blocks as read(2) does.
     package func read(limit: Int) throws(KeychainError) -> SecretBytes {
-        var count = 0
-        let bytes = try unsafe SecretBytes(count: limit) { (buffer) throws(KeychainError) in
+        let status = try status()
+        // What a file says of its size is where to begin, not when to end; a pipe says nothing.
+        let expected = status.st_mode & S_IFMT == S_IFREG ? max(0, Int(status.st_size)) + 1 : 4096
+        var bytes = SecretBytes([])
+        var capacity = min(limit, expected)
+        while true {
+            let (filled, count) = try read(after: bytes, capacity: capacity)
+            if count < capacity { return filled.prefix(count) }
+            if capacity == limit { return filled }
+            bytes = filled
+            capacity = min(limit, capacity * 2)
+        }
+    }
+
+    /// Reads on behind what there is already until `capacity` bytes are there or the file ends.
+    private func read(after bytes: SecretBytes, capacity: Int) throws(KeychainError) -> (SecretBytes, count: Int) {
+        var count = bytes.count
+        let filled = try unsafe SecretBytes(count: capacity) { (buffer) throws(KeychainError) in
+            unsafe bytes.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
             while count < buffer.count, let base = buffer.baseAddress {
                 let received = unsafe Foundation.read(descriptor, base + count, buffer.count - count)
                 if received == 0 { return }
@@ -47,7 +64,7 @@ package struct OpenFile: ~Copyable {
                 }
             }
         }
-        return count == limit ? bytes : bytes.prefix(count)
+        return (filled, count)
     }
 
     /// Writes all of `bytes`.

@@ -15,6 +15,13 @@ import Testing
         try #require(result.status == 0, "\(result.error)")
     }
 
+    /// Removes the write-ahead log, which alone may hold a whole vault.
+    private func removeLog(of vault: String) throws {
+        for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: vault + suffix) {
+            try FileManager.default.removeItem(atPath: vault + suffix)
+        }
+    }
+
     @Test func `a token that is gone is told by name, and comes back`() throws {
         let household = try Household.unattended()
         try household.set("a", "value")
@@ -93,9 +100,7 @@ import Testing
         let path = try household.vault()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         try whole.prefix(length).write(to: URL(fileURLWithPath: path))
-        for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
-            try FileManager.default.removeItem(atPath: path + suffix)
-        }
+        try removeLog(of: path)
         for arguments in [["get", "a"], ["ls"], ["init"]] {
             let failure = try household.failure(arguments)
             #expect(failure.code == "db.damaged", "\(arguments)")
@@ -108,6 +113,7 @@ import Testing
         let household = try Household.unattended()
         let path = try household.vault()
         try Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 5) }).write(to: URL(fileURLWithPath: path))
+        try removeLog(of: path)
         #expect(try household.failure(["get", "a"]).code == "db.damaged")
         try FileManager.default.removeItem(atPath: path)
         #expect(try household.failure(["get", "a"]).code == "db.unavailable")
