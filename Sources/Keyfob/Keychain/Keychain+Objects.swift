@@ -10,10 +10,14 @@ extension Keychain {
     /// cost one look at the database. What only the vault knows (comments, dates) is missing, and certificates
     /// that need a login are: ``find(_:)`` has both.
     ///
+    /// - Parameter label: Only certificates with this label; nothing else is parsed then.
     /// - Throws: `KeychainError` where the vault, or the token where it is needed, cannot be read.
     @available(*, noasync, message: "use the asynchronous form of find")
-    public func publicCertificates() throws -> [CertificateItem] {
-        try items(.certificate, index.objects(nil), nil).map { CertificateItem(item: $0) }
+    public func publicCertificates(label: String? = nil) throws -> [CertificateItem] {
+        let label = label.map { AttributeValue.string($0) }
+        return try items(.certificate, index.objects(nil), nil) { object in
+            label.map { object.label?.matches($0) ?? false } ?? true
+        }.map { CertificateItem(item: $0) }
     }
 
     /// The RFC 7512 URI of a certificate or key, by which other programs find it on the token.

@@ -5,14 +5,6 @@ import PKCS11
 
 /// Certificates, keys and identities: objects on the token, with what the vault knows of them besides.
 extension Keychain {
-    /// What a search on the token works with.
-    struct TokenView {
-        /// The objects that can be seen.
-        let objects: [TokenObject]
-        /// The vault's rows, by the fingerprint of the object they belong to.
-        let rows: [Data: [Item]]
-    }
-
     /// The items on the token that match.
     func findOnToken(_ criteria: Criteria) throws -> [Item] {
         guard criteria.limit != 0 else { return [] }
@@ -58,7 +50,7 @@ extension Keychain {
     ) throws -> [Item] {
         let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0) }
         guard !candidates.isEmpty else { return [] }
-        let rows = try keys.map { try self.rows(itemClass, $0) } ?? [:]
+        let rows = try keys.map { try self.rows(itemClass, of: candidates, $0) } ?? [:]
         var items: [(order: Int64, item: Item)] = []
         for object in candidates {
             let base: ItemAttributes
@@ -79,20 +71,31 @@ extension Keychain {
         let attributes: ItemAttributes
     }
 
-    /// The vault's rows of a class, by the fingerprint of the object that each belongs to.
-    func rows(_ itemClass: ItemClass, _ keys: VaultKeys) throws -> [Data: [RecordedItem]] {
+    /// The vault's rows of objects, or of all of a class, by the fingerprint of the object that each belongs to.
+    func rows(_ itemClass: ItemClass, of objects: [TokenObject]? = nil, _ keys: VaultKeys) throws -> [Data: [RecordedItem]] {
         var rows: [Data: [RecordedItem]] = [:]
-        try store.read { reader in
-            try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [], withSecrets: false) { row in
-                // A damaged row costs its attributes, not the object on the token.
-                guard let (_, attributes) = try? keys.openAttributes(row) else {
-                    options.logger.error("a row that describes a token object is damaged", metadata: ["row": "\(row.id)"])
-                    return true
-                }
-                guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return true }
-                rows[fingerprint, default: []].append(
-                    RecordedItem(order: row.id, identity: row.identity, attributes: attributes))
+        // Few objects are looked up one by one, many by one walk.
+        var searches: [[Data]] = [[]]
+        if let objects, objects.count <= 16 {
+            searches = try Set(objects.map(\.fingerprint)).map {
+                [try keys.term(itemClass, .objectFingerprint, .data($0))]
+            }
+        }
+        func take(_ row: SealedRow) -> Bool {
+            // A damaged row costs its attributes, not the object on the token.
+            guard let (_, attributes) = try? keys.openAttributes(row) else {
+                options.logger.error("a row that describes a token object is damaged", metadata: ["row": "\(row.id)"])
                 return true
+            }
+            guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return true }
+            rows[fingerprint, default: []].append(
+                RecordedItem(order: row.id, identity: row.identity, attributes: attributes))
+            return true
+        }
+        try store.read { reader in
+            for terms in searches {
+                try reader.forEachRow(
+                    classDigest: keys.digest(of: itemClass), terms: terms, withSecrets: false, take)
             }
         }
         return rows

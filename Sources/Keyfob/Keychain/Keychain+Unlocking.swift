@@ -64,6 +64,7 @@ extension Keychain {
             state.pin = nil
             state.wrappingKeys = []
         }
+        index.forget()
         try unlockedState.remove(stateName)
         pinEnvironment.forget()
         try token.logout()

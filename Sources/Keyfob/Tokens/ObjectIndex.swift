@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import PKCS11
 
 /// The token's objects, from the vault's index where it is still true, else from the token.
@@ -6,22 +7,55 @@ import PKCS11
 /// SoftHSM opens every object's file before it answers anything: 37 ms and more for 1,000 objects. The
 /// index answers without opening the token, and only where the token can tell that nothing has changed.
 /// Public objects are kept in clear, for the token shows them to everybody; private ones are sealed.
-struct ObjectIndex: Sendable {
-    let store: any ItemStore
-    let token: TokenStore
+final class ObjectIndex: Sendable {
+    private let store: any ItemStore
+    private let token: TokenStore
+    /// The last answer, for as long as the token says that nothing has changed.
+    private let cache = Lock<Answer?>(nil)
+
+    private struct Answer {
+        let stamp: Data
+        let objects: [TokenObject]
+        /// Whether private objects are among them.
+        let isComplete: Bool
+    }
+
+    init(store: any ItemStore, token: TokenStore) {
+        self.store = store
+        self.token = token
+    }
 
     /// All objects that can be seen: with `keys`, the private ones too.
     ///
     /// Without `keys` nobody is logged in, and private objects are left out.
     func objects(_ keys: VaultKeys?) throws -> [TokenObject] {
-        guard let detector = token.changeDetector, let keys else {
-            if let detector = token.changeDetector, let stamp = detector.stamp(), let found = try indexed(stamp, nil) {
-                return found
-            }
-            return try token.readObjects().objects
+        try objects(keys, at: token.changeDetector?.snapshot()?.stamp)
+    }
+
+    /// The same for a caller who has just asked the token for its state; `nil` where the token cannot tell.
+    func objects(_ keys: VaultKeys?, at stamp: Data?) throws -> [TokenObject] {
+        guard let detector = token.changeDetector, let stamp else { return try token.readObjects().objects }
+        let wanted = keys != nil
+        if let answer = cache.withLock({ $0 }), answer.stamp == stamp, answer.isComplete == wanted { return answer.objects }
+        if let objects = try indexed(stamp, keys) {
+            remember(objects, stamp, isComplete: wanted)
+            return objects
         }
-        if let stamp = detector.stamp(), let found = try indexed(stamp, keys) { return found }
+        guard let keys else { return try token.readObjects().objects }
         return try rebuild(keys, detector)
+    }
+
+    /// Takes note of a change of our own, after which the token is in the state of `stamp`.
+    func didChange(to objects: [TokenObject], stamp: Data?) {
+        guard let stamp else { return cache.withLock { $0 = nil } }
+        remember(TokenStore.completing(objects), stamp, isComplete: true)
+    }
+
+    /// Drops what was remembered: the keychain was locked.
+    func forget() { cache.withLock { $0 = nil } }
+
+    private func remember(_ objects: [TokenObject], _ stamp: Data, isComplete: Bool) {
+        cache.withLock { $0 = Answer(stamp: stamp, objects: objects, isComplete: isComplete) }
     }
 
     private func indexed(_ stamp: Data, _ keys: VaultKeys?) throws -> [TokenObject]? {
@@ -48,9 +82,9 @@ struct ObjectIndex: Sendable {
     }
 
     private func rebuild(_ keys: VaultKeys, _ detector: any TokenChangeDetector) throws -> [TokenObject] {
-        let before = detector.stamp()
+        let before = detector.snapshot()?.stamp
         let objects = try token.readObjects().objects
-        guard let before, detector.stamp() == before else { return objects }
+        guard let before, detector.snapshot()?.stamp == before else { return objects }
         // Objects that nothing tells apart cannot be kept apart in the index either.
         guard Self.areDistinct(objects) else { return objects }
         let entries = try objects.map { try entry($0, keys) }
@@ -59,6 +93,7 @@ struct ObjectIndex: Sendable {
         } catch let error as KeychainError where [.vaultBusy, .refused, .vaultUnavailable].contains(error.code) {
             // The index is a convenience: somebody who may only read gets the answer without it.
         }
+        remember(objects, before, isComplete: true)
         return objects
     }
 

@@ -10,39 +10,47 @@ protocol TokenChangeDetector: Sendable {
     func snapshot() -> TokenSnapshot?
 }
 
-extension TokenChangeDetector {
-    /// A digest of the token's state.
-    func stamp() -> Data? { snapshot()?.stamp }
-}
-
-/// The state of a token's objects: a name and a version for each.
+/// The state of a token's objects: for each what identifies it, and its version.
+///
+/// Taken before and after every change to a token, at the cost of one system call for each object: so there is
+/// nothing in it but numbers.
 struct TokenSnapshot: Sendable, Hashable {
-    /// The version of every object, by a name that is stable while the object lives.
-    var versions: [String: Data]
+    /// One object's storage at one moment.
+    struct Entry: Sendable, Hashable {
+        /// The same while the object lives, and different from every other's.
+        let identity: UInt64
+        /// Changes whenever the object does; four numbers of the implementation's.
+        let version: SIMD4<Int64>
+    }
 
+    /// The objects, by identity.
+    let entries: [Entry]
     /// A digest of the whole state.
-    var stamp: Data {
-        var message = Data()
-        for name in versions.keys.sorted() {
-            message.append(contentsOf: name.utf8)
-            message.append(0)
-            message.append(versions[name] ?? Data())
-        }
-        return Digest.sha256(message)
+    let stamp: Data
+
+    init(_ entries: [Entry]) {
+        let sorted = entries.sorted { $0.identity < $1.identity }
+        self.entries = sorted
+        stamp = unsafe sorted.withUnsafeBytes { unsafe Digest.sha256($0) }
     }
 
     /// How many objects were added, changed and removed between two states.
     func difference(to later: TokenSnapshot) -> (added: Int, changed: Int, removed: Int) {
-        var added = 0
-        var changed = 0
-        for (name, version) in later.versions {
-            guard let before = versions[name] else {
+        var (added, changed, removed) = (0, 0, 0)
+        var (old, new) = (entries[...], later.entries[...])
+        while let before = old.first, let after = new.first {
+            if before.identity == after.identity {
+                if before.version != after.version { changed += 1 }
+                old.removeFirst()
+                new.removeFirst()
+            } else if before.identity < after.identity {
+                removed += 1
+                old.removeFirst()
+            } else {
                 added += 1
-                continue
+                new.removeFirst()
             }
-            if before != version { changed += 1 }
         }
-        let removed = versions.keys.reduce(0) { later.versions[$1] == nil ? $0 + 1 : $0 }
-        return (added, changed, removed)
+        return (added + new.count, changed, removed + old.count)
     }
 }

@@ -61,6 +61,11 @@ struct TokenObject: Sendable, Hashable {
         objectClass == other.objectClass && id == other.id && fingerprint == other.fingerprint
     }
 
+    /// Whether nothing that the index goes by tells two objects apart.
+    func isIndistinguishable(from other: TokenObject) -> Bool {
+        objectClass == other.objectClass && fingerprint.prefix(16) == other.fingerprint.prefix(16) && id == other.id
+    }
+
     /// What the token calls the object, for the index: class and id, or the fingerprint where it has no id.
     var indexKey: Data {
         Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + fingerprint.prefix(16) + id

@@ -17,6 +17,16 @@ struct TokenWriter: Sendable {
         var added: [TokenObject] = []
         var changed: [(before: TokenObject, after: TokenObject)] = []
         var removed: [TokenObject] = []
+
+        /// The objects after the change.
+        func applied(to objects: [TokenObject]) -> [TokenObject] {
+            var objects = objects
+            if !removed.isEmpty { objects.removeAll { removed.contains($0) } }
+            for (before, after) in changed {
+                if let position = objects.firstIndex(of: before) { objects[position] = after }
+            }
+            return objects + added
+        }
     }
 
     /// Carries out one change.
@@ -39,7 +49,7 @@ struct TokenWriter: Sendable {
         try lock.withLock(until: deadline) {
             try recoverLocked()
             let before = token.changeDetector?.snapshot()
-            let objects = try index.objects(keys)
+            let objects = try index.objects(keys, at: before?.stamp)
             guard let plan = try plan(objects) else {
                 return try store.write { try commit($0, Outcome()) }
             }
@@ -57,14 +67,18 @@ struct TokenWriter: Sendable {
                     }
                 }
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
-                let stamp = newStamp(before: before, outcome)
-                return try store.write { writer in
+                // Objects that nothing tells apart cannot be kept apart in the index.
+                let isDistinct = outcome.added.allSatisfy { new in !objects.contains { $0.isIndistinguishable(from: new) } }
+                    && ObjectIndex.areDistinct(outcome.added)
+                let stamp = isDistinct ? newStamp(before: before, outcome) : nil
+                let result = try store.write { writer in
                     let result = try commit(writer, outcome)
-                    let isDistinct = ObjectIndex.areDistinct(objects + outcome.added)
-                    try updateIndex(writer, outcome, before: before, stamp: isDistinct ? stamp : nil)
+                    try updateIndex(writer, outcome, before: before, stamp: stamp)
                     try writer.deleteIntent(intentID)
                     return result
                 }
+                index.didChange(to: outcome.applied(to: objects), stamp: stamp)
+                return result
             } catch {
                 // A removal that was begun is finished at the next opening; everything else is undone now, and
                 // what cannot be undone now, then. The first error is the one to report.

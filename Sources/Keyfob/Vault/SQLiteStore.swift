@@ -89,7 +89,7 @@ final class SQLiteStore: ItemStore {
         configuration.label = "keyfob.vault"
         configuration.prepareDatabase { db in
             // GRDB's default for WAL is NORMAL, which may lose the last commits when the power goes.
-            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000")
+            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = \(use == .server ? -64000 : -16000); PRAGMA wal_autocheckpoint = 4000")
             // A page freed by a deletion is overwritten: ciphertext that was deleted does not linger.
             try db.execute(sql: "PRAGMA secure_delete = FAST")
             // The last connection to close would otherwise checkpoint, sync and delete the log, and the next one

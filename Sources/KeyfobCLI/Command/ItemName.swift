@@ -131,6 +131,9 @@ extension ItemName {
                 among: items, .certificate, in: keychain, fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
                 commonName: { try $0.certificate().subject.commonName })
         }
+        // A label is looked for first, and by it nothing else need be parsed.
+        let labelled = text.hasPrefix("pkcs11:") ? [] : try keychain.publicCertificates(label: text)
+        guard labelled.isEmpty else { return try resolve(labelled) }
         do { return try resolve(keychain.publicCertificates()) } catch let error as KeychainError
             where error.code == .itemNotFound && !text.hasPrefix("pkcs11:")
         {

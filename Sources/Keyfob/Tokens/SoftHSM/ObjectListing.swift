@@ -1,7 +1,6 @@
 import CLinux
 public import Foundation
 import KeyfobPrimitives
-import OpenSSL
 
 /// The object files of one SoftHSM token at one moment.
 ///
@@ -56,34 +55,30 @@ public struct ObjectListing: Sendable, Hashable {
     /// count as one; a stamp taken between them does not see the second.
     ///
     /// - Returns: `nil` when the directory is gone.
-    public static func stamp(of token: SoftHSMToken) -> Data? {
-        var records: [(inode: UInt64, start: Int, end: Int)] = []
-        var bytes: [UInt8] = []
-        records.reserveCapacity(1024)
-        bytes.reserveCapacity(128 << 10)
+    public static func stamp(of token: SoftHSMToken) -> Data? { snapshot(of: token)?.stamp }
+
+    /// The state behind `stamp(of:)`; `nil` when the directory is gone.
+    static func snapshot(of token: SoftHSMToken) -> TokenSnapshot? {
+        var entries: [TokenSnapshot.Entry] = []
+        entries.reserveCapacity(1024)
         do throws(KeychainError) {
             try unsafe enumerate(token.directory.path) { name, entry in
-                let start = bytes.count
-                unsafe bytes.append(contentsOf: name)
-                append(UInt64(bitPattern: entry.size), to: &bytes)
-                append(entry.inode, to: &bytes)
-                append(UInt64(bitPattern: entry.modified), to: &bytes)
-                append(UInt64(bitPattern: entry.changed), to: &bytes)
-                records.append((entry.inode, start, bytes.count))
+                entries.append(
+                    TokenSnapshot.Entry(
+                        identity: unsafe digest(name),
+                        version: SIMD4(entry.size, Int64(bitPattern: entry.inode), entry.modified, entry.changed)))
             }
         } catch {
             return nil
         }
-        // readdir(3) promises no order. Inodes are quicker to sort than names and as unique here.
-        records.sort { $0.inode < $1.inode }
-        var sorted: [UInt8] = []
-        sorted.reserveCapacity(bytes.count)
-        for record in records { sorted.append(contentsOf: bytes[record.start..<record.end]) }
-        return Digest.sha256(sorted)
+        return TokenSnapshot(entries)
     }
 
-    private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        unsafe withUnsafeBytes(of: number) { unsafe bytes.append(contentsOf: $0) }
+    /// 64 bits of a file's name (FNV-1a). SoftHSM's names are random, so that no two of a token are alike in it.
+    private static func digest(_ name: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+        for index in name.indices { digest = unsafe (digest ^ UInt64(name[index])) &* 0x100_0000_01B3 }
+        return digest
     }
 
     private static let suffix = Array(".object".utf8)

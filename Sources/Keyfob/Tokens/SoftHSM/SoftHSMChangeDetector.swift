@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import PKCS11
 
 /// Tells from SoftHSM's own files whether anybody changed an object of a token.
@@ -9,6 +10,8 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
     private let directory: SoftHSMDirectory
     private let serial: String
     private let label: String
+    /// Where the token lies, once it was found: its directory keeps its name for life.
+    private let found = Lock<SoftHSMToken?>(nil)
 
     init(directory: SoftHSMDirectory, uri: PKCS11URI) {
         self.directory = directory
@@ -17,13 +20,15 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
     }
 
     func snapshot() -> TokenSnapshot? {
+        guard let token = token() else { return nil }
+        return ObjectListing.snapshot(of: token)
+    }
+
+    private func token() -> SoftHSMToken? {
+        if let token = found.withLock({ $0 }) { return token }
         // A token whose files cannot be read cannot tell; the index is then not used.
-        guard let token = (try? directory.token(serial: serial, label: label)) ?? nil,
-            let listing = try? ObjectListing(of: token)
-        else { return nil }
-        return TokenSnapshot(
-            versions: listing.files.mapValues { entry in
-                Data(entry.size.bigEndianBytes + entry.inode.bigEndianBytes + entry.modified.bigEndianBytes + entry.changed.bigEndianBytes)
-            })
+        guard let token = (try? directory.token(serial: serial, label: label)) ?? nil else { return nil }
+        found.withLock { $0 = token }
+        return token
     }
 }
