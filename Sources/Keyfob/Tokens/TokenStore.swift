@@ -90,28 +90,50 @@ final class TokenStore: Sendable {
     ) throws -> Result {
         do {
             let pool = try pool()
-            do {
-                return try pool.withSession(idempotent: idempotent, body)
-            } catch let error as PKCS11Error where idempotent && error.recovery == .lookUpAgain {
-                forgetHandles()
-                return try pool.withSession(idempotent: idempotent, body)
-            } catch let error as PKCS11Error where error.returnValue == .tokenNotPresent {
-                guard try heal() else { throw error }
-                return try pool.withSession(idempotent: idempotent, body)
+            return try patiently {
+                do { return try pool.withSession(idempotent: idempotent, body) } catch let error as PKCS11Error
+                    where idempotent && error.recovery == .lookUpAgain
+                {
+                    forgetHandles()
+                    return try pool.withSession(idempotent: idempotent, body)
+                }
             }
         } catch let error as PKCS11Error {
             throw KeychainError.token(error, operation, token: label)
         }
     }
 
-    /// Puts a token of ours back whose file a kill has emptied; whether that gives reason to try again.
+    /// Runs `body`, and again where a token of ours could not be seen whole.
     ///
-    /// Safe for calls that are not idempotent: without its token the call did nothing.
-    private func heal() throws -> Bool {
-        guard let softHSM, try !softHSM.heal().restored.isEmpty else { return false }
-        forgetHandles()
-        try pool().module.reinitialize()
-        return true
+    /// SoftHSM empties and rewrites the token's file at every login of any process. Who looks in that moment finds
+    /// no token, or one without a PIN; so that is believed after a while only, and then the file may have been
+    /// emptied by a kill, and a good copy of it is put back. Safe for calls that are not idempotent: what failed
+    /// is the way to the token, before `body`'s own work.
+    private func patiently<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let softHSM else { return try body() }
+        var pause: UInt32 = 2_000
+        while true {
+            do { return try body() } catch let error as PKCS11Error where Self.isUnseen(error) {
+                if pause <= 64_000 {
+                    usleep(pause)
+                    pause *= 2
+                    continue
+                }
+                guard try !softHSM.heal().restored.isEmpty else { throw error }
+                forgetHandles()
+                try pool().module.reinitialize()
+                return try body()
+            }
+        }
+    }
+
+    private static func isUnseen(_ error: PKCS11Error) -> Bool {
+        switch error.returnValue {
+        case .tokenNotPresent, .tokenNotRecognized: true
+        case .userPINNotInitialized: error.function == .login
+        case .generalError: error.function == .getTokenInfo || error.function == .login
+        default: false
+        }
     }
 
     /// To be called after a good login: SoftHSM has just rewritten the token's file, and a copy is kept of it.
@@ -124,10 +146,7 @@ final class TokenStore: Sendable {
         do {
             let pool = try pool()
             if state.withLock({ $0.isAnonymous }) { try pool.logout() }
-            do { try pool.login() } catch let error as PKCS11Error where error.returnValue == .tokenNotPresent {
-                guard try heal() else { throw error }
-                try pool.login()
-            }
+            try patiently { try pool.login() }
         } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
     }
 

@@ -155,15 +155,15 @@ struct TokenWriter: Sendable {
 
     /// Whether an object has nothing in it: the rest of a kill inside C_CreateObject, which nobody can use.
     ///
-    /// It has no class yet, or is a certificate with SoftHSM's defaults and nothing more. A certificate that
-    /// names a URL instead of a value has a subject, and is somebody's.
+    /// It has no class yet, or is a certificate that has neither a value nor a URL in its place, which PKCS#11 does
+    /// not allow (2.40, section 4.6.3): only a kill leaves one.
     private func isNothing(_ handle: ObjectHandle, in session: borrowing Session) throws(PKCS11Error) -> Bool {
-        let types: [AttributeType] = [.objectClass, .value, .subject, .id, .label]
+        let types: [AttributeType] = [.value, .url]
         do throws(PKCS11Error) {
             guard let objectClass = try session.attributes([.objectClass], of: handle).objectClass else { return true }
             guard objectClass == .certificate else { return false }
             let values = try session.attributes(types, of: handle)
-            return types.dropFirst().allSatisfy { values[$0]?.isEmpty ?? true }
+            return types.allSatisfy { values[$0]?.isEmpty ?? true }
         } catch {
             guard error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid else { throw error }
             return true
