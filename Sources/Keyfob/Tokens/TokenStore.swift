@@ -91,12 +91,9 @@ final class TokenStore: Sendable {
         do {
             let pool = try pool()
             do {
-                return try pool.withSession(idempotent: idempotent, body)
+                return try healing { try pool.withSession(idempotent: idempotent, body) }
             } catch let error as PKCS11Error where idempotent && error.recovery == .lookUpAgain {
                 forgetHandles()
-                return try pool.withSession(idempotent: idempotent, body)
-            } catch let error as PKCS11Error where error.returnValue == .tokenNotPresent {
-                guard try heal() else { throw error }
                 return try pool.withSession(idempotent: idempotent, body)
             }
         } catch let error as PKCS11Error {
@@ -104,11 +101,32 @@ final class TokenStore: Sendable {
         }
     }
 
-    /// Puts a token of ours back whose file a kill has emptied; whether that gives reason to try again.
+    /// Runs `body`, again where a token of ours seemed to be missing or without a PIN, and is not.
+    ///
+    /// SoftHSM reads a token's file once, when it is initialised. The login of another process may be rewriting
+    /// that file at that instant, or a kill may have left it empty.
     ///
     /// Safe for calls that are not idempotent: without its token the call did nothing.
+    private func healing<Result>(_ body: () throws -> Result) throws -> Result {
+        for _ in 0..<20 {
+            do { return try body() } catch let error as PKCS11Error
+                where [.tokenNotPresent, .tokenNotRecognized, .userPINNotInitialized].contains(error.returnValue)
+            {
+                guard try heal() else { throw error }
+            }
+        }
+        return try body()
+    }
+
+    /// Puts a token of ours back whose file a kill has emptied; whether the token is there, and worth another try.
     private func heal() throws -> Bool {
-        guard let softHSM, try !softHSM.heal().restored.isEmpty else { return false }
+        guard let softHSM else { return false }
+        try softHSM.heal()
+        guard let serial = uri.serial, let token = try softHSM.token(serial: serial, label: label), token.hasUserPIN else {
+            return false
+        }
+        // Not in step with a process that logs in again and again.
+        usleep(.random(in: 1_000...10_000))
         forgetHandles()
         try pool().module.reinitialize()
         return true
@@ -124,10 +142,7 @@ final class TokenStore: Sendable {
         do {
             let pool = try pool()
             if state.withLock({ $0.isAnonymous }) { try pool.logout() }
-            do { try pool.login() } catch let error as PKCS11Error where error.returnValue == .tokenNotPresent {
-                guard try heal() else { throw error }
-                try pool.login()
-            }
+            try healing { try pool.login() }
         } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
     }
 
