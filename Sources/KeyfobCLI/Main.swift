@@ -4,6 +4,7 @@ import Glibc
 /// Where the process starts.
 @main enum Main {
     static func main() {
+        Hardening.occupyStandardStreams()
         Hardening.apply()
         Interruption.install()
         let arguments = CommandLine.arguments

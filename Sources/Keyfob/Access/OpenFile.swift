@@ -95,7 +95,7 @@ extension KeychainError {
     package static func file(_ verb: String, _ path: String, _ number: Int32) -> KeychainError {
         let reason = unsafe String(cString: strerror(number))
         return KeychainError(
-            number == EACCES || number == EPERM || number == ELOOP ? .refused : .fileUnavailable,
+            [EACCES, EPERM, ELOOP, EROFS].contains(number) ? .refused : .fileUnavailable,
             "cannot \(verb) \(path): \(reason).", details: ["path": path])
     }
 }

@@ -135,7 +135,7 @@ public struct Keychains: Sendable {
     }
 
     /// Refuses names that are not safe as part of a path, or that a person could not type.
-    static func validate(_ name: String) throws {
+    package static func validate(_ name: String) throws {
         let isFine = !name.isEmpty && name.utf8.count <= 64 && !name.hasPrefix(".") && !name.hasPrefix("-")
             && name.unicodeScalars.allSatisfy { scalar in
                 CharacterSet.alphanumerics.contains(scalar) || "-_.".unicodeScalars.contains(scalar)

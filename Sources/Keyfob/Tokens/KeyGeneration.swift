@@ -44,12 +44,15 @@ extension Keychain {
     /// Blocks: an RSA key of 4096 bits takes a second on SoftHSM and a minute on a card. The private half is
     /// sensitive, and not extractable unless asked; both are read back.
     ///
+    /// - Parameter isLabelUnique: Whether another private or secret key of the label on the token is an error; it is
+    ///   looked for under the lock that all writers of the keychain take.
     /// - Returns: The private key, or the secret key.
-    /// - Throws: `KeychainError`; `mechanismUnsupported`, `tokenDisobeyed`, `tokenFull`, `invalidArgument` for a
+    /// - Throws: `KeychainError`; `duplicateItem` where `isLabelUnique` asks for it, `mechanismUnsupported`, `tokenDisobeyed`, `tokenFull`, `invalidArgument` for a
     ///   size that is not allowed, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func generateKey(
-        _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false
+        _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
+        isLabelUnique: Bool = false
     ) throws -> KeyItem {
         try specification.validate()
         let keys = try keys()
@@ -61,8 +64,14 @@ extension Keychain {
         let plan = TokenPlan(
             kind: .create,
             objects: classes.map { TokenPlan.Object(objectClass: $0.rawValue, ids: [Data(temporaryID)], fingerprint: nil) })
-        let recorded = try writer(keys).perform(.generate) { _ in
-            plan
+        let recorded = try writer(keys).perform(.generate) { objects in
+            let rivals = objects.filter { [.privateKey, .secretKey].contains($0.objectClass) }
+            if isLabelUnique, rivals.contains(where: { $0.label?.bytes == Data(label.utf8) }) {
+                throw KeychainError(
+                    .duplicateItem, "a key of that name exists already on token \"\(token.label)\".",
+                    details: ["key": label, "token": token.label])
+            }
+            return plan
         } change: { session, refine in
             let objects = try specification.generate(
                 label: label, id: temporaryID, isExtractable: isExtractable, in: session, token: token

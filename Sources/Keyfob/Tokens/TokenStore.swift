@@ -106,25 +106,32 @@ final class TokenStore: Sendable {
     /// Runs `body`, and again where a token of ours could not be seen whole.
     ///
     /// SoftHSM empties and rewrites the token's file at every login of any process. Who looks in that moment finds
-    /// no token, or one without a PIN; so that is believed after a while only, and then the file may have been
-    /// emptied by a kill, and a good copy of it is put back. Safe for calls that are not idempotent: what failed
-    /// is the way to the token, before `body`'s own work.
+    /// no token, or one without a PIN; so that is believed after a while only. Then the module is initialised anew,
+    /// for SoftHSM looks for tokens only once, and before that a file that a kill has left empty is put back.
+    ///
+    /// Safe for calls that are not idempotent: what failed is the way to the token, before `body`'s own work.
     private func patiently<Result>(_ body: () throws -> Result) throws -> Result {
-        guard let softHSM else { return try body() }
-        var pause: UInt32 = 2_000
-        while true {
+        guard softHSM != nil else { return try body() }
+        for attempt in 0..<12 {
             do { return try body() } catch let error as PKCS11Error where Self.isUnseen(error) {
-                if pause <= 64_000 {
-                    usleep(pause)
-                    pause *= 2
-                    continue
+                if attempt >= 5 {
+                    guard try putBack() else { throw error }
+                    forgetHandles()
+                    try pool().module.reinitialize()
                 }
-                guard try !softHSM.heal().restored.isEmpty else { throw error }
-                forgetHandles()
-                try pool().module.reinitialize()
-                return try body()
+                // Not in step with a process that logs in again and again.
+                usleep(.random(in: 1_000...10_000) << UInt32(min(attempt, 4)))
             }
         }
+        return try body()
+    }
+
+    /// Heals the directory of tokens; whether our token is there, and worth another try.
+    private func putBack() throws -> Bool {
+        guard let softHSM else { return false }
+        _ = try softHSM.heal()
+        guard let serial = uri.serial, let token = try softHSM.token(serial: serial, label: label) else { return false }
+        return token.hasUserPIN
     }
 
     private static func isUnseen(_ error: PKCS11Error) -> Bool {

@@ -17,7 +17,8 @@ struct VaultLock: Sendable {
         let descriptor = unsafe keyfob_open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw KeychainError(
-                .vaultUnavailable, "the lock \(path) cannot be opened: \(unsafe String(cString: strerror(errno))).")
+                [EACCES, EPERM, EROFS].contains(errno) ? .refused : .vaultUnavailable,
+                "the lock \(path) cannot be opened: \(unsafe String(cString: strerror(errno))).")
         }
         defer { close(descriptor) }
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

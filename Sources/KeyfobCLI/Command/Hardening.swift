@@ -13,4 +13,16 @@ enum Hardening {
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         umask(0o077)
     }
+
+    /// Puts something in the place of standard streams that the parent closed.
+    ///
+    /// Else the first files that are opened, the token's among them, would get their numbers, and messages would be
+    /// written into them. What is put there refuses reading and writing as a closed stream does (EBADF).
+    static func occupyStandardStreams() {
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free number is the one just found free: those below it are taken by now.
+            _ = unsafe keyfob_open("/dev/null", mode, 0)
+        }
+    }
 }

@@ -49,6 +49,8 @@ struct NewKeychain {
     }
 
     private func check() throws {
+        // Before it is printed, and before a passphrase is asked for.
+        try Keychains.validate(name)
         if options.unattended, global.explicitPINSource != nil {
             throw UsageError(
                 "--unattended and --pin-source exclude each other.",

@@ -63,15 +63,7 @@ struct KeyGenerateCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let keychain = try global.openKeychain()
-        if let existing = try ItemName.keys(in: keychain).first(where: { $0.label == name }) {
-            guard ifMissing else {
-                throw KeychainError(
-                    .duplicateItem, "a key \"\(name)\" exists already on token \"\(keychain.tokenLabel)\".",
-                    hint: "Choose another name. Keep it quietly: --if-missing",
-                    details: ["key": name, "token": keychain.tokenLabel])
-            }
-            return try emit(existing, isNew: false, keychain, output)
-        }
+        if let existing = try existing(in: keychain) { return try emit(existing, isNew: false, keychain, output) }
         guard try !keychain.wrappingKeyNames().contains(name) else {
             throw KeychainError(
                 .duplicateItem, "\"\(name)\" is the key that seals keychain \"\(keychain.name)\".",
@@ -85,8 +77,27 @@ struct KeyGenerateCommand: ParsableCommand {
                 ]),
                 sentence: "Would generate \"\(Visible.text(name))\": \(specification).")
         }
-        let key = try keychain.generateKey(specification, label: name, isExtractable: extractable)
-        try emit(key, isNew: true, keychain, output)
+        do {
+            let key = try keychain.generateKey(
+                specification, label: name, isExtractable: extractable, isLabelUnique: true)
+            try emit(key, isNew: true, keychain, output)
+        } catch let error as KeychainError where error.code == .duplicateItem {
+            // Another process was faster.
+            guard let existing = try existing(in: keychain) else { throw error }
+            try emit(existing, isNew: false, keychain, output)
+        }
+    }
+
+    /// The key that has the name. - Throws: `KeychainError`; `duplicateItem` where there is one without `--if-missing`.
+    private func existing(in keychain: Keychain) throws -> KeyItem? {
+        guard let existing = try ItemName.keys(in: keychain).first(where: { $0.label == name }) else { return nil }
+        guard ifMissing else {
+            throw KeychainError(
+                .duplicateItem, "a key \"\(name)\" exists already on token \"\(keychain.tokenLabel)\".",
+                hint: "Choose another name. Keep it quietly: --if-missing",
+                details: ["key": name, "token": keychain.tokenLabel])
+        }
+        return existing
     }
 
     private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {

@@ -35,23 +35,28 @@ struct SecretStoring: ParsableArguments {
     func store(
         _ item: Item, in keychain: Keychain, isDryRun: Bool, _ value: () throws -> SecretBytes
     ) throws -> Outcome {
-        if let stored = try keychain.stored(like: item) {
-            if ifMissing { return .kept }
-            guard replace else { throw Self.duplicate(stored, keychain) }
-            if isDryRun { return .replaced }
-            return try update(stored, in: keychain, value())
+        var known: SecretBytes?
+        // Again where another process was faster: what was said about existing items holds for its item too.
+        for _ in 0..<100 {
+            let stored = try keychain.stored(like: item)
+            if let stored {
+                if ifMissing { return .kept }
+                guard replace else { throw Self.duplicate(stored, keychain) }
+            }
+            if isDryRun { return stored == nil ? .added : .replaced }
+            let value = try known ?? value()
+            known = value
+            do {
+                if let stored { return try update(stored, in: keychain, value) }
+                _ = try keychain.add(item, secret: value)
+                return .added
+            } catch let error as KeychainError where error.code == .duplicateItem || error.code == .itemNotFound {
+                guard replace || ifMissing else { throw error }
+            }
         }
-        if isDryRun { return .added }
-        let value = try value()
-        do {
-            _ = try keychain.add(item, secret: value)
-            return .added
-        } catch let error as KeychainError where error.code == .duplicateItem {
-            // Another process was faster; what was said about existing items holds for its item too.
-            if ifMissing { return .kept }
-            guard replace, let stored = try keychain.stored(like: item) else { throw error }
-            return try update(stored, in: keychain, value)
-        }
+        throw KeychainError(
+            .timedOut, "other processes keep adding and removing \"\(Visible.text(item.nameText))\".",
+            hint: "Try again when they are done.")
     }
 
     private func update(_ stored: Item, in keychain: Keychain, _ value: SecretBytes) throws -> Outcome {
