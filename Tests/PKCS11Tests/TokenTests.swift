@@ -46,7 +46,12 @@ import Testing
         #expect(try token.module.slot(matching: token.slot.tokenInfo().uri) == token.slot)
         var other = token.uri
         other.serial = "0000"
-        #expect(try token.module.slot(matching: other) == nil)
+        var found: Slot?
+        do throws(PKCS11Error) { found = try token.module.slot(matching: other) } catch {
+            // A token that another test has removed from the directory meanwhile cannot be asked, and might be the one.
+            #expect(error.returnValue == .generalError)
+        }
+        #expect(found == nil)
         _ = try TestToken.make(label: "select")
         var ambiguous = PKCS11URI()
         ambiguous.manufacturer = "SoftHSM project"

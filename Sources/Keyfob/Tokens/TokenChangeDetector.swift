@@ -16,11 +16,19 @@ protocol TokenChangeDetector: Sendable {
 /// nothing in it but numbers.
 struct TokenSnapshot: Sendable, Hashable {
     /// One object's storage at one moment.
+    ///
+    /// Plain 64-bit numbers one after the other, so that the memory has no gaps and can be digested as it is.
     struct Entry: Sendable, Hashable {
         /// The same while the object lives, and different from every other's.
         let identity: UInt64
-        /// Changes whenever the object does; four numbers of the implementation's.
-        let version: SIMD4<Int64>
+        /// Four numbers of the implementation's; one of them changes whenever the object does.
+        let version: (Int64, Int64, Int64, Int64)
+
+        static func == (left: Entry, right: Entry) -> Bool {
+            left.identity == right.identity && left.version == right.version
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(identity) }
     }
 
     /// The objects, by identity.

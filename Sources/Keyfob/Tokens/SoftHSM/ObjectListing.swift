@@ -66,7 +66,7 @@ public struct ObjectListing: Sendable, Hashable {
                 entries.append(
                     TokenSnapshot.Entry(
                         identity: unsafe digest(name),
-                        version: SIMD4(entry.size, Int64(bitPattern: entry.inode), entry.modified, entry.changed)))
+                        version: (entry.size, Int64(bitPattern: entry.inode), entry.modified, entry.changed)))
             }
         } catch {
             return nil
