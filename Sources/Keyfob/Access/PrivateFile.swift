@@ -93,16 +93,20 @@ package enum PrivateFile {
     }
 
     /// Refuses a file that is not regular, belongs to neither us nor root, or is readable by others.
-    static func requirePrivate(_ status: stat, path: String) throws(KeychainError) {
+    ///
+    /// - Parameter option: The command's option that accepts it all the same, where there is one.
+    static func requirePrivate(_ status: stat, path: String, option: String? = nil) throws(KeychainError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(path, "is not a regular file") }
         guard status.st_uid == geteuid() || status.st_uid == 0 else { throw refusal(path, "belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
             let others = status.st_mode & 0o044 != 0 ? "can be read by other users" : "can be written by other users"
-            throw refusal(path, others, status.st_mode)
+            throw refusal(path, others, status.st_mode, option: option)
         }
     }
 
-    private static func refusal(_ path: String, _ what: String, _ mode: mode_t? = nil) -> KeychainError {
+    private static func refusal(
+        _ path: String, _ what: String, _ mode: mode_t? = nil, option: String? = nil
+    ) -> KeychainError {
         guard let mode else {
             return KeychainError(
                 .unsafeFile, "\(path) \(what).", hint: "Use a file of your own, mode 0600.", details: ["path": path])
@@ -111,7 +115,7 @@ package enum PrivateFile {
         let isDirectory = mode & S_IFMT == S_IFDIR
         return KeychainError(
             .unsafeFile, "\(path) \(what) (mode 0\(octal)).",
-            hint: isDirectory ? "chmod 700 \(path)" : "chmod 600 \(path), or accept it: --insecure-file",
+            hint: (isDirectory ? "chmod 700 \(path)" : "chmod 600 \(path)") + (option.map { ", or accept it: \($0)" } ?? ""),
             details: ["path": path, "mode": "0" + octal])
     }
 

@@ -48,6 +48,7 @@ extension Keychains {
             guard try !all().contains(where: { $0.name == name }) else {
                 throw KeychainError(.duplicateKeychain, "a keychain \"\(name)\" exists already.", details: ["keychain": name])
             }
+            try KeychainDraft(name, in: directories).clear(besides: all())
             return try createLocked(name, choice, options)
         }
     }
@@ -63,7 +64,10 @@ extension Keychains {
             vault: vaults.appendingPathComponent(uuidText + ".sqlite").path, pinSource: nil, sealedPIN: nil,
             recoverySeal: nil, unlockTimeout: 8 * 3600, created: Date())
         var undo: [() throws -> Void] = []
+        let draft = KeychainDraft(name, in: directories)
         do {
+            undo.append { try PrivateFile.remove(draft.file) }
+            try draft.begin(uuid)
             let pin: SecretBytes
             var recovery: RecoveryCode?
             switch choice {
@@ -102,7 +106,8 @@ extension Keychains {
             let keychain = try open(configuration, options: options)
             let row = try keychain.createWrappingKey(pin: pin)
             undo.append { try keychain.destroyWrappingKey(row) }
-            try write(configuration)
+            try write(configuration, to: draft.file)
+            try draft.finish()
             if try defaultName() == nil { try setDefault(name) }
             return Creation(keychain: keychain, recoveryCode: recovery, wrappingKey: row.keyID, suite: row.suite)
         } catch {

@@ -147,12 +147,12 @@ public struct Keychains: Sendable {
         }
     }
 
-    func write(_ configuration: KeychainConfiguration) throws {
+    func write(_ configuration: KeychainConfiguration, to draft: URL? = nil) throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try PrivateFile.createDirectory(folder)
-        try PrivateFile.write(SecretBytes(encoder.encode(configuration)), to: file(configuration.name))
+        try PrivateFile.write(SecretBytes(encoder.encode(configuration)), to: draft ?? file(configuration.name))
     }
 
     func removeFiles(of configuration: KeychainConfiguration) throws {

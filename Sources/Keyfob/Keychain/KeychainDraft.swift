@@ -1,0 +1,83 @@
+import Foundation
+import Glibc
+import KeyfobPrimitives
+import PKCS11
+
+/// A keychain while it is being made, so that what a kill leaves of it can be told from what somebody needs.
+///
+/// A note beside the configurations, written before the token is made. The configuration takes its place by a
+/// rename: there is either a keychain, or a note that says what belongs to none.
+struct KeychainDraft {
+    /// What the note says. A configuration that was written over it and not renamed can be read as one.
+    private struct Note: Codable {
+        var uuid: UUID
+        /// The tokens that were there before.
+        var before: [String]?
+        /// The token's URI, where it is known.
+        var token: String?
+    }
+
+    private let name: String
+    private let directories: Directories
+    private let softHSM: SoftHSMDirectory
+
+    init(_ name: String, in directories: Directories) {
+        self.name = name
+        self.directories = directories
+        softHSM = SoftHSMDirectory(directories: directories)
+    }
+
+    private var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
+
+    /// Where the note lies, and for an instant the finished configuration.
+    var file: URL { folder.appendingPathComponent(".\(name).creating") }
+
+    /// Notes that the keychain is being made. Call it with the lock of all creations held.
+    ///
+    /// - Throws: `KeychainError`.
+    func begin(_ uuid: UUID) throws {
+        let before = try softHSM.tokens().map(\.directory.lastPathComponent)
+        try PrivateFile.createDirectory(folder)
+        try PrivateFile.write(.init(JSONEncoder().encode(Note(uuid: uuid, before: before))), to: file)
+    }
+
+    /// Gives the configuration, which lies in `file`, its name: from now on there is a keychain.
+    ///
+    /// - Throws: `KeychainError`.
+    func finish() throws {
+        let target = folder.appendingPathComponent(name + ".json")
+        guard unsafe rename(file.path, target.path) == 0 else { throw KeychainError.file("write", target.path, errno) }
+        try PrivateFile.synchronizeDirectory(folder)
+    }
+
+    /// Removes what a kill has left of an earlier attempt: token, PIN, vault and note.
+    ///
+    /// Call it with the lock of all creations held, and only where no keychain has the name. A token that another
+    /// keychain names stays, and so does one on which there is more than a wrapping key.
+    ///
+    /// - Parameter others: The keychains that there are.
+    /// - Throws: `KeychainError`.
+    func clear(besides others: [KeychainConfiguration]) throws {
+        guard let bytes = try PrivateFile.read(file, limit: 1 << 20) else { return }
+        // What cannot be read says nothing about anything, and nothing is removed for it.
+        if let note = try? JSONDecoder().decode(Note.self, from: bytes.copyData()) {
+            let taken = Set(others.compactMap { try? PKCS11URI($0.token).serial })
+            let known = note.token.flatMap { try? PKCS11URI($0).serial }
+            // A token whose file the kill has emptied would come back later.
+            try softHSM.heal()
+            for token in try softHSM.tokens() where token.label == name && !taken.contains(token.serial) {
+                let isOurs = note.before.map { !$0.contains(token.directory.lastPathComponent) } ?? (token.serial == known)
+                guard isOurs, try ObjectListing(of: token).files.count <= 1 else { continue }
+                try softHSM.destroyToken(serial: token.serial, label: token.label)
+            }
+            let uuid = note.uuid.uuidString.lowercased()
+            if !others.contains(where: { $0.uuid == note.uuid }) {
+                try PrivateFile.remove(directories.data.appendingPathComponent("pins/\(uuid).pin"))
+                for suffix in ["", "-wal", "-shm", ".lock"] {
+                    try PrivateFile.remove(directories.data.appendingPathComponent("vaults/\(uuid).sqlite\(suffix)"))
+                }
+            }
+        }
+        try PrivateFile.remove(file)
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What happens to a command whose surroundings are not as it would wish.
+@Suite struct RobustnessTests {
+    @Test(arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+    func `with standard streams closed nothing is written into another file`(redirection: String) throws {
+        let home = try IdentityHome()
+        for command in ["token ls", "get nope", "key show nope", "token show login"] {
+            try home.shell("\"$KEYFOB\" \(command) \(redirection) || true", environment: ["KEYFOB": Tool.keyfob([]).path])
+        }
+        // What the commands would have printed, in any file of the keychain.
+        #expect(try home.shell("grep -rlE 'keyfob: |nope|TOKEN  ' home run || true") == "")
+        #expect(try home.keyfob("status").status == 0)
+    }
+
+    @Test(arguments: ["token ls", "get a", "--version"])
+    func `a closed standard output is an error`(command: String) throws {
+        let home = try IdentityHome()
+        #expect(try Tool.keyfob(["set", "a", "--stdin"], environment: home.environment, input: Data("x".utf8)).run().status == 0)
+        let text = try home.shell(
+            "\"$KEYFOB\" \(command) 2>message >&- || echo $?; cat message", environment: ["KEYFOB": Tool.keyfob([]).path])
+        #expect(text.hasPrefix("1\n"))
+        #expect(text.contains("Bad file descriptor"))
+    }
+
+    @Test func `a closed standard input is no empty secret`() throws {
+        let home = try IdentityHome()
+        let text = try home.shell(
+            "\"$KEYFOB\" set a --stdin --allow-empty <&- 2>message || echo $?", environment: ["KEYFOB": Tool.keyfob([]).path])
+        #expect(text == "1\n")
+        #expect(try home.keyfob("get", "a").status == 3)
+    }
+
+    @Test func `a name that is refused is not printed first`() throws {
+        let home = try IdentityHome()
+        let result = try home.keyfob("keychain", "create", "--unattended", "\u{1B}[2J")
+        #expect(result.status == 2)
+        #expect(result.output.isEmpty)
+        #expect(!result.error.contains("\u{1B}"))
+    }
+
+    @Test func `an option is offered only where it helps`() throws {
+        let home = try IdentityHome()
+        try home.shell("chmod 644 home/.config/keyfob/keychains/login.json")
+        let refused = try home.keyfob("get", "a", "--insecure-file")
+        #expect(refused.status == 12)
+        #expect(!refused.error.contains("--insecure-file"))
+        try home.shell("chmod 600 home/.config/keyfob/keychains/login.json; chmod 644 pass")
+        let offered = try home.keyfob("unlock", "--pin-source", "file:" + home.file("pass"))
+        #expect(offered.status == 12)
+        #expect(offered.error.contains("--insecure-file"))
+    }
+
+    /// Runs commands at once and returns their results.
+    private func atOnce(_ home: IdentityHome, _ commands: [[String]], input: String = "") async throws -> [Tool.Result] {
+        try await withThrowingTaskGroup(of: Tool.Result.self) { group in
+            for command in commands {
+                let tool = Tool.keyfob(command, environment: home.environment, input: Data(input.utf8))
+                group.addTask { try await onThread { try tool.run() } }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test func `of commands that generate a key of one name at once one does`() async throws {
+        let home = try IdentityHome()
+        for round in 0..<3 {
+            let results = try await atOnce(home, Array(repeating: ["key", "generate", "k\(round)"], count: 4))
+            #expect(results.map(\.status).sorted() == [0, 4, 4, 4], "\(results.map(\.error))")
+        }
+        let results = try await atOnce(home, Array(repeating: ["key", "generate", "m", "--if-missing"], count: 4))
+        #expect(results.map(\.status) == [0, 0, 0, 0], "\(results.map(\.error))")
+        let list = try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n")
+        #expect(list.filter { $0.hasPrefix("m\t") }.count == 1)
+    }
+
+    @Test func `a replacement is not lost to a removal at the same time`() async throws {
+        let home = try IdentityHome()
+        for _ in 0..<8 {
+            let results = try await atOnce(
+                home, [["set", "a", "--replace", "--stdin"], ["rm", "a", "--yes", "--if-exists"]], input: "x")
+            #expect(results.allSatisfy { $0.status == 0 }, "\(results.map(\.error))")
+        }
+    }
+
+    @Test func `commands that log in at once all find the token`() async throws {
+        let home = try IdentityHome()
+        // Each unlocks anew, so that SoftHSM rewrites its token's file again and again while others read it.
+        for _ in 0..<4 {
+            let results = try await atOnce(home, Array(repeating: ["unlock"], count: 6))
+            #expect(results.allSatisfy { $0.status == 0 }, "\(results.map(\.error))")
+        }
+    }
+
+    @Test func `after init is killed at any moment the next one succeeds`() async throws {
+        let directory = try TemporaryDirectory()
+        for round in 0..<12 {
+            let home = directory.file("home\(round)")
+            try FileManager.default.createDirectory(
+                atPath: home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            let environment = ["HOME": home, "XDG_RUNTIME_DIR": home, "KEYFOB_NO_INPUT": "1"]
+            _ = try Tool(
+                "/usr/bin/timeout", ["-s", "KILL", "0.\(String(round + 102).dropFirst())", Tool.keyfob([]).path, "init", "--unattended"],
+                environment: environment
+            ).run()
+            let again = try Tool.keyfob(["init", "--unattended"], environment: environment).run()
+            #expect(again.status == 0, "\(again.error)")
+            let status = try Tool.keyfob(["get", "nothing"], environment: environment).run()
+            #expect(status.status == 3, "\(status.error)")
+        }
+    }
+}
+
+/// Runs blocking work on a thread of its own, so that many tests at once do not starve each other.
+private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Swift.Result { try body() }) }.start()
+    }
+}
