@@ -25,8 +25,8 @@ public struct CertificateItem: CertifiedItem {
 
     /// The parsed certificate.
     ///
-    /// - Throws: `OpenSSLError` where the object on the token holds something that is not a certificate.
-    public func certificate() throws -> Certificate { try Certificate(der: der) }
+    /// - Throws: `KeyFileError` where the object on the token holds something that is not a certificate.
+    public func certificate() throws -> Certificate { try item.certificate }
 }
 
 extension ItemAttributes {

@@ -169,6 +169,8 @@ extension ClassSchema {
 extension ClassSchema {
     /// The value in the form the attribute keeps, by the rules of apple-secitem 1.10.
     ///
+    /// The label of a certificate, key or identity is `CKA_LABEL`, which is text: a number becomes its decimal digits.
+    ///
     /// - Throws: `KeychainError` with code `noSuchAttribute` where the class does not have the attribute,
     ///   and `invalidArgument` where the value is of a kind that it does not take.
     public func coerce(_ value: AttributeValue, for name: AttributeName) throws(KeychainError) -> AttributeValue {
@@ -177,6 +179,7 @@ extension ClassSchema {
                 .noSuchAttribute, "items of class \(itemClass.rawValue) have no attribute \"\(name.rawValue)\".")
         }
         let coerced: AttributeValue? = switch (definition.kind, value) {
+        case (.blob, .number(let number)) where name == .label && itemClass.livesOnToken: .string(String(number))
         case (.blob, .string), (.blob, .data), (.blob, .number): value
         case (.data, .data): value
         case (.data, .string(let text)): .data(Data(text.utf8))
@@ -189,7 +192,8 @@ extension ClassSchema {
         default: nil
         }
         guard let coerced else {
-            throw KeychainError(.invalidArgument, "the value given for attribute \"\(name.rawValue)\" is of the wrong type.")
+            throw KeychainError(
+                .invalidArgument, "the value given for attribute \"\(name.rawValue)\" is of the wrong type.")
         }
         return coerced
     }

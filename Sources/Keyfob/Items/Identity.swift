@@ -19,8 +19,8 @@ public struct Identity: CertifiedItem {
 
     /// The parsed certificate.
     ///
-    /// - Throws: `OpenSSLError` where the object on the token holds something that is not a certificate.
-    public func certificate() throws -> Certificate { try Certificate(der: der) }
+    /// - Throws: `KeyFileError` where the object on the token holds something that is not a certificate.
+    public func certificate() throws -> Certificate { try item.certificate }
 
     /// The private key.
     public var key: KeyItem {

@@ -1,4 +1,5 @@
 public import Foundation
+import OpenSSL
 
 /// One item of any class: its attributes and, once it is stored, its persistent reference.
 ///
@@ -25,6 +26,16 @@ public struct Item: Sendable {
     var certificateObject: TokenObject?
     /// Whether the vault has a row for the object, or it is known from the token alone.
     var isRecorded: Bool
+
+    /// The certificate of certificates and identities, parsed now if it was not when the item was found.
+    ///
+    /// - Throws: `KeyFileError` where the object on the token holds something that is not a certificate.
+    var certificate: Certificate {
+        get throws {
+            if let certificate = (certificateObject ?? object)?.parsed.certificate { return certificate }
+            return try Certificate(der: certificateDER ?? Data())
+        }
+    }
 
     /// An item that is not stored yet.
     public init(_ itemClass: ItemClass, _ attributes: ItemAttributes = ItemAttributes()) {

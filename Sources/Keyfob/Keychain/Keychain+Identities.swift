@@ -33,7 +33,7 @@ extension Keychain {
     public func chain(of certificate: Certificate) throws -> CertificateChain {
         let known = try findOnToken(Criteria(.certificate)).compactMap { item in
             // An object that is no certificate is nobody's issuer.
-            item.certificateDER.flatMap { try? Certificate(der: $0) }
+            try? item.certificate
         }
         return CertificateChain.order(leaf: certificate, candidates: known)
     }

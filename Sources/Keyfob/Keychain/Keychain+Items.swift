@@ -181,7 +181,7 @@ extension Keychain {
         }
         // The attributes are opened too: a row whose class or version was edited must not give its secret.
         let (itemClass, _) = try keys.openAttributes(row)
-        guard itemClass == item.itemClass else { throw VaultKeys.damaged(cause: nil) }
+        guard itemClass == item.itemClass else { throw VaultKeys.damaged(cause: nil).naming(row, itemClass) }
         return (row, itemClass)
     }
 

@@ -115,27 +115,64 @@ extension Keychain {
         return criteria.arranged(items)
     }
 
-    /// Changes every row that matches, in one transaction, and returns how many there were.
-    func updateRows(_ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?) throws -> Int {
+    /// Changes every row that matches, all or none, and returns how many there were.
+    ///
+    /// The token's work is done before the vault is locked, so that no other writer waits for a token. Where a row
+    /// has another version by then, nothing is written and the whole is done again with what is there now.
+    ///
+    /// - Throws: `KeychainError`; `vaultBusy` where others were faster five times, `duplicateItem`, and what opening
+    ///   and sealing throw.
+    func updateRows(
+        _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?
+    ) throws -> Int {
         let keys = try keys()
         let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
-        return try store.write { writer in
-            var found: [(SealedRow, Item)] = []
-            try forEachRow(criteria, keys, reader: writer, withSecrets: true) { row, item in
+        for _ in 0..<5 {
+            let versions = try nextVersions(criteria, changes: changes, removing: removing, secret: secret, keys)
+            guard !versions.isEmpty else { return 0 }
+            do {
+                try replaceRows(versions)
+                return versions.count
+            } catch let error as KeychainError where error.code == .itemNotFound {
+                // Only the check of the version says so.
+                continue
+            }
+        }
+        throw KeychainError(
+            .vaultBusy, "others keep changing the same items of keychain \"\(name)\"; nothing was changed.",
+            hint: "Try again.", details: ["keychain": name])
+    }
+
+    /// The rows that match, sealed anew with the changes; nothing is written.
+    private func nextVersions(
+        _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?, _ keys: VaultKeys
+    ) throws -> [(row: SealedRow, item: Item)] {
+        var found: [(row: SealedRow, item: Item)] = []
+        try store.read { reader in
+            try forEachRow(criteria, keys, reader: reader, withSecrets: true) { row, item in
                 found.append((row, item))
                 return true
             }
-            for (row, item) in found {
-                var attributes = item.attributes
-                attributes.merge(changes)
-                for name in removing { attributes[name] = nil }
-                do {
-                    try writer.update(newVersion(of: row, item.itemClass, attributes, secret: secret, keys))
-                } catch let error as KeychainError where error.code == .duplicateItem {
-                    throw duplicate(item.itemClass, attributes)
+        }
+        return try found.map { row, item in
+            var item = item
+            item.attributes.merge(changes)
+            for name in removing { item.attributes[name] = nil }
+            return (try newVersion(of: row, item.itemClass, item.attributes, secret: secret, keys), item)
+        }
+    }
+
+    /// Puts new versions in the place of the old ones, all or none.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` where a row is gone or has another version than it was read with,
+    ///   `duplicateItem`.
+    private func replaceRows(_ versions: [(row: SealedRow, item: Item)]) throws {
+        try store.write { writer in
+            for (row, item) in versions {
+                do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
+                    throw duplicate(item.itemClass, item.attributes)
                 }
             }
-            return found.count
         }
     }
 
@@ -167,7 +204,7 @@ extension Keychain {
             if let reference = criteria.reference, criteria.attributes.count == 0, criteria.accessGroups == nil {
                 // Need not be opened: nothing else could get rid of a row that is damaged.
                 guard let row = try writer.row(identity: reference.identity, withSecret: false),
-                    row.classDigest == keys.digest(of: criteria.itemClass)
+                    [nil, criteria.itemClass].contains(keys.itemClass(of: row.classDigest))
                 else { return 0 }
                 try writer.delete(rowID: row.id)
                 return 1
@@ -184,10 +221,14 @@ extension Keychain {
     /// The secret of a row that was read with its secret. One token operation.
     func openSecret(_ row: SealedRow, _ itemClass: ItemClass) throws -> SecretBytes? {
         guard let sealed = row.secret else { return nil }
-        return try SecretEnvelope.open(
-            sealed, rowKey: rowKey(of: row),
-            AdditionalData(
-                .secret, vault: store.identity, row: row.identity, itemClass: itemClass, version: row.version))
+        do {
+            return try SecretEnvelope.open(
+                sealed, rowKey: rowKey(of: row),
+                AdditionalData(
+                    .secret, vault: store.identity, row: row.identity, itemClass: itemClass, version: row.version))
+        } catch let error as KeychainError where error.code == .vaultDamaged {
+            throw error.naming(row, itemClass)
+        }
     }
 
     /// The error for an item whose primary key is taken.

@@ -10,15 +10,14 @@ extension Keychain {
         guard criteria.limit != 0 else { return [] }
         // Certificates can be seen by everybody; nobody is asked for a PIN to list them.
         let keys = criteria.itemClass == .certificate ? try keysIfUnlocked() : try keys()
-        let objects = try visibleObjects(keys, criteria)
+        var objects = try visibleObjects(keys, criteria)
+        // Every certificate may be an issuer.
+        if criteria.issuer != nil { objects = objects.map(\.parsingCertificate) }
         let items: [Item] = switch criteria.itemClass {
         case .identity: try identities(objects, keys, criteria)
         default: try items(criteria.itemClass, objects, keys) { criteria.mayMatch($0) }
         }
-        lazy var authorities = objects.compactMap { object in
-            // Objects that are no certificates cannot be anybody's issuer.
-            object.certificateDER.flatMap { try? Certificate(der: $0) }
-        }
+        let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
         let found = try items.filter { item in
             if let reference = criteria.reference, item.reference != reference {
                 // A reference that was made while the vault was locked names the object itself.
@@ -27,8 +26,8 @@ extension Keychain {
                 else { return false }
             }
             guard criteria.matches(item.attributes) else { return false }
-            guard criteria.needsCertificate, let der = item.certificateDER else { return !criteria.needsCertificate }
-            return try criteria.matches(Certificate(der: der)) { authorities }
+            guard let filter else { return true }
+            return try item.certificateDER != nil && filter.matches(item.certificate)
         }
         return criteria.arranged(found)
     }
@@ -52,7 +51,7 @@ extension Keychain {
         guard !candidates.isEmpty else { return [] }
         let rows = try keys.map { try self.rows(itemClass, of: candidates, $0) } ?? [:]
         var items: [(order: Int64, item: Item)] = []
-        for object in candidates {
+        for object in candidates.lazy.map(\.parsingCertificate) {
             let base: ItemAttributes
             // Something that calls itself a certificate and is none is not an item.
             do { base = try object.itemAttributes() } catch { continue }
@@ -153,16 +152,18 @@ extension Keychain {
             guard let hash = object.publicKeyHash, byHash[hash] != nil else { return false }
             return criteria.mayMatch(object)
         }
-        let keyItems = try items(.key, privateKeys, keys)
+        let keyItems = Dictionary(grouping: try items(.key, privateKeys, keys)) {
+            $0.object?.publicKeyHash ?? $0.object?.id
+        }
+        // Label, issuer, serial number and the like are the certificate's; dates and groups the key's.
+        let keyNames = Set(ClassSchema.of(.key).definitions.map(\.name))
+        let certificateNames = Set(ClassSchema.of(.certificate).definitions.map(\.name))
+            .subtracting(keyNames).union([.label])
         return certificates.flatMap { certificate -> [Item] in
             guard let hash = certificate.object?.publicKeyHash else { return [] }
-            return keyItems.filter { ($0.object?.publicKeyHash ?? $0.object?.id) == hash }.map { key in
+            return (keyItems[hash] ?? []).map { key in
                 var item = Item(.identity, key.attributes)
-                // Label, issuer, serial number and the like are the certificate's; dates and groups the key's.
-                let certificateNames = Set(ClassSchema.of(.certificate).definitions.map(\.name))
-                let keyNames = Set(ClassSchema.of(.key).definitions.map(\.name))
-                for (name, value) in certificate.attributes
-                where name == .label || (certificateNames.contains(name) && !keyNames.contains(name)) {
+                for (name, value) in certificate.attributes where certificateNames.contains(name) {
                     item.attributes[name] = value
                 }
                 if certificate.attributes[.label] == nil { item.attributes[.label] = nil }
@@ -179,9 +180,6 @@ extension Keychain {
 }
 
 extension Criteria {
-    /// Whether the certificate itself must be looked at.
-    var needsCertificate: Bool { subjectContains != nil || issuer != nil || validOn != nil || hostName != nil }
-
     /// Whether an object can match, told from what is known without parsing anything.
     func mayMatch(_ object: TokenObject) -> Bool {
         if let label = attributes[.label], let own = object.label, !own.matches(label) { return false }

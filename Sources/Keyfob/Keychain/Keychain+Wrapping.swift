@@ -13,7 +13,7 @@ extension Keychain {
         return try rows.map { row in
             let suite = try WrapSuites.named(row.suite)
             let encryptedKey = try token.withSession(.wrap) { session in
-                try suite.wrap(rowKey, with: handle(of: row, in: session), in: session)
+                try suite.wrap(rowKey, with: handle(of: row, isSealing: true, in: session), in: session)
             }
             return Recipient(wrappingKey: row.id, encryptedKey: encryptedKey)
         }
@@ -54,8 +54,10 @@ extension Keychain {
         return rows
     }
 
-    private func handle(of row: WrappingKeyRow, in session: borrowing Session) throws -> ObjectHandle {
-        guard let handle = try token.handle(ofSecretKey: row.objectID, in: session) else {
+    private func handle(
+        of row: WrappingKeyRow, isSealing: Bool = false, in session: borrowing Session
+    ) throws -> ObjectHandle {
+        guard let handle = try token.handle(ofSecretKey: row.objectID, isSealing: isSealing, in: session) else {
             throw KeychainError(
                 .wrappingKeyMissing,
                 "keychain \"\(name)\" needs key \"\(row.keyID)\" and token \"\(token.label)\" does not have it.",

@@ -109,6 +109,9 @@ extension KeychainError.Code {
     public static let invalidConfiguration = Self(rawValue: "configuration.invalid")
 
     /// The vault file is damaged, or a row fails its integrity check.
+    ///
+    /// For a row `details` has `item`, its identity in hex, and `reference`, its persistent reference in base64:
+    /// `delete(Criteria(reference))` removes the row without opening it.
     public static let vaultDamaged = Self(rawValue: "db.damaged")
     /// The vault was written by a newer version.
     public static let vaultTooNew = Self(rawValue: "db.too_new")

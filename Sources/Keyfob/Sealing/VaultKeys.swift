@@ -132,19 +132,43 @@ struct VaultKeys: Sendable {
     }
 
     /// Decrypts the attributes of a row; class and version must be those it was written with.
+    ///
+    /// - Throws: `KeychainError` with code `vaultDamaged`, which names the row.
     func openAttributes(_ row: SealedRow) throws -> (ItemClass, ItemAttributes) {
-        guard let itemClass = itemClass(of: row.classDigest) else { throw Self.damaged(cause: nil) }
-        let bytes = try open(
-            row.attributes,
-            AdditionalData(
-                .attributes, vault: vault, row: row.identity, itemClass: itemClass, version: row.version))
-        guard let attributes = ItemAttributes(encoded: bytes) else { throw Self.damaged(cause: nil) }
-        return (itemClass, attributes)
+        let itemClass = itemClass(of: row.classDigest)
+        do {
+            guard let itemClass else { throw Self.damaged(cause: nil) }
+            let bytes = try open(
+                row.attributes,
+                AdditionalData(
+                    .attributes, vault: vault, row: row.identity, itemClass: itemClass, version: row.version))
+            guard let attributes = ItemAttributes(encoded: bytes) else { throw Self.damaged(cause: nil) }
+            return (itemClass, attributes)
+        } catch let error as KeychainError {
+            throw error.naming(row, itemClass)
+        }
     }
 
+    /// The error for ciphertext that does not open.
     static func damaged(cause: (any Error)?) -> KeychainError {
         KeychainError(
             .vaultDamaged, "an item of the vault fails its integrity check: it was damaged or changed.",
             hint: "Restore it from a backup. The other items are not affected.", cause: cause)
+    }
+}
+
+extension KeychainError {
+    /// The same error with the row that it is about, so that a damaged item can at least be removed.
+    ///
+    /// `details` gets `item`, the identity in hex, and, where the class is known, `reference`: the persistent
+    /// reference in base64, for `Criteria(_:)` and `delete`. Neither says anything about the item's content.
+    func naming(_ row: SealedRow, _ itemClass: ItemClass?) -> KeychainError {
+        var details = details
+        details["item"] = row.identity.hexadecimal
+        if let itemClass {
+            let reference = PersistentReference(itemClass: itemClass, identity: row.identity)
+            details["reference"] = reference.data.base64EncodedString()
+        }
+        return KeychainError(code, message, hint: hint, details: details, cause: cause)
     }
 }

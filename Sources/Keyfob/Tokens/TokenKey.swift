@@ -12,7 +12,7 @@ import PKCS11
 ///
 /// One value serves any number of threads: each call takes a session of the keychain's pool. Calls block;
 /// the asynchronous forms run on threads of Keyfob's own. The handle is found once and kept until the login
-/// changes.
+/// changes. On tokens that may give a handle to another key every signature is verified before it is returned.
 public struct TokenKey: Sendable {
     /// The public key.
     public let publicKey: PublicKey
@@ -29,7 +29,7 @@ public struct TokenKey: Sendable {
     ///
     /// - Returns: The signature in the form that X.509 and TLS use: DER for ECDSA, the plain value otherwise.
     /// - Throws: `KeychainError`; `mechanismUnsupported` where key or token cannot do `scheme`, `itemNotFound`
-    ///   where the key is gone, and the errors of `unlock()`.
+    ///   where the key is gone, `tokenDisobeyed` where the signature is not the key's, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func sign(_ message: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
         guard let digest = scheme.digest else { return try signDigest(message, using: scheme) }
@@ -45,11 +45,27 @@ public struct TokenKey: Sendable {
             throw KeychainError(.mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
         }
         _ = try keychain.keys()
-        let signature = try keychain.token.withSession(.sign) { session in
-            try session.sign(input, with: keychain.token.handle(of: object, in: session), using: mechanism)
+        let token = keychain.token
+        func made() throws -> [UInt8] {
+            let signature = try token.withSession(.sign) { session in
+                try session.sign(input, with: token.handle(of: object, in: session), using: mechanism)
+            }
+            guard case .ec = publicKey.algorithm else { return signature }
+            return try ECDSASignature(raw: signature).der
         }
-        guard case .ec = publicKey.algorithm else { return signature }
-        return try ECDSASignature(raw: signature).der
+        let signature = try made()
+        guard try !token.keepsHandles(), try !publicKey.verify(signature, ofDigest: digest, using: scheme) else {
+            return signature
+        }
+        // The handle has become another key's: once more, with the handle that the key has now.
+        token.forgetHandles()
+        let second = try made()
+        guard try publicKey.verify(second, ofDigest: digest, using: scheme) else {
+            throw KeychainError(
+                .tokenDisobeyed, "token \"\(token.label)\" made a signature that the key's public half does not verify.",
+                hint: "Look at the key: keyfob identity check")
+        }
+        return second
     }
 
     /// Decrypts with RSA-OAEP (RFC 8017 7.1). - Throws: `KeychainError`; `mechanismUnsupported` where the token
@@ -61,8 +77,10 @@ public struct TokenKey: Sendable {
         }
         _ = try keychain.keys()
         return try keychain.token.withSession(.decrypt) { session in
-            try session.decryptSecret(
-                ciphertext, with: keychain.token.handle(of: object, in: session), using: .rsaOAEP(hash: algorithm))
+            let token = keychain.token
+            let handle = try token.keepsHandles()
+                ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
+            return try session.decryptSecret(ciphertext, with: handle, using: .rsaOAEP(hash: algorithm))
         }
     }
 
@@ -100,7 +118,7 @@ extension Keychain {
         if publicKeyInfo == nil {
             // A certificate of the same id tells the public key where the token has no public half.
             publicKeyInfo = try index.objects(keys()).first { $0.objectClass == .certificate && $0.id == object.id }
-                .flatMap { $0.certificateDER }.map { try Certificate(der: $0).publicKey.subjectPublicKeyInfo }
+                .map { try $0.certificate.publicKey.subjectPublicKeyInfo }
         }
         guard let publicKeyInfo else {
             throw KeychainError(.invalidArgument, "the token has no public key or certificate for this private key.")

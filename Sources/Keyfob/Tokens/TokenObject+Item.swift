@@ -6,12 +6,12 @@ import PKCS11
 extension TokenObject {
     /// The attributes of the object's item as far as the token knows them.
     ///
-    /// - Throws: `OpenSSLError` where a certificate object holds something else.
+    /// - Throws: `KeyFileError` where a certificate object holds something else.
     func itemAttributes() throws -> ItemAttributes {
         var attributes: ItemAttributes
         switch objectClass {
         case .certificate:
-            attributes = ItemAttributes(certificate: try Certificate(der: certificateDER ?? Data()))
+            attributes = ItemAttributes(certificate: try certificate)
         default:
             attributes = keyAttributes
         }

@@ -15,6 +15,8 @@ struct TokenObject: Sendable, Hashable {
     var label: AttributeValue?
     /// `CKA_VALUE` of a certificate: DER.
     var certificateDER: Data?
+    /// The certificate, where somebody has parsed it already: nothing that tells the object from others.
+    var parsed = Parsed()
     /// SubjectPublicKeyInfo of a key, where the token tells it.
     var publicKeyInfo: Data?
     /// SHA-1 of the public key's bits, where the public key is known.
@@ -45,6 +47,32 @@ struct TokenObject: Sendable, Hashable {
         static let modifiable = Flags(rawValue: 1 << 12)
         static let alwaysAuthenticate = Flags(rawValue: 1 << 13)
         static let local = Flags(rawValue: 1 << 14)
+    }
+
+    /// A certificate that travels with its object, so that no listing parses it twice. All values are equal.
+    struct Parsed: Hashable, Sendable {
+        var certificate: Certificate?
+
+        static func == (left: Self, right: Self) -> Bool { true }
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    /// The certificate of a certificate object, parsed now if it was not before.
+    ///
+    /// - Throws: `KeyFileError` where the object holds something else.
+    var certificate: Certificate {
+        get throws { try parsed.certificate ?? Certificate(der: certificateDER ?? Data()) }
+    }
+
+    /// The same object with its certificate parsed, where it is one.
+    var parsingCertificate: TokenObject {
+        guard objectClass == .certificate, parsed.certificate == nil else { return self }
+        var object = self
+        do { object.parsed.certificate = try certificate } catch {
+            // Something that calls itself a certificate and is none; whoever needs one finds out.
+            return self
+        }
+        return object
     }
 
     /// The class of items the object belongs to, or `nil` for objects that are no items.
@@ -99,7 +127,9 @@ extension TokenObject {
     }
 
     /// The object behind what was read of it, or `nil` for debris: no class, or a certificate without a value.
-    init?(reading values: AttributeValues, certificateKeyHash: (Data) -> Data?) {
+    ///
+    /// - Parameter parsesCertificate: Whether a certificate's public key is wanted.
+    init?(reading values: AttributeValues, parsesCertificate: Bool) {
         guard let objectClass = values.objectClass else { return nil }
         self.objectClass = objectClass
         id = values[.id].map { Data($0) } ?? Data()
@@ -116,7 +146,11 @@ extension TokenObject {
             guard let value = values[.value], !value.isEmpty else { return nil }
             let der = Data(value)
             certificateDER = der
-            publicKeyHash = certificateKeyHash(der)
+            if parsesCertificate {
+                // A certificate that libcrypto cannot read is still an object; it only has no known key.
+                parsed.certificate = try? Certificate(der: der)
+                publicKeyHash = parsed.certificate?.publicKey.identifier
+            }
             material = der
         case .privateKey, .publicKey:
             if let key = PublicKey(reading: values) {

@@ -16,19 +16,34 @@ final class TokenStore: Sendable {
     private let openModule: @Sendable () throws -> Module
     private let pin: @Sendable () throws -> SecretBytes?
     private let configuration: SessionPool.Configuration
-    private let state = Lock(State())
+    private let state: Lock<State>
 
     private struct State {
         var pool: SessionPool?
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
         var isAnonymous = false
         var handles: [HandleKey: CachedHandle] = [:]
+        /// Whether the token is known to keep its handles; `nil` before anybody asked.
+        var keepsHandles: Bool?
     }
 
     private struct HandleKey: Hashable {
         let objectClass: ObjectClass
         let id: Data
         let fingerprint: Data
+
+        init(_ object: TokenObject) {
+            objectClass = object.objectClass
+            id = object.id
+            fingerprint = object.fingerprint
+        }
+
+        /// A secret key, of which nothing but the id is known.
+        init(secretKey id: Data) {
+            objectClass = .secretKey
+            self.id = id
+            fingerprint = Data()
+        }
     }
 
     private struct CachedHandle {
@@ -40,12 +55,17 @@ final class TokenStore: Sendable {
     ///
     /// - Parameters:
     ///   - softHSM: The directory the token lies in, where it is one of ours.
+    ///   - keepsHandles: Whether a handle never names another object within one login; `nil` asks the token.
     ///   - openModule: Loads the module; called once.
     ///   - pin: Gives the PIN when the token wants a login; `nil` reads without one.
     init(
         uri: PKCS11URI, softHSM: SoftHSMDirectory?, configuration: SessionPool.Configuration,
-        openModule: @escaping @Sendable () throws -> Module, pin: @escaping @Sendable () throws -> SecretBytes?
+        keepsHandles: Bool? = nil, openModule: @escaping @Sendable () throws -> Module,
+        pin: @escaping @Sendable () throws -> SecretBytes?
     ) {
+        // Our own directory holds nothing but SoftHSM's tokens, so that nobody need be asked.
+        let keepsHandles = keepsHandles ?? (softHSM == nil ? nil : true)
+        state = Lock(State(keepsHandles: keepsHandles))
         self.uri = uri
         self.softHSM = softHSM
         changeDetector = softHSM.map { SoftHSMChangeDetector(directory: $0, uri: uri) }
@@ -171,19 +191,55 @@ final class TokenStore: Sendable {
         state.withLock { $0.handles.removeAll() }
     }
 
+    /// Whether a handle of this token never comes to name another object within one login.
+    ///
+    /// SoftHSM counts its handles up and gives none away twice (measured). Of other tokens it is not known, and some
+    /// reuse the number of a destroyed object at once.
+    func keepsHandles() throws -> Bool {
+        if let known = state.withLock({ $0.keepsHandles }) { return known }
+        let info = try pool().tokenInfo()
+        let keeps = info.manufacturer == "SoftHSM project" && info.model.hasPrefix("SoftHSM")
+        state.withLock { $0.keepsHandles = keeps }
+        return keeps
+    }
+
+    /// Keeps a handle that was found in a login epoch.
+    func remember(_ handle: ObjectHandle, of object: TokenObject, epoch: Int) {
+        remember(handle, for: HandleKey(object), epoch: epoch)
+    }
+
+    /// Keeps the handle of a secret key that was found in a login epoch.
+    func remember(_ handle: ObjectHandle, ofSecretKey id: Data, epoch: Int) {
+        remember(handle, for: HandleKey(secretKey: id), epoch: epoch)
+    }
+
+    private func remember(_ handle: ObjectHandle, for key: HandleKey, epoch: Int) {
+        state.withLock { $0.handles[key] = CachedHandle(handle: handle, epoch: epoch) }
+    }
+
     /// The handle of an object, from the cache where it was found since the last login.
+    ///
+    /// A handle is read back when it is found: at least once for each login, and after every removal by this process,
+    /// for that empties the cache. Between those moments another program may remove the object, and a token that
+    /// does not keep its handles may give the number to another. No interval of reading back is short enough to rule
+    /// that out, and each costs a round trip, so the callers rule it out by what they do with the handle:
+    ///
+    /// - before a change, and before a decryption on such a token, it is read back (`verifiedHandle`);
+    /// - a signature that such a token made is verified with the public key before it is given out (`TokenKey`),
+    ///   which proves its key, costs no call to the token, and less than any round trip to one;
+    /// - a wrapping key is read back before it wraps on such a token (`handle(ofSecretKey:)`).
     func handle(of object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
-        let key = HandleKey(objectClass: object.objectClass, id: object.id, fingerprint: object.fingerprint)
+        let key = HandleKey(object)
         let epoch = try pool().loginEpoch
         if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch { return cached.handle }
         let handle = try search(for: object, in: session)
-        state.withLock { $0.handles[key] = CachedHandle(handle: handle, epoch: epoch) }
+        remember(handle, of: object, epoch: epoch)
         return handle
     }
 
     /// The handle of an object if it was found in this process, else 0: the hint of a reference.
     func knownHandle(of object: TokenObject) -> UInt64 {
-        let key = HandleKey(objectClass: object.objectClass, id: object.id, fingerprint: object.fingerprint)
+        let key = HandleKey(object)
         return state.withLock { UInt64($0.handles[key]?.handle.rawValue ?? 0) }
     }
 
@@ -200,16 +256,33 @@ final class TokenStore: Sendable {
 
     /// The handle of a secret key by its id, found once for each login; `nil` where the token has none.
     ///
-    /// Not read back: a wrong key cannot open what this one sealed, and the error says so.
-    func handle(ofSecretKey id: Data, in session: borrowing Session) throws -> ObjectHandle? {
-        let key = HandleKey(objectClass: .secretKey, id: id, fingerprint: Data())
+    /// - Parameter isSealing: Whether it is going to seal something. It is read back then on tokens that may give
+    ///   handles away: what a wrong key has sealed could never be opened. A wrong key cannot open what this one
+    ///   sealed, and the error says so.
+    func handle(
+        ofSecretKey id: Data, isSealing: Bool = false, in session: borrowing Session
+    ) throws -> ObjectHandle? {
+        let key = HandleKey(secretKey: id)
         let epoch = try pool().loginEpoch
-        if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch { return cached.handle }
+        if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch {
+            if try !isSealing || keepsHandles() || isSecretKey(cached.handle, id, in: session) { return cached.handle }
+            forgetHandles()
+        }
         guard let handle = try session.findObjects([.objectClass(.secretKey), .id([UInt8](id))], limit: 1).first else {
             return nil
         }
-        state.withLock { $0.handles[key] = CachedHandle(handle: handle, epoch: epoch) }
+        remember(handle, ofSecretKey: id, epoch: epoch)
         return handle
+    }
+
+    private func isSecretKey(_ handle: ObjectHandle, _ id: Data, in session: borrowing Session) throws -> Bool {
+        do throws(PKCS11Error) {
+            let values = try session.attributes([.objectClass, .id], of: handle)
+            return values.objectClass == .secretKey && values[.id] == [UInt8](id)
+        } catch {
+            guard error.recovery == .lookUpAgain else { throw error }
+            return false
+        }
     }
 
     private func isCurrent(_ handle: ObjectHandle, _ object: TokenObject, in session: borrowing Session) throws -> Bool {
@@ -220,7 +293,7 @@ final class TokenStore: Sendable {
             guard error.recovery == .lookUpAgain else { throw error }
             return false
         }
-        guard var current = TokenObject(reading: values, certificateKeyHash: { _ in nil }) else { return false }
+        guard var current = TokenObject(reading: values, parsesCertificate: false) else { return false }
         guard current.objectClass == object.objectClass, current.id == object.id else { return false }
         if current.fingerprint != object.fingerprint, current.objectClass == .privateKey, current.publicKeyInfo == nil {
             let halves = try session.findObjects([.objectClass(.publicKey), .id([UInt8](current.id))])
@@ -285,7 +358,7 @@ final class TokenStore: Sendable {
         }
         guard [.certificate, .privateKey, .publicKey, .secretKey].contains(objectClass) else { return nil }
         let values = try session.attributes(TokenObject.attributeTypes(of: objectClass), of: handle)
-        guard let object = TokenObject(reading: values, certificateKeyHash: Self.keyHash) else {
+        guard let object = TokenObject(reading: values, parsesCertificate: true) else {
             throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeValueInvalid, detail: "no value")
         }
         return object
@@ -294,11 +367,6 @@ final class TokenStore: Sendable {
     private static func isDebris(_ error: PKCS11Error) -> Bool {
         error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid
             || error.recovery == .lookUpAgain
-    }
-
-    private static func keyHash(ofCertificate der: Data) -> Data? {
-        // A certificate that libcrypto cannot read is still an object; it only has no known key.
-        (try? Certificate(der: der))?.publicKey.identifier
     }
 
     /// Private keys that do not tell their public key take it from the public key object of the same id.

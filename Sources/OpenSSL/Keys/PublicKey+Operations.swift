@@ -31,6 +31,30 @@ extension PublicKey {
         }
     }
 
+    /// Whether `signature` is this key's signature of the message that `digest` is the digest of.
+    ///
+    /// For schemes that hash inside, as Ed25519 does, `digest` is the message itself.
+    ///
+    /// - Throws: As `verify(_:of:using:)`.
+    public func verify(
+        _ signature: [UInt8], ofDigest digest: [UInt8], using scheme: SignatureScheme
+    ) throws -> Bool {
+        guard let hash = scheme.digest else { return try verify(signature, of: digest, using: scheme) }
+        let context = try unsafe usableHandle(for: scheme).withPointer { key in
+            try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
+        }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        try check("EVP_PKEY_verify_init", unsafe EVP_PKEY_verify_init(context))
+        try unsafe scheme.configure(context)
+        let algorithm = try unsafe check("EVP_MD_fetch", EVP_MD_fetch(nil, hash.name, nil))
+        defer { unsafe EVP_MD_free(algorithm) }
+        try check("EVP_PKEY_CTX_set_signature_md", unsafe EVP_PKEY_CTX_set_signature_md(context, algorithm))
+        let result = unsafe EVP_PKEY_verify(context, signature, signature.count, digest, digest.count)
+        // A signature that is no signature at all leaves errors behind; it is still only "no".
+        ERR_clear_error()
+        return result == 1
+    }
+
     /// Encrypts with RSA-OAEP (RFC 8017 7.1), MGF1 over the same digest and an empty label.
     ///
     /// - Throws: `CryptoError` (`unsupportedKey`) for another kind of key; `OpenSSLError` when the secret is too

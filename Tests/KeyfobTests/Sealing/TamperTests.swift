@@ -188,4 +188,36 @@ import Testing
         try test.keychain.delete(Criteria(reference))
         #expect(try test.keychain.find(.genericPasswords).count == 1)
     }
+
+    @Test(arguments: ["attributes_tag", "secret_tag", "attributes_ciphertext"])
+    func `the error of a damaged row names the row, and what it names removes it`(column: String) throws {
+        let test = try TestKeychain()
+        try makePair(test)
+        let reference = try #require(test.keychain.find(.genericPassword(service: "one")).first?.reference)
+        let before = try #require(test.keychain.find(.genericPassword(service: "one")).first)
+        try test.sql {
+            try $0.execute(sql: "UPDATE item SET \(column) = zeroblob(16) WHERE id = (SELECT MIN(id) FROM item)")
+        }
+        do {
+            _ = try test.keychain.secret(of: before)
+            Issue.record("a damaged row gave its secret")
+        } catch let error as KeychainError {
+            #expect(error.code == .vaultDamaged)
+            #expect(error.details["item"] == reference.identity.hexadecimal)
+            let bytes = try #require(Data(base64Encoded: error.details["reference"] ?? ""))
+            #expect(bytes == reference.data)
+            #expect(try test.keychain.delete(Criteria(PersistentReference(bytes))) == 1)
+        }
+        #expect(try test.keychain.find(.genericPasswords).map(\.service) == ["two"])
+    }
+
+    @Test func `a row whose class is damaged can be removed by its reference`() throws {
+        let test = try TestKeychain()
+        try makePair(test)
+        let item = try test.keychain.only(.genericPassword(service: "one"))
+        try test.sql { try $0.execute(sql: "UPDATE item SET class = zeroblob(8) WHERE id = (SELECT MIN(id) FROM item)") }
+        #expect(code { _ = try test.keychain.secret(of: item) } == .vaultDamaged)
+        try test.keychain.delete(item)
+        #expect(try test.keychain.store.read { try $0.rowCount() } == 1)
+    }
 }

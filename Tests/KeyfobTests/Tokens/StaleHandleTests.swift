@@ -124,4 +124,63 @@ import Testing
         try keychain.delete(.certificates)
         #expect(try !test.tool(["-O", "--type", "cert"]).stdout.contains("named"))
     }
+
+    /// The keychain on a token of which it is not known whether it keeps its handles.
+    private func distrusting(_ keychain: Keychain) -> Keychain {
+        let state = keychain.lockState
+        let token = TokenStore(
+            uri: keychain.token.uri, softHSM: nil, configuration: .init(), keepsHandles: false,
+            openModule: { try TestToken.loadModule() }, pin: { state.withLock { $0.pin } })
+        return Keychain(
+            configuration: keychain.configuration, directories: keychain.directories, options: keychain.options,
+            store: keychain.store, token: token, lockState: state)
+    }
+
+    @Test func `SoftHSM is known to keep its handles, with nobody's word but its own`() throws {
+        let test = try TestKeychain()
+        let token = TokenStore(
+            uri: test.keychain.token.uri, softHSM: nil, configuration: .init(),
+            openModule: { try TestToken.loadModule() }, pin: { nil })
+        #expect(try token.keepsHandles() && test.keychain.token.keepsHandles())
+    }
+
+    @Test(arguments: [KeySpecification.p256, .rsa(bits: 2048)])
+    func `a handle that has become another key's signs nothing that is given out`(kind: KeySpecification) throws {
+        let test = try TestKeychain()
+        let mine = try test.keychain.generateKey(kind, label: "mine")
+        let theirs = try test.keychain.generateKey(kind, label: "theirs")
+        let keychain = distrusting(test.keychain)
+        let key = try keychain.tokenKey(for: mine)
+        let message = Array("message".utf8)
+        let schemes: [SignatureScheme] = kind == .p256 ? [.ecdsa(.sha256)] : [.rsaPKCS1(.sha256), .rsaPSS(.sha256)]
+        for scheme in schemes {
+            try plant(theirs, for: mine, keychain)
+            #expect(try key.publicKey.verify(key.sign(message, using: scheme), of: message, using: scheme))
+        }
+        guard kind == .rsa(bits: 2048) else { return }
+        try plant(theirs, for: mine, keychain)
+        let ciphertext = try key.publicKey.encryptOAEP(SecretBytes("secret"), hash: .sha1)
+        #expect(try key.decryptOAEP(ciphertext, hash: .sha1) == SecretBytes("secret"))
+    }
+
+    private func plant(_ stranger: KeyItem, for own: KeyItem, _ keychain: Keychain) throws {
+        let (stranger, own) = (try #require(stranger.item.object), try #require(own.item.object))
+        let token = keychain.token
+        try token.withSession(.read) { session in
+            let handle = try token.handle(of: stranger, in: session)
+            token.remember(handle, of: own, epoch: try token.pool().loginEpoch)
+        }
+    }
+
+    @Test func `a wrapping key's handle that has become another key's seals nothing`() throws {
+        let test = try TestKeychain()
+        let keychain = distrusting(test.keychain)
+        let id = try #require(test.keychain.wrappingKeyRows().first?.objectID)
+        try keychain.token.withSession(.create) { session in
+            let other = try AESGCMKeyWrap().generateKey(label: "other", id: [9], isPermanent: true, in: session)
+            keychain.token.remember(other, ofSecretKey: id, epoch: try keychain.token.pool().loginEpoch)
+        }
+        let item = try keychain.add(GenericPassword(service: "s"), secret: SecretBytes("secret"))
+        #expect(try test.reopen().secret(of: item) == SecretBytes("secret"))
+    }
 }

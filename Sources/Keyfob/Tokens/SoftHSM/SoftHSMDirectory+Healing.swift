@@ -46,13 +46,19 @@ extension SoftHSMDirectory {
     /// after it has stayed so, unchanged, for 100 ms. A login that is slower still does no harm: the copy
     /// is put in place by a rename, and the login then writes to a file that nobody sees any more.
     ///
+    /// Once an hour it also removes the debris of kills; see `removeObjectDebris`.
+    ///
     /// Costs one small read for each token when all is well; any number of processes may call it at once.
     ///
     /// - Throws: `timedOut` when another process holds the lock for ten seconds; `fileUnavailable`.
     @discardableResult
     public func heal() throws(KeychainError) -> Healing {
-        guard try !unusableIdentifiers().isEmpty else { return Healing(restored: [], unusable: []) }
-        return try FileLock.holding(lockFile) { () throws(KeychainError) in try healLocked() }
+        let isSweepDue = isSweepDue()
+        if !isSweepDue, try unusableIdentifiers().isEmpty { return Healing(restored: [], unusable: []) }
+        return try FileLock.holding(lockFile) { () throws(KeychainError) in
+            if isSweepDue { try sweepLocked() }
+            return try healLocked()
+        }
     }
 
     /// `heal()` for a caller that holds the lock.
@@ -96,9 +102,15 @@ extension SoftHSMDirectory {
 
     /// The names of SoftHSM's token directories.
     func identifiers() throws(KeychainError) -> [String] {
-        guard let directory = unsafe opendir(tokensDirectory.path) else {
+        // SoftHSM names them by UUIDs; what is named otherwise is not a token of its.
+        try Self.names(in: tokensDirectory).filter { UUID(uuidString: $0) != nil }.sorted()
+    }
+
+    /// The names in a directory, in no order; none where it is missing.
+    static func names(in url: URL) throws(KeychainError) -> [String] {
+        guard let directory = unsafe opendir(url.path) else {
             if errno == ENOENT { return [] }
-            throw .file("read", tokensDirectory.path, errno)
+            throw .file("read", url.path, errno)
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []
@@ -106,10 +118,9 @@ extension SoftHSMDirectory {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
             }
-            // SoftHSM names them by UUIDs; what is named otherwise is not a token of its.
-            if UUID(uuidString: name) != nil { names.append(name) }
+            names.append(name)
         }
-        return names.sorted()
+        return names
     }
 
     func tokenFile(_ identifier: String) -> URL {

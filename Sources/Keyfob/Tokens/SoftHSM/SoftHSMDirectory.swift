@@ -49,13 +49,13 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         try PrivateFile.createDirectory(root)
         try PrivateFile.createDirectory(tokensDirectory)
         try PrivateFile.createDirectory(copiesDirectory)
-        let line = "directories.tokendir = \(path)"
+        let line = configurationLine
         let existing = try existingConfiguration()
         // Rewritten only when it points elsewhere (the home directory was moved): other lines are the
         // user's to change.
         guard !existing.split(separator: "\n").contains(Substring(line)) else { return }
         let text = """
-            # Written by Keyfob for the tokens of its keychains.
+            \(Self.signature) for the tokens of its keychains.
             \(line)
             objectstore.backend = file
             log.level = ERROR
@@ -65,9 +65,15 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         try PrivateFile.write(SecretBytes(utf8: text), to: configuration)
     }
 
+    /// The line that points SoftHSM here.
+    var configurationLine: String { "directories.tokendir = \(tokensDirectory.path)" }
+
+    /// How the first line of a configuration begins that `prepare()` wrote.
+    static var signature: String { "# Written by Keyfob" }
+
     /// The configuration's text. It holds no secret, so that its mode is the user's affair; the directory
     /// is ours alone.
-    private func existingConfiguration() throws(KeychainError) -> String {
+    func existingConfiguration() throws(KeychainError) -> String {
         guard let file = OpenFile(path: configuration.path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
             if errno == ENOENT { return "" }
             throw .file("read", configuration.path, errno)

@@ -1,0 +1,94 @@
+import Foundation
+import KeyfobPrimitives
+import PKCS11
+import Testing
+
+@testable import Keyfob
+
+/// Updates while somebody else is quicker, and what they hold meanwhile.
+@Suite struct LostRaceTests {
+    /// A store in front of whose write transactions, and inside of them, something happens.
+    private final class WatchedStore: ItemStore {
+        let store: any ItemStore
+        let before: @Sendable () throws -> Void
+        let token: TokenStore
+
+        init(_ keychain: Keychain, before: @escaping @Sendable () throws -> Void) {
+            store = keychain.store
+            token = keychain.token
+            self.before = before
+        }
+
+        var identity: Data { store.identity }
+        func integrityFindings() throws -> [String] { try store.integrityFindings() }
+        func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try store.read(body) }
+
+        func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+            try before()
+            return try holdingSessions(SessionPool.Configuration.defaultMaximumSessions) { try store.write(body) }
+        }
+
+        /// Whoever wants the token inside of the transaction waits in vain.
+        private func holdingSessions<Result>(_ count: Int, _ body: () throws -> Result) throws -> Result {
+            guard count > 0 else { return try body() }
+            return try token.withSession(.read) { _ in try holdingSessions(count - 1, body) }
+        }
+    }
+
+    private func watched(_ keychain: Keychain, before: @escaping @Sendable () throws -> Void) -> Keychain {
+        Keychain(
+            configuration: keychain.configuration, directories: keychain.directories, options: keychain.options,
+            store: WatchedStore(keychain, before: before), token: keychain.token, lockState: keychain.lockState)
+    }
+
+    private func makeKeychain() throws -> TestKeychain {
+        var options = Keychain.Options()
+        options.timeout = .seconds(2)
+        let test = try TestKeychain(options)
+        for account in ["a", "b"] {
+            try test.keychain.add(GenericPassword(service: "s", account: account), secret: SecretBytes(account))
+        }
+        return test
+    }
+
+    @Test func `no update uses the token while it holds the vault`() throws {
+        let test = try makeKeychain()
+        let watched = watched(test.keychain) {}
+        #expect(try watched.update(.genericPassword(service: "s"), [.comment: "c"]) == 2)
+        #expect(try watched.update(.genericPassword(account: "b"), secret: SecretBytes("new")) == 1)
+        for (account, secret) in [("a", "a"), ("b", "new")] {
+            let item = try test.keychain.only(.genericPassword(account: account))
+            #expect(try item.comment == "c" && test.keychain.secret(of: item) == SecretBytes(secret))
+        }
+    }
+
+    @Test(arguments: [(lost: 1, succeeds: true), (lost: 4, succeeds: true), (lost: 5, succeeds: false)])
+    func `what somebody else changed meanwhile is kept, up to four times`(row: (lost: Int, succeeds: Bool)) throws {
+        let test = try makeKeychain()
+        let rest = Lock(row.lost)
+        let watched = watched(test.keychain) {
+            let left = rest.withLock { rest in
+                rest -= 1
+                return rest
+            }
+            guard left >= 0 else { return }
+            try test.keychain.update(.genericPassword(account: "b"), [.kind: .string("kind \(left)")])
+        }
+        let changed = code { try watched.update(.genericPassword(service: "s"), [.comment: "c"]) }
+        #expect(changed == (row.succeeds ? nil : .vaultBusy))
+        let items = try test.keychain.find(.genericPassword(service: "s"))
+        #expect(items.map(\.comment) == (row.succeeds ? ["c", "c"] : [nil, nil]))
+        #expect(items.map(\.kind) == [nil, "kind 0"])
+        #expect(try items.map { try test.keychain.secret(of: $0) } == [SecretBytes("a"), SecretBytes("b")])
+    }
+
+    @Test func `an item that goes meanwhile is no part of the update, and the last one leaves nothing to update`() throws {
+        let test = try makeKeychain()
+        let watched = watched(test.keychain) {
+            if let item = try test.keychain.find(.genericPassword(account: "b")).first { try test.keychain.delete(item) }
+        }
+        #expect(try watched.update(.genericPassword(service: "s"), [.comment: "c"]) == 1)
+        let last = self.watched(test.keychain) { try test.keychain.delete(.genericPasswords) }
+        #expect(code { try last.update(.genericPassword(service: "s"), [.comment: "d"]) } == .itemNotFound)
+    }
+}
