@@ -53,6 +53,28 @@ import Testing
         #expect(offered.error.contains("--insecure-file"))
     }
 
+    @Test func `every private key of a PEM file is imported`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("a")
+        try home.makeSelfSigned("b")
+        try home.shell("cat a.pem b.pem a.key b.key > both.pem")
+        #expect(try home.keyfob("identity", "import", home.file("both.pem")).status == 0)
+        let names = try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").dropFirst()
+        #expect(names.map { $0.prefix { $0 != "\t" } } == ["a", "b"])
+    }
+
+    @Test func `a second identity of a name is refused with options that there are`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("a")
+        try home.makeSelfSigned("b")
+        let arguments = ["--key", home.file("a.key"), "--cert", home.file("a.pem"), "--name", "same"]
+        #expect(try Tool.keyfob(["identity", "import"] + arguments, environment: home.environment).run().status == 0)
+        let second = try home.keyfob(
+            "identity", "import", "--key", home.file("b.key"), "--cert", home.file("b.pem"), "--name", "same")
+        #expect(second.status == 4)
+        #expect(!second.error.contains("--if-missing"))
+    }
+
     /// Runs commands at once and returns their results.
     private func atOnce(_ home: IdentityHome, _ commands: [[String]], input: String = "") async throws -> [Tool.Result] {
         try await withThrowingTaskGroup(of: Tool.Result.self) { group in

@@ -103,7 +103,7 @@ extension PINSource {
         }
         // Through the open descriptor, so that what was looked at is what is read. A symbolic link is
         // followed: Kubernetes and systemd hand secrets out through them, and the target is checked.
-        if !isTrusted { 
+        if !isTrusted {
             try PrivateFile.requirePrivate(try file.status(), path: path, option: "--insecure-file")
         }
         let bytes = try file.read(limit: maximumLength + 3)

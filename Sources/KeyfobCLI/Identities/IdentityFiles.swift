@@ -139,7 +139,26 @@ struct IdentityFiles {
 
     private mutating func addKey(_ data: Data, _ name: String) throws {
         let passphrase = passphrase
-        keys.append((try KeyFile.load(data, fileName: name) { try passphrase(name) }, name, nil))
+        for part in Self.privateKeys(in: data) {
+            keys.append((try KeyFile.load(part, fileName: name) { try passphrase(name) }, name, nil))
+        }
+    }
+
+    /// The blocks of a PEM file that are private keys, each for itself; the whole file where there are not several.
+    private static func privateKeys(in data: Data) -> [Data] {
+        var blocks: [Data] = []
+        var rest = data[...]
+        while let begin = rest.firstRange(of: Data("-----BEGIN ".utf8)) {
+            let body = rest[begin.upperBound...]
+            guard let labelEnd = body.firstRange(of: Data("-----".utf8)),
+                let end = body[labelEnd.upperBound...].firstRange(of: Data("-----END ".utf8)),
+                let close = body[end.upperBound...].firstRange(of: Data("-----".utf8))
+            else { break }
+            let label = String(decoding: body[..<labelEnd.lowerBound], as: UTF8.self)
+            if label.hasSuffix("PRIVATE KEY") { blocks.append(Data(data[begin.lowerBound..<close.upperBound])) }
+            rest = data[close.upperBound...]
+        }
+        return blocks.count > 1 ? blocks : [data]
     }
 
     private mutating func addCertificates(_ data: Data, _ name: String) throws {

@@ -102,10 +102,16 @@ struct IdentityImportCommand: ParsableCommand {
         var imports: [IdentityImport] = []
         for (index, pair) in pairs.enumerated() {
             let name = label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } ?? pair.friendlyName
-            imports.append(
-                try keychain.importIdentity(
-                    key: pair.key, certificate: pair.certificate, chain: contents.certificates.map(\.certificate),
-                    label: name, isExtractable: extractable, isReplacing: replace))
+            do {
+                imports.append(
+                    try keychain.importIdentity(
+                        key: pair.key, certificate: pair.certificate, chain: contents.certificates.map(\.certificate),
+                        label: name, isExtractable: extractable, isReplacing: replace))
+            } catch let error as KeychainError where error.code == .duplicateItem {
+                throw KeychainError(
+                    error.code, error.message, hint: "Replace it: add --replace. Keep both: --name OTHER",
+                    details: error.details, cause: error.cause)
+            }
         }
         let document = try document(imports, keychain, now)
         let lines = try sentences(imports, summary, keychain, now)

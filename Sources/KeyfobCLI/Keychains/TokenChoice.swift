@@ -43,7 +43,7 @@ enum TokenChoice {
             guard found.isEmpty else {
                 throw KeychainError(
                     .refused, "the token was never initialised, and keyfob does not do that to a token of yours.",
-                    hint: "Initialise it with its vendor's tool, or: keyfob token init")
+                    hint: "Initialise it with its vendor's tool, or: pkcs11-tool --init-token --init-pin")
             }
             let names = Set(present).sorted().map { Visible.text($0) }.joined(separator: ", ")
             throw KeychainError(
