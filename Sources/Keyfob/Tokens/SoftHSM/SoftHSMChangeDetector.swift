@@ -18,12 +18,15 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
 
     func snapshot() -> TokenSnapshot? {
         // A token whose files cannot be read cannot tell; the index is then not used.
+        // Who cannot look cannot tell: the caller asks the token instead.
         guard let token = (try? directory.token(serial: serial, label: label)) ?? nil,
             let listing = try? ObjectListing(of: token)
         else { return nil }
         return TokenSnapshot(
             versions: listing.files.mapValues { entry in
-                Data(entry.size.bigEndianBytes + entry.inode.bigEndianBytes + entry.modified.bigEndianBytes + entry.changed.bigEndianBytes)
+                Data(
+                    entry.size.bigEndianBytes + entry.inode.bigEndianBytes + entry.modified.bigEndianBytes
+                        + entry.changed.bigEndianBytes)
             })
     }
 }
