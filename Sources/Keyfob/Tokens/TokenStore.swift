@@ -155,7 +155,9 @@ final class TokenStore: Sendable {
     func logout() throws {
         guard let pool = state.withLock({ $0.pool }) else { return }
         forgetHandles()
-        do { try pool.logout() } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
+        do { try pool.logout() } catch let error as PKCS11Error {
+            throw KeychainError.token(error, .login, token: label)
+        }
     }
 
     // MARK: Handles
@@ -259,7 +261,9 @@ final class TokenStore: Sendable {
         }
     }
 
-    private func isCurrent(_ handle: ObjectHandle, _ object: TokenObject, in session: borrowing Session) throws -> Bool {
+    private func isCurrent(
+        _ handle: ObjectHandle, _ object: TokenObject, in session: borrowing Session
+    ) throws -> Bool {
         let values: AttributeValues
         do throws(PKCS11Error) {
             values = try session.attributes(TokenObject.attributeTypes(of: object.objectClass), of: handle)
@@ -290,7 +294,8 @@ final class TokenStore: Sendable {
             // may be any keys.
             guard found.count == 1 || object.publicKeyInfo != nil || object.objectClass == .certificate else {
                 throw KeychainError(
-                    .ambiguous, "token \"\(label)\" has \(found.count) keys of the same id, and does not tell them apart.",
+                    .ambiguous,
+                    "token \"\(label)\" has \(found.count) keys of the same id, and does not tell them apart.",
                     hint: "Give them different ids: pkcs11-tool --set-id")
             }
             return handle
