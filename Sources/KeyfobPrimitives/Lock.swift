@@ -35,7 +35,7 @@ import Foundation
         unsafe mutex.deallocate()
     }
 
-    /// Runs `body` with exclusive access to the value.
+    /// Runs `body` with exclusive access to the value. - Throws: What `body` throws.
     public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -46,7 +46,7 @@ import Foundation
 
     /// Waits until `body` returns a value, or until `deadline`; `nil` in the latter case.
     ///
-    /// `body` runs once at the start and again after each `broadcast()`.
+    /// `body` runs once at the start and again after each `broadcast()`. - Throws: What `body` throws.
     public func wait<Result, Failure: Error>(
         until deadline: Deadline, _ body: (inout sending Value) throws(Failure) -> sending Result?
     ) throws(Failure) -> sending Result? {

@@ -22,7 +22,7 @@ public struct SecretBytes: Sendable {
         self.init(string.utf8)
     }
 
-    /// Allocates `count` zero bytes and lets `body` fill them in place.
+    /// Allocates `count` zero bytes and lets `body` fill them in place. - Throws: What `body` throws.
     public init<Failure: Error>(
         count: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -37,7 +37,7 @@ public struct SecretBytes: Sendable {
     /// Whether there are no bytes.
     public var isEmpty: Bool { count == 0 }
 
-    /// Calls `body` with the bytes, which are valid only during the call.
+    /// Calls `body` with the bytes, which are valid only during the call. - Throws: What `body` throws.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -51,7 +51,8 @@ public struct SecretBytes: Sendable {
         precondition(count <= self.count, "a prefix cannot be longer than the bytes it is taken from")
         return unsafe withUnsafeBytes { source in
             unsafe SecretBytes(count: count) { target in
-                unsafe UnsafeMutableRawBufferPointer(target).copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<count]))
+                unsafe UnsafeMutableRawBufferPointer(target)
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<count]))
             }
         }
     }

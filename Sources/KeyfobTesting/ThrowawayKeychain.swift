@@ -35,7 +35,8 @@ public final class ThrowawayKeychain: Sendable {
     ///   uses another SoftHSM directory, `fileUnavailable` where the temporary directory cannot be written.
     public init(options: Keychain.Options = .init(), tokens: URL? = nil) throws {
         let unique = UUID().uuidString.lowercased()
-        root = FileManager.default.temporaryDirectory.appendingPathComponent("keyfob-throwaway-\(unique)", isDirectory: true)
+        root = FileManager.default.temporaryDirectory
+            .appendingPathComponent("keyfob-throwaway-\(unique)", isDirectory: true)
         var directories = Directories(root: root)
         directories.tokens = tokens ?? Self.sharedTokens
         self.directories = directories

@@ -97,3 +97,17 @@ extension FixedWidthInteger {
         self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
     }
 }
+
+extension AttributeValue: CustomStringConvertible, CustomReflectable {
+    /// The kind and, for text and bytes, how many bytes there are; never the value.
+    public var description: String {
+        switch self {
+        case .string, .data: "AttributeValue(\(bytes?.count ?? 0) bytes)"
+        case .number: "AttributeValue(number)"
+        case .date: "AttributeValue(date)"
+        }
+    }
+
+    /// A mirror without children: reflection must not print what `description` hides.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -107,9 +107,12 @@ extension ItemAttributes: Hashable, ExpressibleByDictionaryLiteral {
     }
 }
 
-extension ItemAttributes: CustomStringConvertible {
+extension ItemAttributes: CustomStringConvertible, CustomReflectable {
     /// The names of the attributes; never a value.
     public var description: String { "ItemAttributes(\(names.map(\.rawValue).joined(separator: " ")))" }
+
+    /// The names alone: reflection must not print what `description` hides.
+    public var customMirror: Mirror { Mirror(self, children: ["names": names.map(\.rawValue)]) }
 }
 
 extension ItemAttributes {

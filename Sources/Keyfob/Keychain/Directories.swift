@@ -47,7 +47,8 @@ public struct Directories: Sendable, Hashable {
         tokens = data
         state = directory("XDG_STATE_HOME", home + "/.local/state")
         if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
-            self.runtime = URL(fileURLWithPath: runtime, isDirectory: true).appendingPathComponent("keyfob", isDirectory: true)
+            self.runtime = URL(fileURLWithPath: runtime, isDirectory: true)
+                .appendingPathComponent("keyfob", isDirectory: true)
         } else {
             runtime = URL(fileURLWithPath: "/dev/shm/keyfob-\(getuid())", isDirectory: true)
         }

@@ -21,7 +21,8 @@ extension Keychain {
     ///   `EncodingError`; and as `add`.
     @available(*, noasync, message: "use the asynchronous form")
     public func save(
-        _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword, attributes: ItemAttributes = [:]
+        _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
+        attributes: ItemAttributes = [:]
     ) throws {
         var item = Item(itemClass, try Self.criteria(key, itemClass, attributes).attributes)
         if item.attributes[.label] == nil { item.attributes[.label] = .string(key) }
@@ -33,7 +34,8 @@ extension Keychain {
     /// - Throws: `KeychainError`; `itemNotFound` where the key is free; `DecodingError` where another type is stored.
     @available(*, noasync, message: "use the asynchronous form")
     public func retrieve<Value: Decodable>(
-        _ type: Value.Type, for key: String, as itemClass: ItemClass = .genericPassword, attributes: ItemAttributes = [:]
+        _ type: Value.Type, for key: String, as itemClass: ItemClass = .genericPassword,
+        attributes: ItemAttributes = [:]
     ) throws -> Value {
         let found = try findItems(Self.criteria(key, itemClass, attributes)).first
         guard let found, let secret = try secret(of: found) else { throw Self.missing(key, name) }
@@ -43,10 +45,12 @@ extension Keychain {
     /// Replaces the value under a key. - Throws: `KeychainError`; `itemNotFound` where the key is free.
     @available(*, noasync, message: "use the asynchronous form")
     public func update(
-        _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword, attributes: ItemAttributes = [:]
+        _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
+        attributes: ItemAttributes = [:]
     ) throws {
         let secret = SecretBytes(try JSONEncoder().encode(value))
-        do { try update(Self.criteria(key, itemClass, attributes), [:], secret: secret) } catch let error as KeychainError
+        let criteria = try Self.criteria(key, itemClass, attributes)
+        do { try update(criteria, [:], secret: secret) } catch let error as KeychainError
             where error.code == .itemNotFound
         { throw Self.missing(key, name) }
     }
@@ -61,7 +65,9 @@ extension Keychain {
         { throw Self.missing(key, name) }
     }
 
-    private static func criteria(_ key: String, _ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> Criteria {
+    private static func criteria(
+        _ key: String, _ itemClass: ItemClass, _ attributes: ItemAttributes
+    ) throws -> Criteria {
         var criteria = Criteria(itemClass, attributes)
         criteria.attributes[.account] = .string(key)
         switch itemClass {

@@ -61,7 +61,8 @@ extension Keychain {
         }
         let isMatching = object.publicKeyHash.map { $0 == certificate.publicKey.identifier } ?? true
         add(
-            isMatching ? .good : .bad, "match", isMatching ? "matches certificate" : "key and certificate do not belong together")
+            isMatching ? .good : .bad, "match",
+            isMatching ? "matches certificate" : "key and certificate do not belong together")
         let chain = try chain(of: certificate)
         if chain.isComplete || certificate.isSelfSigned || chain.certificates.count > 1 {
             add(.good, "chain", "chain")
@@ -76,7 +77,8 @@ extension Keychain {
         } else if date > certificate.notAfter {
             add(.bad, "validity", "expired", "Install a new certificate for this key.")
         } else if certificate.notAfter.timeIntervalSince(date) < 30 * 86400 {
-            add(.warning, "validity", "expires in \(Int(certificate.notAfter.timeIntervalSince(date) / 86400)) days", "Renew it.")
+            let days = Int(certificate.notAfter.timeIntervalSince(date) / 86400)
+            add(.warning, "validity", "expires in \(days) days", "Renew it.")
         } else {
             add(.good, "validity", "valid")
         }
@@ -117,7 +119,8 @@ extension Keychain {
         let label = Self.title(.identity, identity.attributes)
         guard let object = identity.item.object, object.flags.contains(.extractable) else {
             throw KeychainError(
-                .keyNotExtractable, "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.",
+                .keyNotExtractable,
+                "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.",
                 hint: "Use it in place: keyfob uri \(label)     Public parts: keyfob cert export \(label) --chain")
         }
         _ = try keys()

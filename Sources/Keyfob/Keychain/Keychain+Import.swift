@@ -47,7 +47,10 @@ extension Keychain {
         let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
         // A root is trusted because somebody chose to, never because it came along in a file.
         let above = ordered.certificates.dropFirst().filter { !$0.isSelfIssued }
-        let authorities = above.map { (certificate: $0, object: NewObject(certificate: $0, label: $0.subjectSummary.map { .string($0) })) }
+        let authorities = above.map { authority in
+            let summary = authority.subjectSummary.map { AttributeValue.string($0) }
+            return (certificate: authority, object: NewObject(certificate: authority, label: summary))
+        }
         var missing: [NewObject] = []
         // Somebody who gives no name is content with two of a name.
         let others = label == nil ? [] : try findOnToken(Criteria(.identity, [.label: .string(name)]))
@@ -71,7 +74,9 @@ extension Keychain {
         // An identity that is there under another name takes the one it was given, else the name would be lost.
         if isReplacing, missing.isEmpty, let label {
             let own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
-            let misnamed = try findOnToken(own).filter { $0.certificateDER == certificate.der && $0.attributes[.label]?.text != label }
+            let misnamed = try findOnToken(own).filter {
+                $0.certificateDER == certificate.der && $0.attributes[.label]?.text != label
+            }
             for reference in misnamed.compactMap(\.reference) {
                 _ = try updateOnToken(Criteria(reference), changes: [.label: .string(label)], removing: [])
             }
@@ -180,7 +185,8 @@ extension KeychainError {
         case .wrongPassphrase:
             KeychainError(
                 .filePassphraseIncorrect, "wrong passphrase for \(fileName).",
-                hint: "Try again, or check the source: --pass-source file:… (a trailing newline is ignored)", cause: error)
+                hint: "Try again, or check the source: --pass-source file:… (a trailing newline is ignored)",
+                cause: error)
         case .integrityCheckFailed:
             KeychainError(
                 .pkcs12Tampered,
@@ -193,7 +199,8 @@ extension KeychainError {
         case .damaged:
             KeychainError(
                 .pkcs12Damaged, "\(fileName) is damaged: \(error.detail).",
-                hint: "Get the file again and compare: sha256sum \(fileName). The passphrase was not checked.", cause: error)
+                hint: "Get the file again and compare: sha256sum \(fileName). The passphrase was not checked.",
+                cause: error)
         case .tooLarge:
             KeychainError(.dataTooLarge, "\(fileName) is too large for a PKCS#12 file: \(error.detail).", cause: error)
         default:

@@ -55,7 +55,8 @@ extension Keychain {
             guard secret == nil else { throw KeychainError(.invalidArgument, "a certificate has no secret.") }
             return try addCertificates([item])[0]
         case .key, .identity:
-            throw KeychainError(.invalidArgument, "keys and identities are imported or generated, not added as attributes.")
+            throw KeychainError(
+                .invalidArgument, "keys and identities are imported or generated, not added as attributes.")
         }
     }
 
@@ -98,7 +99,7 @@ extension Keychain {
         return item
     }
 
-    /// The items that match; the untyped form for translators.
+    /// The items that match; the untyped form for translators. - Throws: As `find(_:)`.
     public func findItems(_ criteria: Criteria) throws -> [Item] {
         let criteria = try criteria.normalized()
         return criteria.itemClass.livesOnToken ? try findOnToken(criteria) : try findRows(criteria)
@@ -143,7 +144,7 @@ extension Keychain {
         try secret(of: item.item)
     }
 
-    /// The secret of an item of any class; the untyped form.
+    /// The secret of an item of any class; the untyped form. - Throws: As for typed items.
     public func secret(of item: Item) throws -> SecretBytes? {
         let (row, itemClass) = try storedRow(of: item)
         return try openSecret(row, itemClass)
@@ -203,6 +204,9 @@ extension Keychain {
     }
 
     /// Changes every item that matches; the untyped form for translators.
+    ///
+    /// - Throws: As the typed form; `invalidArgument` also for a limit, or a secret of what is no password, `vaultBusy`
+    ///   where others keep changing the same items.
     @discardableResult
     public func update(
         _ criteria: Criteria, _ changes: ItemAttributes, removing: [AttributeName] = [], secret: SecretBytes? = nil
@@ -229,7 +233,8 @@ extension Keychain {
     @discardableResult
     public func write<Result: KeychainItem>(_ item: Result, secret: SecretBytes? = nil) throws -> Result {
         guard let reference = item.reference else {
-            throw KeychainError(.invalidArgument, "an item that was not added cannot be written back.", hint: "Add it first.")
+            throw KeychainError(
+                .invalidArgument, "an item that was not added cannot be written back.", hint: "Add it first.")
         }
         let stored = try item.item.stored ?? self.item(reference).attributes
         var changes = ItemAttributes()
@@ -269,6 +274,10 @@ extension Keychain {
     }
 
     /// Removes every item that matches; the untyped form for translators.
+    ///
+    /// A row that is damaged is removed by its reference alone, for it need not be opened.
+    ///
+    /// - Throws: As the typed form; `invalidArgument` for a limit.
     @discardableResult
     public func delete(_ criteria: Criteria) throws -> Int {
         let criteria = try changing(criteria)

@@ -77,6 +77,8 @@ extension Keychain {
     }
 
     /// The names of the keys on the token that seal this keychain; no search finds them, and none may be removed.
+    ///
+    /// - Throws: `KeychainError` where the vault cannot be read.
     public func wrappingKeyNames() throws -> [String] { try wrappingKeyRows().map(\.keyID) }
 
     /// The public key of a key, from the token's object or its certificate; `nil` for secret keys, and where nobody

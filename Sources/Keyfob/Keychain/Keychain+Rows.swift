@@ -48,7 +48,8 @@ extension Keychain {
     ) throws -> SealedRow {
         var row = SealedRow(
             identity: identity, classDigest: keys.digest(of: itemClass),
-            primaryKey: try keys.primaryKey(itemClass, attributes), version: version, created: created, modified: modified,
+            primaryKey: try keys.primaryKey(itemClass, attributes), version: version, created: created,
+            modified: modified,
             attributes: try keys.sealAttributes(attributes, of: itemClass, row: identity, version: version),
             terms: try keys.terms(itemClass, attributes))
         if let secret {
@@ -145,7 +146,8 @@ extension Keychain {
 
     /// The rows that match, sealed anew with the changes; nothing is written.
     private func nextVersions(
-        _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?, _ keys: VaultKeys
+        _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?,
+        _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
         var found: [(row: SealedRow, item: Item)] = []
         try store.read { reader in
@@ -236,7 +238,8 @@ extension Keychain {
         let title = Self.title(itemClass, attributes)
         return KeychainError(
             .duplicateItem, "\"\(title)\" already exists in keychain \"\(name)\".",
-            hint: "Replace it: add --replace. Keep it quietly: --if-missing", details: ["keychain": name, "name": title])
+            hint: "Replace it: add --replace. Keep it quietly: --if-missing",
+            details: ["keychain": name, "name": title])
     }
 
     /// What a person calls an item.

@@ -120,7 +120,8 @@ extension Keychain {
             // They were found before the lock was taken, and other tools do not take it.
             guard targets.allSatisfy({ target in objects.contains { $0.isSame(as: target) } }) else {
                 throw KeychainError(
-                    .itemNotFound, "an object was removed or replaced by another program meanwhile.", hint: "Try again.")
+                    .itemNotFound, "an object was removed or replaced by another program meanwhile.",
+                    hint: "Try again.")
             }
             guard isRelabelling else { return nil }
             affected = Self.withPublicHalves(targets, objects)
@@ -149,7 +150,8 @@ extension Keychain {
 
     /// What only the object on the token can say.
     private static let dictatedByObject: Set<AttributeName> = [
-        .certificateType, .certificateEncoding, .subject, .issuer, .serialNumber, .subjectKeyID, .publicKeyHash, .keyClass,
+        .certificateType, .certificateEncoding, .subject, .issuer, .serialNumber, .subjectKeyID, .publicKeyHash,
+        .keyClass,
         .applicationLabel, .type, .keySizeInBits, .effectiveKeySize, .isSensitive, .isExtractable, .wasAlwaysSensitive,
         .wasNeverExtractable,
     ]
@@ -275,7 +277,8 @@ extension Keychain {
 
     private static func doomed(_ items: [Item], _ objects: [TokenObject]) -> [TokenObject] {
         var doomed: [TokenObject] = []
-        let certificates = Set(items.compactMap { $0.certificateObject ?? ($0.itemClass == .certificate ? $0.object : nil) })
+        let certificates = Set(
+            items.compactMap { $0.certificateObject ?? ($0.itemClass == .certificate ? $0.object : nil) })
         for item in items {
             switch item.itemClass {
             case .identity:

@@ -45,7 +45,8 @@ extension Keychain {
 
     /// The items of a class among the objects: one for each row of an object, or one where it has no row.
     func items(
-        _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?, where filter: (TokenObject) -> Bool = { _ in true }
+        _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?,
+        where filter: (TokenObject) -> Bool = { _ in true }
     ) throws -> [Item] {
         let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0) }
         guard !candidates.isEmpty else { return [] }
@@ -61,7 +62,9 @@ extension Keychain {
             if rows[object.fingerprint] == nil { items.append((.max, item(itemClass, object, base, nil))) }
         }
         // Rows in the order they were added; then what other tools made.
-        return items.enumerated().sorted { ($0.element.order, $0.offset) < ($1.element.order, $1.offset) }.map(\.element.item)
+        return items.enumerated()
+            .sorted { ($0.element.order, $0.offset) < ($1.element.order, $1.offset) }
+            .map(\.element.item)
     }
 
     struct RecordedItem {
@@ -83,7 +86,8 @@ extension Keychain {
         func take(_ row: SealedRow) -> Bool {
             // A damaged row costs its attributes, not the object on the token.
             guard let (_, attributes) = try? keys.openAttributes(row) else {
-                options.logger.error("a row that describes a token object is damaged", metadata: ["row": "\(row.id)"])
+                options.logger.error(
+                    "a row that describes a token object is damaged", metadata: ["row": "\(row.id)"])
                 return true
             }
             guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return true }
@@ -183,9 +187,7 @@ extension Criteria {
     /// Whether an object can match, told from what is known without parsing anything.
     func mayMatch(_ object: TokenObject) -> Bool {
         if let label = attributes[.label], let own = object.label, !own.matches(label) { return false }
-        if let hash = attributes[.publicKeyHash]?.bytes, object.objectClass == .certificate, object.publicKeyHash != hash {
-            return false
-        }
-        return true
+        guard object.objectClass == .certificate, let hash = attributes[.publicKeyHash]?.bytes else { return true }
+        return object.publicKeyHash == hash
     }
 }

@@ -102,7 +102,8 @@ extension Keychain {
             // A PIN that anybody with this user's rights can read needs no login for every command; kept in memory
             // that ends with the machine's uptime, it protects as much as its file. Without it commands are slower.
             _ = try? unlockedState.store(
-                Self.encode(pin: pin, metadataKey: keys.metadataKey), for: stateName, timeout: configuration.unlockTimeout)
+                Self.encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
+                timeout: configuration.unlockTimeout)
         }
         return keys
     }
@@ -112,6 +113,8 @@ extension Keychain {
     }
 
     /// The source that the PIN or passphrase comes from, and who named it.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` where what names it is no source.
     public func pinSource() throws -> PINSourceSelection {
         try PINSourceSelection(
             option: options.pinSource, uri: token.uri.pinSource,
@@ -181,7 +184,9 @@ extension Keychain {
     }
 
     private func restoreUnlockedState() throws -> VaultKeys? {
-        guard let payload = try unlockedState.load(stateName), let (pin, metadataKey) = Self.decode(payload) else { return nil }
+        guard let payload = try unlockedState.load(stateName), let (pin, metadataKey) = Self.decode(payload) else {
+            return nil
+        }
         let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
         lockState.withLock { state in
             state.keys = keys

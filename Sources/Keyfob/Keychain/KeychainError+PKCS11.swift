@@ -23,7 +23,8 @@ struct TokenOperation: Sendable, Hashable {
 extension KeychainError {
     /// How tokens say that a ciphertext is not what they made.
     private static let cannotDecrypt: Set<ReturnValue> = [
-        .encryptedDataInvalid, .encryptedDataLengthRange, .wrappedKeyInvalid, .wrappedKeyLengthRange, .aeadDecryptFailed,
+        .encryptedDataInvalid, .encryptedDataLengthRange, .wrappedKeyInvalid, .wrappedKeyLengthRange,
+        .aeadDecryptFailed,
         .generalError,
     ]
 
@@ -48,7 +49,8 @@ extension KeychainError {
                 .pinLocked, "the PIN of token \"\(label)\" is blocked.",
                 "Unblock it with the SO PIN (PUK). Keys on it are intact.")
         case .pinExpired:
-            return make(.pinLocked, "the PIN of token \"\(label)\" has expired.", "Set a new one with the vendor's tool.")
+            return make(
+                .pinLocked, "the PIN of token \"\(label)\" has expired.", "Set a new one with the vendor's tool.")
         case .userNotLoggedIn, .userPINNotInitialized:
             return make(.locked, "token \"\(label)\" wants a login to \(operation.verb).", "Unlock it: keyfob unlock")
         case .tokenNotPresent, .deviceRemoved, .slotIDInvalid, .tokenNotRecognized:
@@ -60,11 +62,13 @@ extension KeychainError {
                 "Write with the vendor's tool, or store elsewhere: --token NAME")
         case .deviceMemory:
             return make(
-                .tokenFull, "token \"\(label)\" has no room for another object.", "Remove one: keyfob token show --objects")
+                .tokenFull, "token \"\(label)\" has no room for another object.",
+                "Remove one: keyfob token show --objects")
         case .mechanismInvalid, .mechanismParameterInvalid, .functionNotSupported, .keySizeRange, .curveNotSupported,
             .domainParametersInvalid:
             return make(
-                .mechanismUnsupported, "token \"\(label)\" cannot \(operation.verb) this way (\(error.returnValue.name)).",
+                .mechanismUnsupported,
+                "token \"\(label)\" cannot \(operation.verb) this way (\(error.returnValue.name)).",
                 "What it can do: keyfob token mechanisms")
         case .attributeSensitive, .keyUnextractable, .keyNotWrappable:
             return make(
@@ -79,7 +83,9 @@ extension KeychainError {
                 "Restore it from a backup. The other items are not affected.")
         default:
             return make(
-                .failed, "token \"\(label)\" could not \(operation.verb): \(error.returnValue.name) from \(error.function.rawValue)"
+                .failed,
+                "token \"\(label)\" could not \(operation.verb): \(error.returnValue.name) from "
+                    + error.function.rawValue
                     + (error.detail.map { " (\($0))" } ?? "") + ".", nil)
         }
     }

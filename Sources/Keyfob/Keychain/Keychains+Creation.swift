@@ -46,7 +46,8 @@ extension Keychains {
         let lock = VaultLock(path: directories.configuration.appendingPathComponent(".lock").path)
         return try lock.withLock(until: .after(options.timeout)) {
             guard try !all().contains(where: { $0.name == name }) else {
-                throw KeychainError(.duplicateKeychain, "a keychain \"\(name)\" exists already.", details: ["keychain": name])
+                throw KeychainError(
+                    .duplicateKeychain, "a keychain \"\(name)\" exists already.", details: ["keychain": name])
             }
             try KeychainDraft(name, in: directories).clear(besides: all())
             return try createLocked(name, choice, options)
@@ -79,8 +80,10 @@ extension Keychains {
                 switch protection {
                 case .passphrase(let passphrase, let source):
                     let code = try RecoveryCode()
-                    configuration.sealedPIN = try PassphraseSeal(pin, under: passphrase, keychain: uuidText, purpose: .passphrase)
-                    configuration.recoverySeal = try PassphraseSeal(pin, under: code.text, keychain: uuidText, purpose: .recovery)
+                    configuration.sealedPIN = try PassphraseSeal(
+                        pin, under: passphrase, keychain: uuidText, purpose: .passphrase)
+                    configuration.recoverySeal = try PassphraseSeal(
+                        pin, under: code.text, keychain: uuidText, purpose: .recovery)
                     configuration.pinSource = source?.description
                     recovery = code
                 case .file:
@@ -101,7 +104,9 @@ extension Keychains {
             try SQLiteStore.create(path: configuration.vault, identity: identity)
             let vault = configuration.vault
             undo.append {
-                for suffix in ["", "-wal", "-shm", ".lock"] { try PrivateFile.remove(URL(fileURLWithPath: vault + suffix)) }
+                for suffix in ["", "-wal", "-shm", ".lock"] {
+                    try PrivateFile.remove(URL(fileURLWithPath: vault + suffix))
+                }
             }
             let keychain = try open(configuration, options: options)
             let row = try keychain.createWrappingKey(pin: pin)
@@ -111,7 +116,7 @@ extension Keychains {
             if try defaultName() == nil { try setDefault(name) }
             return Creation(keychain: keychain, recoveryCode: recovery, wrappingKey: row.keyID, suite: row.suite)
         } catch {
-            // The first error is the one to report; what cannot be removed is named by `doctor` later.
+            // The first error is the one to report; what cannot be removed stays behind.
             for step in undo.reversed() { try? step() }
             throw error
         }
@@ -125,7 +130,8 @@ extension Keychains {
     public func delete(_ name: String) throws {
         let configuration = try configuration(name)
         try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
-        if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {  // A token nobody can name is nobody's.
+        // A token that nobody can name is nobody's to remove.
+        if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {
             // A token that is gone is no reason to keep what is left of the keychain.
             do { try softHSM.destroyToken(uri) } catch where error.code == .tokenAbsent {}
         }

@@ -32,6 +32,8 @@ public struct Keychains: Sendable {
     }
 
     /// The name of the default keychain: what `KEYFOB_KEYCHAIN` says is the caller's business.
+    ///
+    /// - Throws: `KeychainError`; `unsafeFile` where others can write the file that says so, `fileUnavailable`.
     public func defaultName() throws -> String? {
         guard let bytes = try PrivateFile.read(defaultFile, limit: 4096) else { return nil }
         let name = bytes.copyString()?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
@@ -52,18 +54,21 @@ public struct Keychains: Sendable {
     public func configuration(_ name: String? = nil) throws -> KeychainConfiguration {
         let wanted = try name ?? defaultName() ?? "login"
         try Self.validate(wanted)
-        guard let bytes = try PrivateFile.read(file(wanted), limit: 1 << 20) else { throw try missing(wanted, isNamed: name != nil) }
+        guard let bytes = try PrivateFile.read(file(wanted), limit: 1 << 20) else {
+            throw try missing(wanted, isNamed: name != nil)
+        }
         do {
             let decoder = JSONDecoder()
             decoder.dateDecodingStrategy = .iso8601
             let configuration = try decoder.decode(KeychainConfiguration.self, from: bytes.copyData())
             guard configuration.schema == KeychainConfiguration.schema, configuration.name == wanted else {
-                throw KeychainError(.invalidConfiguration, "unknown form \(configuration.schema)")
+                throw KeychainError(.invalidConfiguration, "the form \(configuration.schema) is not known.")
             }
             return configuration
         } catch {
             throw KeychainError(
-                .invalidConfiguration, "the configuration of keychain \"\(wanted)\" cannot be read: \(file(wanted).path).",
+                .invalidConfiguration,
+                "the configuration of keychain \"\(wanted)\" cannot be read: \(file(wanted).path).",
                 hint: "Restore the file from a backup; the vault and the token are not affected.", cause: error)
         }
     }
@@ -72,7 +77,8 @@ public struct Keychains: Sendable {
         let others = try all().map(\.name)
         if others.isEmpty {
             return KeychainError(
-                .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init", details: ["keychain": name])
+                .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init",
+                details: ["keychain": name])
         }
         return KeychainError(
             .noSuchKeychain, "there is no keychain \"\(name)\".", hint: "There are: \(others.joined(separator: ", "))",
@@ -85,11 +91,14 @@ public struct Keychains: Sendable {
     }
 
     /// Opens a keychain by its configuration.
+    ///
+    /// - Throws: As `Keychain.open`; `invalidConfiguration` where the token's URI cannot be read.
     public func open(_ configuration: KeychainConfiguration, options: Keychain.Options = .init()) throws -> Keychain {
         let uri: PKCS11URI
         do { uri = try PKCS11URI(configuration.token) } catch {
             throw KeychainError(
-                .invalidConfiguration, "the token of keychain \"\(configuration.name)\" is not a PKCS#11 URI.", cause: error)
+                .invalidConfiguration, "the token of keychain \"\(configuration.name)\" is not a PKCS#11 URI.",
+                cause: error)
         }
         let softHSM = softHSM
         let isOurs = configuration.module == .softHSM

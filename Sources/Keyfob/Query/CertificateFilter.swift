@@ -57,9 +57,8 @@ struct CertificateFilter {
         if current.issuer == name { return true }
         // As deep as Apple looks; also ends at certificates that issued each other.
         for _ in 0..<10 {
-            guard let above = authorities[current.issuer]?.first(where: { $0.certificate != current.certificate }) else {
-                return false
-            }
+            let known = authorities[current.issuer] ?? []
+            guard let above = known.first(where: { $0.certificate != current.certificate }) else { return false }
             if above.issuer == name { return true }
             current = above
         }

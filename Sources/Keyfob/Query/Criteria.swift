@@ -56,3 +56,17 @@ public struct Criteria: Sendable {
         case expires
     }
 }
+
+extension Criteria: CustomStringConvertible, CustomReflectable {
+    /// The class and the names of what is asked for; never a value.
+    public var description: String {
+        let rest = [
+            reference.map(\.description), subjectContains.map { _ in "subject" }, issuer.map { _ in "issuer" },
+            validOn.map { _ in "date" }, hostName.map { _ in "host" }, accessGroups.map { _ in "groups" },
+        ].compactMap { $0 }
+        return "Criteria(\(([itemClass.rawValue] + attributes.names.map(\.rawValue) + rest).joined(separator: " ")))"
+    }
+
+    /// A mirror without children: reflection must not print what `description` hides.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -15,7 +15,8 @@ extension Criteria {
         if needsCertificate {
             guard itemClass == .certificate || itemClass == .identity else {
                 throw KeychainError(
-                    .invalidArgument, "only certificates and identities can be searched by subject, issuer, date or host.")
+                    .invalidArgument,
+                    "only certificates and identities can be searched by subject, issuer, date or host.")
             }
         }
         return criteria

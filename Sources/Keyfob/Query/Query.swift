@@ -14,7 +14,8 @@ public struct Query<Result: KeychainItem>: Sendable {
 
     /// A query from its untyped form, which must be of the result's class.
     public init(_ criteria: Criteria) {
-        precondition(criteria.itemClass == Result.itemClass, "the criteria ask for another class than the query returns")
+        precondition(
+            criteria.itemClass == Result.itemClass, "the criteria ask for another class than the query returns")
         self.criteria = criteria
     }
 

@@ -8,20 +8,19 @@ import PKCS11
 struct AESGCMKeyWrap: WrapSuite {
     var name: String { "A256GCMKW" }
 
-    func generateKey(label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session) throws -> ObjectHandle {
+    func generateKey(
+        label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session
+    ) throws -> ObjectHandle {
         try session.generateKey(
             Mechanism(.aesKeyGeneration),
-            template: [
-                .objectClass(.secretKey), .keyType(.aes), .ulong(.valueLength, 32), .label(label), .id(id),
-                .token(isPermanent), .isPrivate(true), .sensitive(true), .extractable(false),
-                .bool(.encrypt, true), .bool(.decrypt, true), .bool(.wrap, false), .bool(.unwrap, false),
-                .bool(.sign, false), .bool(.verify, false), .bool(.derive, false),
-            ])
+            template: .wrappingKey(label: label, id: id, isPermanent: isPermanent, wrapsObjects: false))
     }
 
     func wrap(_ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> [UInt8] {
         let nonce = try RandomBytes.bytes(count: AESGCM.nonceCount)
-        return nonce + (try session.encryptSecret(key, with: wrappingKey, using: .aesGCM(iv: nonce, additionalData: [])))
+        let sealed = try session.encryptSecret(
+            key, with: wrappingKey, using: .aesGCM(iv: nonce, additionalData: []))
+        return nonce + sealed
     }
 
     func unwrap(_ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> SecretBytes {

@@ -8,15 +8,12 @@ import PKCS11
 struct AESKeyWrapSuite: WrapSuite {
     var name: String { "A256KW" }
 
-    func generateKey(label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session) throws -> ObjectHandle {
+    func generateKey(
+        label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session
+    ) throws -> ObjectHandle {
         try session.generateKey(
             Mechanism(.aesKeyGeneration),
-            template: [
-                .objectClass(.secretKey), .keyType(.aes), .ulong(.valueLength, 32), .label(label), .id(id),
-                .token(isPermanent), .isPrivate(true), .sensitive(true), .extractable(false),
-                .bool(.wrap, true), .bool(.unwrap, true), .bool(.encrypt, false), .bool(.decrypt, false),
-                .bool(.sign, false), .bool(.verify, false), .bool(.derive, false),
-            ])
+            template: .wrappingKey(label: label, id: id, isPermanent: isPermanent, wrapsObjects: true))
     }
 
     private static let carrier: AttributeTemplate = [
@@ -42,7 +39,8 @@ struct AESKeyWrapSuite: WrapSuite {
         let value = try session.secretAttribute(.value, of: object)
         try session.destroy(object)
         guard let value else {
-            throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeSensitive, detail: "an unwrapped key")
+            throw PKCS11Error(
+                function: .getAttributeValue, returnValue: .attributeSensitive, detail: "an unwrapped key")
         }
         return value
     }

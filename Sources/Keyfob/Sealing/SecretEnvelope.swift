@@ -17,7 +17,8 @@ struct SecretEnvelope: Sendable {
     init(sealing secret: SecretBytes, _ additionalData: AdditionalData) throws {
         guard secret.count <= SecretPadding.maximumCount else {
             throw KeychainError(
-                .dataTooLarge, "the secret has \(secret.count) bytes; a keychain takes up to \(SecretPadding.maximumCount).",
+                .dataTooLarge,
+                "the secret has \(secret.count) bytes; a keychain takes up to \(SecretPadding.maximumCount).",
                 hint: "Keep large files encrypted elsewhere and store their key here.")
         }
         rowKey = try RandomBytes.secret(count: 32)
@@ -31,7 +32,9 @@ struct SecretEnvelope: Sendable {
     ///
     /// - Throws: `KeychainError` with code `vaultDamaged` where ciphertext, key or additional data do not
     ///   belong together.
-    static func open(_ sealed: SealedBytes, rowKey: SecretBytes, _ additionalData: AdditionalData) throws -> SecretBytes {
+    static func open(
+        _ sealed: SealedBytes, rowKey: SecretBytes, _ additionalData: AdditionalData
+    ) throws -> SecretBytes {
         do {
             let padded = try AESGCM(key: rowKey).open(
                 ciphertext: sealed.ciphertext, tag: sealed.tag, nonce: sealed.initializationVector,

@@ -28,7 +28,8 @@ struct VaultKeys: Sendable {
         self.indexKey = indexKey
         var digests: [ItemClass: Data] = [:]
         for itemClass in ItemClass.allCases {
-            digests[itemClass] = Data(try indexKey.authenticationCode(for: Array("class\(itemClass.rawValue)".utf8))).prefix(8)
+            let code = try indexKey.authenticationCode(for: Array("class\(itemClass.rawValue)".utf8))
+            digests[itemClass] = Data(code).prefix(8)
         }
         classDigests = digests
     }

@@ -11,7 +11,9 @@ protocol WrapSuite: Sendable {
     var name: String { get }
 
     /// Makes a wrapping key on the token: sensitive, not extractable, its usage limited to wrapping.
-    func generateKey(label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session) throws -> ObjectHandle
+    func generateKey(
+        label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session
+    ) throws -> ObjectHandle
 
     /// Wraps a key. One token operation.
     func wrap(_ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> [UInt8]
@@ -53,7 +55,8 @@ enum WrapSuites {
             }
         }
         throw KeychainError(
-            .mechanismUnsupported, "this token can wrap keys in no way that Keyfob knows: \(failures.joined(separator: ", ")).",
+            .mechanismUnsupported,
+            "this token can wrap keys in no way that Keyfob knows: \(failures.joined(separator: ", ")).",
             hint: "Passwords need one of them. Keys, certificates and identities work without.")
     }
 
@@ -65,7 +68,22 @@ enum WrapSuites {
         let result = try suite.unwrap(wrapped, with: key, in: session)
         try session.destroy(key)
         guard result == sample, wrapped.count > 32 else {
-            throw PKCS11Error(function: .unwrapKey, returnValue: .functionFailed, detail: "a wrapped key came back changed")
+            throw PKCS11Error(
+                function: .unwrapKey, returnValue: .functionFailed, detail: "a wrapped key came back changed")
         }
+    }
+}
+
+extension AttributeTemplate {
+    /// An AES-256 key that seals a vault: sensitive, not extractable, and good for one use only.
+    ///
+    /// - Parameter wrapsObjects: Whether it wraps and unwraps objects, or else encrypts and decrypts bytes.
+    static func wrappingKey(label: String, id: [UInt8], isPermanent: Bool, wrapsObjects: Bool) -> AttributeTemplate {
+        [
+            .objectClass(.secretKey), .keyType(.aes), .ulong(.valueLength, 32), .label(label), .id(id),
+            .token(isPermanent), .isPrivate(true), .sensitive(true), .extractable(false),
+            .bool(.encrypt, !wrapsObjects), .bool(.decrypt, !wrapsObjects), .bool(.wrap, wrapsObjects),
+            .bool(.unwrap, wrapsObjects), .bool(.sign, false), .bool(.verify, false), .bool(.derive, false),
+        ]
     }
 }

@@ -60,10 +60,13 @@ extension Keychain {
         item.attributes[.label] = .string(label)
         item.attributes[.applicationTag] = applicationTag.map { .data($0) }
         let temporaryID = try RandomBytes.bytes(count: 20)
-        let classes: [ObjectClass] = if case .aes = specification.kind { [.secretKey] } else { [.privateKey, .publicKey] }
+        let classes: [ObjectClass] =
+            if case .aes = specification.kind { [.secretKey] } else { [.privateKey, .publicKey] }
         let plan = TokenPlan(
             kind: .create,
-            objects: classes.map { TokenPlan.Object(objectClass: $0.rawValue, ids: [Data(temporaryID)], fingerprint: nil) })
+            objects: classes.map {
+                TokenPlan.Object(objectClass: $0.rawValue, ids: [Data(temporaryID)], fingerprint: nil)
+            })
         let recorded = try writer(keys).perform(.generate) { objects in
             let rivals = objects.filter { [.privateKey, .secretKey].contains($0.objectClass) }
             if isLabelUnique, rivals.contains(where: { $0.label?.bytes == Data(label.utf8) }) {
@@ -126,10 +129,12 @@ extension KeySpecification {
             label: label, id: id, isExtractable: isExtractable, usages: usages)
         var publicTemplate = NewObject.publicTemplate(label: label, id: id, usages: usages)
         publicTemplate.append(contentsOf: parameters)
-        let pair = try session.generateKeyPair(mechanism, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
+        let pair = try session.generateKeyPair(
+            mechanism, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
         try Obedience.check(pair.privateKey, privateTemplate, in: session, token: token.label)
         guard let half = try token.read(pair.publicKey, in: session), let hash = half.publicKeyHash else {
-            throw KeychainError(.tokenDisobeyed, "token \"\(token.label)\" made a key pair and does not tell its public key.")
+            throw KeychainError(
+                .tokenDisobeyed, "token \"\(token.label)\" made a key pair and does not tell its public key.")
         }
         try willRename(hash)
         for handle in [pair.publicKey, pair.privateKey] { try session.setAttributes([.id([UInt8](hash))], of: handle) }

@@ -70,7 +70,9 @@ extension NewObject {
     }
 
     /// What every private key of ours has.
-    static func privateTemplate(label: String, id: [UInt8], isExtractable: Bool, usages: KeyUsages) -> AttributeTemplate {
+    static func privateTemplate(
+        label: String, id: [UInt8], isExtractable: Bool, usages: KeyUsages
+    ) -> AttributeTemplate {
         [
             .objectClass(.privateKey), .token(true), .isPrivate(true), .sensitive(true), .extractable(isExtractable),
             .label(label), .id(id), .sign(usages.signs), .decrypt(usages.encrypts), .unwrap(usages.encrypts),

@@ -16,7 +16,8 @@ enum Obedience {
         guard let wrong = asked.first(where: { template[$0]?.value != values[$0] }) else { return }
         try session.destroy(handle)
         throw KeychainError(
-            .tokenDisobeyed, "token \"\(token)\" did not obey: \(wrong.name) of the new object is not what was asked for.",
+            .tokenDisobeyed,
+            "token \"\(token)\" did not obey: \(wrong.name) of the new object is not what was asked for.",
             hint: "The object was removed again. This token cannot protect keys as Keyfob promises.",
             details: ["token": token, "attribute": wrong.name])
     }

@@ -39,10 +39,12 @@ public struct TokenKey: Sendable {
     /// Signs a digest that the caller made. - Throws: As `sign(_:using:)`; `invalidArgument` for a wrong length.
     public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
         if let expected = scheme.digest?.count, digest.count != expected {
-            throw KeychainError(.invalidArgument, "a \(scheme) signature needs a digest of \(expected) bytes, not \(digest.count).")
+            throw KeychainError(
+                .invalidArgument, "a \(scheme) signature needs a digest of \(expected) bytes, not \(digest.count).")
         }
         guard let (mechanism, input) = Self.mechanism(scheme, publicKey.algorithm, digest) else {
-            throw KeychainError(.mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
+            throw KeychainError(
+                .mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
         }
         _ = try keychain.keys()
         let token = keychain.token
@@ -62,7 +64,8 @@ public struct TokenKey: Sendable {
         let second = try made()
         guard try publicKey.verify(second, ofDigest: digest, using: scheme) else {
             throw KeychainError(
-                .tokenDisobeyed, "token \"\(token.label)\" made a signature that the key's public half does not verify.",
+                .tokenDisobeyed,
+                "token \"\(token.label)\" made a signature that the key's public half does not verify.",
                 hint: "Look at the key: keyfob identity check")
         }
         return second
@@ -95,8 +98,12 @@ public struct TokenKey: Sendable {
         switch algorithm {
         case .rsa:
             guard let hash = scheme.digest.flatMap({ HashAlgorithm($0) }) else { return nil }
-            if scheme == .rsaPKCS1(scheme.digest ?? .sha256) { return (Mechanism(.rsaPKCS), hash.digestInfoPrefix + digest) }
-            if scheme == .rsaPSS(scheme.digest ?? .sha256) { return (.rsaPSS(hash: hash, saltLength: digest.count), digest) }
+            if scheme == .rsaPKCS1(scheme.digest ?? .sha256) {
+                return (Mechanism(.rsaPKCS), hash.digestInfoPrefix + digest)
+            }
+            if scheme == .rsaPSS(scheme.digest ?? .sha256) {
+                return (.rsaPSS(hash: hash, saltLength: digest.count), digest)
+            }
             return nil
         case .ec: return scheme.digest.map { scheme == .ecdsa($0) } == true ? (Mechanism(.ecdsa), digest) : nil
         case .ed25519: return scheme == .ed25519 ? (.eddsa, digest) : nil
@@ -150,7 +157,9 @@ extension HashAlgorithm {
 
     /// DigestInfo of RFC 8017 section 9.2 up to the digest itself.
     var digestInfoPrefix: [UInt8] {
-        if self == .sha1 { return [0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A, 0x05, 0x00, 0x04, 0x14] }
+        if self == .sha1 {
+            return [0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A, 0x05, 0x00, 0x04, 0x14]
+        }
         let (number, count): (UInt8, UInt8) = switch self {
         case .sha256: (1, 32)
         case .sha384: (2, 48)
@@ -158,7 +167,8 @@ extension HashAlgorithm {
         default: (4, 28)
         }
         return [
-            0x30, 0x11 + count, 0x30, 0x0D, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, number, 0x05, 0x00,
+            0x30, 0x11 + count, 0x30, 0x0D, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, number, 0x05,
+            0x00,
             0x04, count,
         ]
     }

@@ -180,9 +180,13 @@ extension PublicKey {
     init?(reading values: AttributeValues) {
         switch values.keyType {
         case .rsa:
-            guard let modulus = values[.modulus], let exponent = values[.publicExponent], !modulus.isEmpty else { return nil }
+            guard let modulus = values[.modulus], let exponent = values[.publicExponent], !modulus.isEmpty else {
+                return nil
+            }
             // A modulus that libcrypto refuses makes an object without a known public key, not a failed listing.
-            guard let key = try? PublicKey(rsaModulus: Data(modulus), publicExponent: Data(exponent)) else { return nil }
+            guard let key = try? PublicKey(rsaModulus: Data(modulus), publicExponent: Data(exponent)) else {
+                return nil
+            }
             self = key
         case .ec, .ecEdwards:
             guard let parameters = values[.ecParameters], let curve = EllipticCurve(parametersDER: parameters),

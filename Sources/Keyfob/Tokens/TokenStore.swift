@@ -22,6 +22,8 @@ final class TokenStore: Sendable {
         var pool: SessionPool?
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
         var isAnonymous = false
+        /// Whether the token has been reached by this process.
+        var hasWorked = false
         var handles: [HandleKey: CachedHandle] = [:]
         /// Whether the token is known to keep its handles; `nil` before anybody asked.
         var keepsHandles: Bool?
@@ -133,12 +135,12 @@ final class TokenStore: Sendable {
     private func patiently<Result>(_ body: () throws -> Result) throws -> Result {
         guard softHSM != nil else { return try body() }
         for attempt in 0..<12 {
-            do { return try body() } catch let error as PKCS11Error where Self.isUnseen(error) {
-                if attempt >= 5 {
-                    guard try putBack() else { throw error }
-                    forgetHandles()
-                    try pool().module.reinitialize()
-                }
+            do {
+                let result = try body()
+                state.withLock { $0.hasWorked = true }
+                return result
+            } catch let error as PKCS11Error where Self.isUnseen(error) {
+                if attempt >= 5 { try putBack(after: error) }
                 // Not in step with a process that logs in again and again.
                 usleep(.random(in: 1_000...10_000) << UInt32(min(attempt, 4)))
             }
@@ -146,18 +148,25 @@ final class TokenStore: Sendable {
         return try body()
     }
 
-    /// Heals the directory of tokens; whether our token is there, and worth another try.
-    private func putBack() throws -> Bool {
-        guard let softHSM else { return false }
-        _ = try softHSM.heal()
-        guard let serial = uri.serial, let token = try softHSM.token(serial: serial, label: label) else { return false }
-        return token.hasUserPIN
+    /// Heals the directory of tokens, and has SoftHSM look for them anew where that can help.
+    ///
+    /// A token that this process has used before is known to SoftHSM, unless it was just put back: initialising
+    /// anew would only end the sessions of the process' other keychains.
+    ///
+    /// - Throws: `error` where the token is not there.
+    private func putBack(after error: PKCS11Error) throws {
+        guard let softHSM, let serial = uri.serial else { throw error }
+        let isRestored = try !softHSM.heal().restored.isEmpty
+        guard try softHSM.token(serial: serial, label: label)?.hasUserPIN == true else { throw error }
+        guard isRestored || !state.withLock({ $0.hasWorked }) else { return }
+        forgetHandles()
+        try pool().module.reinitialize()
     }
 
     private static func isUnseen(_ error: PKCS11Error) -> Bool {
         switch error.returnValue {
         case .tokenNotPresent, .tokenNotRecognized: true
-        case .userPINNotInitialized: error.function == .login
+        case .userPINNotInitialized, .userNotLoggedIn: error.function == .login
         case .generalError: error.function == .getTokenInfo || error.function == .login
         default: false
         }
@@ -181,7 +190,9 @@ final class TokenStore: Sendable {
     func logout() throws {
         guard let pool = state.withLock({ $0.pool }) else { return }
         forgetHandles()
-        do { try pool.logout() } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
+        do { try pool.logout() } catch let error as PKCS11Error {
+            throw KeychainError.token(error, .login, token: label)
+        }
     }
 
     // MARK: Handles
@@ -285,7 +296,9 @@ final class TokenStore: Sendable {
         }
     }
 
-    private func isCurrent(_ handle: ObjectHandle, _ object: TokenObject, in session: borrowing Session) throws -> Bool {
+    private func isCurrent(
+        _ handle: ObjectHandle, _ object: TokenObject, in session: borrowing Session
+    ) throws -> Bool {
         let values: AttributeValues
         do throws(PKCS11Error) {
             values = try session.attributes(TokenObject.attributeTypes(of: object.objectClass), of: handle)
@@ -316,7 +329,8 @@ final class TokenStore: Sendable {
             // may be any keys.
             guard found.count == 1 || object.publicKeyInfo != nil || object.objectClass == .certificate else {
                 throw KeychainError(
-                    .ambiguous, "token \"\(label)\" has \(found.count) keys of the same id, and does not tell them apart.",
+                    .ambiguous,
+                    "token \"\(label)\" has \(found.count) keys of the same id, and does not tell them apart.",
                     hint: "Give them different ids: pkcs11-tool --set-id")
             }
             return handle

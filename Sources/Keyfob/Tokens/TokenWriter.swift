@@ -83,6 +83,7 @@ struct TokenWriter: Sendable {
                 // A removal that was begun is finished at the next opening; everything else is undone now, and
                 // what cannot be undone now, then. The first error is the one to report.
                 let isVoid = current.kind == .destroy ? isUntouched() : (try? settle(current)) != nil
+                // The plan that stays on disk is settled by the next opening.
                 if isVoid { try? store.write { try $0.deleteIntent(intentID) } }
                 throw error
             }
@@ -103,7 +104,8 @@ struct TokenWriter: Sendable {
             try settle(plan)
             try store.write { writer in
                 for identity in plan.kind == .destroy ? plan.rows : [] {
-                    if let row = try writer.row(identity: identity, withSecret: false) { try writer.delete(rowID: row.id) }
+                    guard let row = try writer.row(identity: identity, withSecret: false) else { continue }
+                    try writer.delete(rowID: row.id)
                 }
                 try writer.deleteIntent(intent.id)
                 // Objects came and went without the index.
@@ -165,7 +167,9 @@ struct TokenWriter: Sendable {
             let values = try session.attributes(types, of: handle)
             return types.allSatisfy { values[$0]?.isEmpty ?? true }
         } catch {
-            guard error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid else { throw error }
+            guard error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid else {
+                throw error
+            }
             return true
         }
     }

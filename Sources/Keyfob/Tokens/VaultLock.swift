@@ -41,6 +41,7 @@ struct VaultLock: Sendable {
 
     private func busy() -> KeychainError {
         // Only for the message: a holder that cannot be read is "another process".
+        // The file is for people's eyes only; without it the message names no holder.
         let holder = (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { $0.isEmpty ? nil : $0 }
         return KeychainError(
             .vaultBusy, "the keychain is in use by \(holder ?? "another process").",

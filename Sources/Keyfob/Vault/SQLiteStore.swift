@@ -48,7 +48,8 @@ final class SQLiteStore: ItemStore {
             try file.close()
         } catch {
             throw KeychainError(
-                .vaultUnavailable, "the vault \(path) cannot be read.", hint: "Check the file's permissions.", cause: error)
+                .vaultUnavailable, "the vault \(path) cannot be read.", hint: "Check the file's permissions.",
+                cause: error)
         }
         let magic = Data("SQLite format 3".utf8) + [0]
         let application = header.count == 100 ? Int(UInt32(bigEndianBytes: header[68..<72]) ?? 0) : 0
@@ -66,7 +67,8 @@ final class SQLiteStore: ItemStore {
         guard descriptor >= 0 else {
             let reason = unsafe String(cString: strerror(errno))
             throw KeychainError(
-                errno == EEXIST ? .duplicateKeychain : .vaultUnavailable, "the vault \(path) cannot be made: \(reason).")
+                errno == EEXIST ? .duplicateKeychain : .vaultUnavailable,
+                "the vault \(path) cannot be made: \(reason).")
         }
         close(descriptor)
         do {
@@ -89,7 +91,9 @@ final class SQLiteStore: ItemStore {
         configuration.label = "keyfob.vault"
         configuration.prepareDatabase { db in
             // GRDB's default for WAL is NORMAL, which may lose the last commits when the power goes.
-            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = \(use == .server ? -64000 : -16000); PRAGMA wal_autocheckpoint = 4000")
+            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000")
+            // In KiB: a server keeps the upper levels of a large vault's indexes.
+            try db.execute(sql: "PRAGMA cache_size = \(use == .server ? -64_000 : -16_000)")
             // A page freed by a deletion is overwritten: ciphertext that was deleted does not linger.
             try db.execute(sql: "PRAGMA secure_delete = FAST")
             // The last connection to close would otherwise checkpoint, sync and delete the log, and the next one
@@ -118,7 +122,8 @@ final class SQLiteStore: ItemStore {
         }
         guard state.version <= Schema.version else {
             throw KeychainError(
-                .vaultTooNew, "the vault \(path) has format \(state.version); this program knows up to \(Schema.version).",
+                .vaultTooNew,
+                "the vault \(path) has format \(state.version); this program knows up to \(Schema.version).",
                 hint: "Update keyfob. Nothing was changed.")
         }
         if state.version < Schema.version { try Schema.migrator.migrate(database) }
@@ -126,7 +131,8 @@ final class SQLiteStore: ItemStore {
             try Data.fetchOne(db, sql: "SELECT value FROM vault WHERE name = 'identity'")
         }
         guard let identity, identity.count == 16 else {
-            throw KeychainError(.vaultDamaged, "the vault \(path) has lost its identity.", hint: "Restore it from a backup.")
+            throw KeychainError(
+                .vaultDamaged, "the vault \(path) has lost its identity.", hint: "Restore it from a backup.")
         }
         return identity
     }
@@ -165,8 +171,9 @@ final class SQLiteStore: ItemStore {
     func integrityFindings() throws -> [String] {
         do {
             return try database.read { db in
-                try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
-                    + (try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map { _ in "a row refers to one that is missing" })
+                let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check")
+                return try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
+                    + orphans.map { _ in "a row refers to one that is missing" }
             }
         } catch { throw Self.translate(error, path: path) }
     }
@@ -193,7 +200,8 @@ final class SQLiteStore: ItemStore {
                 .vaultDamaged, "the vault \(name) is damaged: \(error.resultCode).",
                 hint: "Restore it from a backup. Nothing was changed.", cause: error.withoutSQL)
         case .SQLITE_READONLY:
-            return KeychainError(.refused, "the vault \(name) is read-only; nothing was changed.", cause: error.withoutSQL)
+            return KeychainError(
+                .refused, "the vault \(name) is read-only; nothing was changed.", cause: error.withoutSQL)
         default:
             return KeychainError(
                 .vaultUnavailable, "the vault \(path) cannot be used: \(error.message ?? "\(error.resultCode)").",

@@ -25,8 +25,10 @@ struct SQLiteTransaction: StoreWriter {
     private func sealedRow(_ row: Row, withSecret: Bool) throws -> SealedRow {
         let hasSecret = row.hasBytes(10)
         var sealed = SealedRow(
-            id: try row.decode(atIndex: 0), identity: try row.decode(atIndex: 1), classDigest: try row.decode(atIndex: 2),
-            primaryKey: try row.decode(atIndex: 3), version: try row.decode(atIndex: 4), created: try row.decode(atIndex: 5),
+            id: try row.decode(atIndex: 0), identity: try row.decode(atIndex: 1),
+            classDigest: try row.decode(atIndex: 2),
+            primaryKey: try row.decode(atIndex: 3), version: try row.decode(atIndex: 4),
+            created: try row.decode(atIndex: 5),
             modified: try row.decode(atIndex: 6),
             attributes: SealedBytes(initializationVector: row.bytes(7), ciphertext: row.bytes(8), tag: row.bytes(9)),
             secret: hasSecret
@@ -79,7 +81,8 @@ struct SQLiteTransaction: StoreWriter {
     }
 
     func row(primaryKey: Data) throws -> SealedRow? {
-        let statement = try db.cachedStatement(sql: "SELECT \(Self.columnsWithoutSecret) FROM item WHERE primary_key = ?")
+        let statement = try db.cachedStatement(
+            sql: "SELECT \(Self.columnsWithoutSecret) FROM item WHERE primary_key = ?")
         return try Row.fetchOne(statement, arguments: [primaryKey]).map { try sealedRow($0, withSecret: false) }
     }
 
@@ -93,12 +96,14 @@ struct SQLiteTransaction: StoreWriter {
 
     func wrappingKeys() throws -> [WrappingKeyRow] {
         let sql = """
-            SELECT id, key_id, suite, object_id, encrypted_metadata_key, created, is_active FROM wrapping_key ORDER BY id
+            SELECT id, key_id, suite, object_id, encrypted_metadata_key, created, is_active
+            FROM wrapping_key ORDER BY id
             """
         return try Row.fetchAll(db.cachedStatement(sql: sql)).map {
             WrappingKeyRow(
                 id: try $0.decode(atIndex: 0), keyID: try $0.decode(atIndex: 1), suite: try $0.decode(atIndex: 2),
-                objectID: try $0.decode(atIndex: 3), encryptedMetadataKey: $0.bytes(4), created: try $0.decode(atIndex: 5),
+                objectID: try $0.decode(atIndex: 3), encryptedMetadataKey: $0.bytes(4),
+                created: try $0.decode(atIndex: 5),
                 isActive: try $0.decode(atIndex: 6))
         }
     }
@@ -211,7 +216,8 @@ struct SQLiteTransaction: StoreWriter {
         try db.cachedStatement(
             sql: "INSERT INTO intent (identity, plan_iv, plan_ciphertext, plan_tag) VALUES (?, ?, ?, ?)"
         ).execute(arguments: [
-            intent.identity, Data(intent.plan.initializationVector), Data(intent.plan.ciphertext), Data(intent.plan.tag),
+            intent.identity, Data(intent.plan.initializationVector), Data(intent.plan.ciphertext),
+            Data(intent.plan.tag),
         ])
         return db.lastInsertedRowID
     }

@@ -19,10 +19,10 @@ extension Module {
             let initialized = fitting.filter { $0.info.flags.contains(.tokenInitialized) }
             let candidates = initialized.isEmpty ? fitting : initialized
             if candidates.count > 1 {
+                let names = candidates.map { "\($0.info.label) (serial \($0.info.serialNumber))" }
                 throw PKCS11Error(
                     function: .getSlotList, returnValue: .argumentsBad,
-                    detail: "\(candidates.count) tokens fit: "
-                        + candidates.map { "\($0.info.label) (serial \($0.info.serialNumber))" }.joined(separator: ", "))
+                    detail: "\(candidates.count) tokens fit: " + names.joined(separator: ", "))
             }
             if let slot = candidates.first?.slot { return slot }
             if deadline.hasPassed {

@@ -47,7 +47,8 @@ extension Module {
             p11_kit_be_quiet()
             guard let list = unsafe p11_kit_module_load(resolved, 0) else {
                 let message = unsafe p11_kit_message()
-                throw .moduleNotLoaded(path, unsafe message.map { unsafe String(cString: $0) } ?? "not a Cryptoki library")
+                throw .moduleNotLoaded(
+                    path, unsafe message.map { unsafe String(cString: $0) } ?? "not a Cryptoki library")
             }
             return try unsafe initialized(
                 list, path: resolved, name: nil, initializationArguments: initializationArguments)

@@ -7,7 +7,9 @@ extension Attribute {
     /// The kind of key. Corresponds to `CKA_KEY_TYPE`.
     public static func keyType(_ value: KeyType) -> Attribute { .ulong(.keyType, value.rawValue) }
     /// The kind of certificate. Corresponds to `CKA_CERTIFICATE_TYPE`.
-    public static func certificateType(_ value: CertificateType) -> Attribute { .ulong(.certificateType, value.rawValue) }
+    public static func certificateType(
+        _ value: CertificateType
+    ) -> Attribute { .ulong(.certificateType, value.rawValue) }
     /// The name for people. Corresponds to `CKA_LABEL`.
     public static func label(_ value: String) -> Attribute { .string(.label, value) }
     /// The application that a data object belongs to. Corresponds to `CKA_APPLICATION`.
@@ -39,7 +41,9 @@ extension Attribute {
     /// 0 unspecified, 1 the token's user, 2 an authority, 3 somebody else. Corresponds to `CKA_CERTIFICATE_CATEGORY`.
     public static func certificateCategory(_ value: UInt) -> Attribute { .ulong(.certificateCategory, value) }
     /// The only mechanisms the key may be used with. Corresponds to `CKA_ALLOWED_MECHANISMS`.
-    public static func allowedMechanisms(_ value: [MechanismType]) -> Attribute { .mechanisms(.allowedMechanisms, value) }
+    public static func allowedMechanisms(
+        _ value: [MechanismType]
+    ) -> Attribute { .mechanisms(.allowedMechanisms, value) }
     /// Whether the object stays on the token when the session ends. Corresponds to `CKA_TOKEN`.
     public static func token(_ value: Bool) -> Attribute { .bool(.token, value) }
     /// Whether the object shows only after a login. Corresponds to `CKA_PRIVATE`.

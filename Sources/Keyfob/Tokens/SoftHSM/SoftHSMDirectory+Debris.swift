@@ -15,15 +15,24 @@ extension SoftHSMDirectory {
     var sweepMark: URL { root.appendingPathComponent("debris.swept") }
 
     /// Whether the last sweep was an hour ago or longer, in a directory that is ours. Costs one stat(2) if it was not.
-    func isSweepDue() -> Bool {
+    private func isSweepDue() -> Bool {
         if let mark = Self.status(sweepMark.path), Self.age(mark) < Self.minimumAge { return false }
         return isOurs
     }
 
-    /// Removes the debris of every token, for a caller that holds the lock.
-    ///
-    /// - Throws: `fileUnavailable` where a directory cannot be read or the mark cannot be made. A file that cannot be removed stays.
-    func sweepLocked() throws(KeychainError) {
+    /// Removes the debris of every token if that is due, and waits for nobody.
+    func sweep() {
+        guard isSweepDue() else { return }
+        do throws(KeychainError) {
+            try FileLock.holding(lockFile, deadline: .after(.zero)) { () throws(KeychainError) in try sweepLocked() }
+        } catch {
+            // Somebody holds the lock, or files cannot be written: nobody needs the sweep, and the next one comes.
+            return
+        }
+    }
+
+    /// A file that cannot be removed stays.
+    private func sweepLocked() throws(KeychainError) {
         // Another process may have swept while this one waited for the lock.
         guard isSweepDue() else { return }
         for identifier in try identifiers() {
@@ -65,7 +74,9 @@ extension SoftHSMDirectory {
     }
 
     private static func isDebris(_ path: String, mustBeEmpty: Bool) -> Bool {
-        guard let status = status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { return false }
+        guard let status = status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            return false
+        }
         return age(status) >= minimumAge && (!mustBeEmpty || status.st_size == 0)
     }
 

@@ -46,19 +46,16 @@ extension SoftHSMDirectory {
     /// after it has stayed so, unchanged, for 100 ms. A login that is slower still does no harm: the copy
     /// is put in place by a rename, and the login then writes to a file that nobody sees any more.
     ///
-    /// Once an hour it also removes the debris of kills; see `removeObjectDebris`.
+    /// Once an hour it also removes the debris of kills; see `sweep()`.
     ///
     /// Costs one small read for each token when all is well; any number of processes may call it at once.
     ///
     /// - Throws: `timedOut` when another process holds the lock for ten seconds; `fileUnavailable`.
     @discardableResult
     public func heal() throws(KeychainError) -> Healing {
-        let isSweepDue = isSweepDue()
-        if !isSweepDue, try unusableIdentifiers().isEmpty { return Healing(restored: [], unusable: []) }
-        return try FileLock.holding(lockFile) { () throws(KeychainError) in
-            if isSweepDue { try sweepLocked() }
-            return try healLocked()
-        }
+        sweep()
+        guard try !unusableIdentifiers().isEmpty else { return Healing(restored: [], unusable: []) }
+        return try FileLock.holding(lockFile) { () throws(KeychainError) in try healLocked() }
     }
 
     /// `heal()` for a caller that holds the lock.

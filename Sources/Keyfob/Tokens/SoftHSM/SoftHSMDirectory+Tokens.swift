@@ -115,7 +115,9 @@ extension SoftHSMDirectory {
                 if try !slot.tokenInfo().flags.contains(.tokenInitialized) { return slot }
             } catch {
                 // The slot of a token that was destroyed since the module was initialised; it stays until then.
-                guard error.returnValue == .generalError || error.returnValue == .tokenNotRecognized else { throw error }
+                guard error.returnValue == .generalError || error.returnValue == .tokenNotRecognized else {
+                    throw error
+                }
             }
         }
         throw PKCS11Error(
