@@ -13,7 +13,7 @@ import Synchronization
 @safe public final class SessionPool: Sendable {
     /// How a pool behaves.
     public struct Configuration: Sendable {
-        /// How many sessions there may be; more than there are cores make no token faster.
+        /// How many sessions there may be; many more than there are cores make no token faster.
         public var maximumSessions: Int
         /// How long a call waits for a session before it gives up.
         public var deadline: Duration
@@ -25,8 +25,9 @@ import Synchronization
         /// Whether a token with a keypad of its own is logged in to by that, without asking for a PIN here.
         public var usesProtectedAuthenticationPath: Bool
 
-        /// As many as there are cores, and at least two.
-        public static let defaultMaximumSessions = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        /// Twice as many as there are cores, and at least four: a session that waits, for a lock of the token's or
+        /// for a card, leaves a core to another.
+        public static let defaultMaximumSessions = max(4, 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
         /// Makes a configuration; the defaults suit all tokens known.
         public init(
