@@ -2,6 +2,7 @@ import Foundation
 import KeyfobPrimitives
 import OpenSSL
 import PKCS11
+import Synchronization
 
 /// The token behind a keychain: its sessions, its objects, and the handles they have at the moment.
 ///
@@ -17,13 +18,14 @@ final class TokenStore: Sendable {
     private let pin: @Sendable () throws -> SecretBytes?
     private let configuration: SessionPool.Configuration
     private let state: Lock<State>
+    // These two are read at every operation, by all threads at once: a lock would be what they wait for.
+    private let madePool = AtomicLazyReference<SessionPool>()
+    /// Whether the token has been reached by this process.
+    private let hasWorked = Atomic(false)
 
     private struct State {
-        var pool: SessionPool?
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
         var isAnonymous = false
-        /// Whether the token has been reached by this process.
-        var hasWorked = false
         var handles: [HandleKey: CachedHandle] = [:]
         /// Whether the token is known to keep its handles; `nil` before anybody asked.
         var keepsHandles: Bool?
@@ -81,7 +83,7 @@ final class TokenStore: Sendable {
 
     /// The pool of sessions, made at the first call.
     func pool() throws -> SessionPool {
-        if let pool = state.withLock({ $0.pool }) { return pool }
+        if let pool = madePool.load() { return pool }
         // Loading runs the module's code, so it happens outside the lock; of two winners one is kept.
         let module = try openModule()
         let made = SessionPool(module: module, token: uri, configuration: configuration) { [weak self] in
@@ -90,11 +92,7 @@ final class TokenStore: Sendable {
             state.withLock { $0.isAnonymous = pin == nil }
             return pin
         }
-        return state.withLock { state in
-            if let pool = state.pool { return pool }
-            state.pool = made
-            return made
-        }
+        return madePool.storeIfNil(made)
     }
 
     /// Loads the module on a thread of its own; whoever needs the token first waits for it.
@@ -137,7 +135,7 @@ final class TokenStore: Sendable {
         for attempt in 0..<12 {
             do {
                 let result = try body()
-                state.withLock { $0.hasWorked = true }
+                if !hasWorked.load(ordering: .relaxed) { hasWorked.store(true, ordering: .relaxed) }
                 return result
             } catch let error as PKCS11Error where Self.isUnseen(error) {
                 if attempt >= 5 { try putBack(after: error) }
@@ -158,7 +156,7 @@ final class TokenStore: Sendable {
         guard let softHSM, let serial = uri.serial else { throw error }
         let isRestored = try !softHSM.heal().restored.isEmpty
         guard try softHSM.token(serial: serial, label: label)?.hasUserPIN == true else { throw error }
-        guard isRestored || !state.withLock({ $0.hasWorked }) else { return }
+        guard isRestored || !hasWorked.load(ordering: .relaxed) else { return }
         forgetHandles()
         try pool().module.reinitialize()
     }
@@ -188,7 +186,7 @@ final class TokenStore: Sendable {
 
     /// Ends the login; every handle of a private object dies with it.
     func logout() throws {
-        guard let pool = state.withLock({ $0.pool }) else { return }
+        guard let pool = madePool.load() else { return }
         forgetHandles()
         do { try pool.logout() } catch let error as PKCS11Error {
             throw KeychainError.token(error, .login, token: label)
