@@ -351,6 +351,8 @@ final class TokenStore: Sendable {
             for handle in try session.findObjects() {
                 let found: TokenObject?
                 do throws(PKCS11Error) { found = try read(handle, in: session) } catch {
+                    // Gone since the search, or gone without SoftHSM's other processes being told of it.
+                    if error.recovery == .lookUpAgain { continue }
                     guard Self.isDebris(error) else { throw error }
                     debris += 1
                     continue
@@ -378,7 +380,6 @@ final class TokenStore: Sendable {
 
     private static func isDebris(_ error: PKCS11Error) -> Bool {
         error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid
-            || error.recovery == .lookUpAgain
     }
 
     /// Private keys that do not tell their public key take it from the public key object of the same id.

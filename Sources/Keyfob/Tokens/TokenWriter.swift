@@ -114,7 +114,18 @@ struct TokenWriter: Sendable {
         }
     }
 
+    /// Undoes or finishes a plan.
+    ///
+    /// Looks again after every pass that removed something: SoftHSM takes notice of a file that a killed process
+    /// left only when it has reason to read its directory anew.
     private func settle(_ plan: TokenPlan) throws {
+        for _ in 0..<4 where try !settleOnce(plan) { break }
+        token.forgetHandles()
+    }
+
+    /// One pass over the objects; whether it removed any.
+    private func settleOnce(_ plan: TokenPlan) throws -> Bool {
+        var hasRemoved = false
         try token.withSession(.destroy) { session in
             var found: [(handle: ObjectHandle, object: TokenObject)] = []
             for handle in try session.findObjects() {
@@ -123,6 +134,7 @@ struct TokenWriter: Sendable {
                 } catch {
                     if plan.kind == .create, token.changeDetector != nil, try isNothing(handle, in: session) {
                         try session.destroy(handle)
+                        hasRemoved = true
                     }
                 }
             }
@@ -130,12 +142,15 @@ struct TokenWriter: Sendable {
             for (handle, object) in zip(found.map(\.handle), TokenStore.completing(found.map(\.object))) {
                 if plan.kind == .create, token.changeDetector != nil, try isRest(object, handle, in: session) {
                     try session.destroy(handle)
+                    hasRemoved = true
                     continue
                 }
                 guard let planned = plan.objects.first(where: { $0.matches(object) }) else { continue }
                 try leavingWhatTheTokenProtects {
                     switch plan.kind {
-                    case .create, .destroy: try session.destroy(handle)
+                    case .create, .destroy:
+                        try session.destroy(handle)
+                        hasRemoved = true
                     case .relabel:
                         // A label that is neither the old nor the new one was given by somebody else since.
                         guard object.label?.bytes ?? Data() == planned.newLabel else { return }
@@ -144,7 +159,7 @@ struct TokenWriter: Sendable {
                 }
             }
         }
-        token.forgetHandles()
+        return hasRemoved
     }
 
     /// Passes over an object that the token will never let be changed: the plan would otherwise stand in the way
@@ -167,6 +182,8 @@ struct TokenWriter: Sendable {
             let values = try session.attributes(types, of: handle)
             return types.allSatisfy { values[$0]?.isEmpty ?? true }
         } catch {
+            // Gone since the search: there is nothing left to remove.
+            if error.recovery == .lookUpAgain { return false }
             guard error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid else {
                 throw error
             }
