@@ -104,6 +104,12 @@ extension AttributeName {
     public static let publicKeyHash = Self(rawValue: "pkhh")
 }
 
+/// Attributes of certificates that Apple's keychain has no name for.
+extension AttributeName {
+    /// The usages for which the certificate is trusted, separated by blanks; see ``TrustAnchor``.
+    public static let trustedUsages = Self(rawValue: "ktru")
+}
+
 /// Attributes of keys.
 extension AttributeName {
     /// `kSecAttrKeyClass`: 0 public, 1 private, 2 symmetric.

@@ -140,6 +140,7 @@ extension ClassSchema {
         Row(.subjectKeyID, .data),
         Row(.publicKeyHash, .data),
         Row(.label, .blob), Row(.alias, .blob), Row(.comment, .blob),
+        Row(.trustedUsages, .string),
     ]
 
     private static let keyRows: [Row] = [
