@@ -13,11 +13,14 @@ import PKCS11
 /// One value serves any number of threads: each call takes a session of the keychain's pool. Calls block;
 /// the asynchronous forms run on threads of Keyfob's own. The handle is found once and kept until the login
 /// changes. On tokens that may give a handle to another key every signature is verified before it is returned.
+/// Where a token has no RSA-PSS but raw RSA, the padding is made here.
 public struct TokenKey: Sendable {
     /// The public key.
     public let publicKey: PublicKey
-    private let keychain: Keychain
+    let keychain: Keychain
     private let object: TokenObject
+    /// Whether this token needs the padding of RSA-PSS made here; found out by trying.
+    let padsHere = SharedFlag()
 
     init(keychain: Keychain, object: TokenObject, publicKey: PublicKey) {
         self.keychain = keychain
@@ -42,26 +45,19 @@ public struct TokenKey: Sendable {
             throw KeychainError(
                 .invalidArgument, "a \(scheme) signature needs a digest of \(expected) bytes, not \(digest.count).")
         }
-        guard let (mechanism, input) = Self.mechanism(scheme, publicKey.algorithm, digest) else {
+        guard Self.mechanism(scheme, publicKey.algorithm, digest) != nil else {
             throw KeychainError(
                 .mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
         }
         _ = try keychain.keys()
         let token = keychain.token
-        func made() throws -> [UInt8] {
-            let signature = try token.withSession(.sign) { session in
-                try session.sign(input, with: token.handle(of: object, in: session), using: mechanism)
-            }
-            guard case .ec = publicKey.algorithm else { return signature }
-            return try ECDSASignature(raw: signature).der
-        }
-        let signature = try made()
+        let signature = try makeSignature(digest, scheme)
         guard try !token.keepsHandles(), try !publicKey.verify(signature, ofDigest: digest, using: scheme) else {
             return signature
         }
         // The handle has become another key's: once more, with the handle that the key has now.
         token.forgetHandles()
-        let second = try made()
+        let second = try makeSignature(digest, scheme)
         guard try publicKey.verify(second, ofDigest: digest, using: scheme) else {
             throw KeychainError(
                 .tokenDisobeyed,
@@ -69,6 +65,42 @@ public struct TokenKey: Sendable {
                 hint: "Look at the key: keyfob identity check")
         }
         return second
+    }
+
+    /// Has the token sign, with the padding made by whoever can make it.
+    private func makeSignature(_ digest: [UInt8], _ scheme: SignatureScheme) throws -> [UInt8] {
+        guard case .rsa(let bits) = publicKey.algorithm, let hash = scheme.digest, scheme == .rsaPSS(hash) else {
+            return try makeSignature(Self.mechanism(scheme, publicKey.algorithm, digest))
+        }
+        func padded() throws -> (Mechanism, [UInt8]) {
+            do {
+                return (Mechanism(.rsaX509), try PSSPadding.encode(digest: digest, hash: hash, modulusBits: bits))
+            } catch let error as CryptoError {
+                throw KeychainError(.mechanismUnsupported, "\(error.detail).", cause: error)
+            }
+        }
+        guard !padsHere.isSet else { return try makeSignature(padded()) }
+        do { return try makeSignature(Self.mechanism(scheme, publicKey.algorithm, digest)) } catch let refusal as KeychainError
+            where refusal.isRefusalOfMechanism
+        {
+            // What a mechanism list says is no proof, so it is tried; the refusal of PSS itself is the better answer.
+            let signature: [UInt8]
+            do { signature = try makeSignature(padded()) } catch { throw refusal }
+            padsHere.set(true)
+            return signature
+        }
+    }
+
+    private func makeSignature(_ request: (mechanism: Mechanism, input: [UInt8])?) throws -> [UInt8] {
+        guard let request else {
+            throw KeychainError(.mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign this way.")
+        }
+        let token = keychain.token
+        let signature = try token.withSession(.sign) { session in
+            try session.sign(request.input, with: token.handle(of: object, in: session), using: request.mechanism)
+        }
+        guard case .ec = publicKey.algorithm else { return signature }
+        return try ECDSASignature(raw: signature).der
     }
 
     /// Decrypts with RSA-OAEP (RFC 8017 7.1). - Throws: `KeychainError`; `mechanismUnsupported` where the token

@@ -98,6 +98,8 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
         .identityMismatch: .verification,
         .certificateExpired: .verification,
         .certificateNotYetValid: .verification,
+        .certificateHostMismatch: .verification,
+        .certificateWrongUsage: .verification,
         .chainIncomplete: .verification,
 
         .timedOut: .busy,
