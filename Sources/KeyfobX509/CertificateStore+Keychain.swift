@@ -7,7 +7,7 @@ extension CertificateStore {
     ///
     /// ```swift
     /// var verifier = Verifier(rootCertificates: try await CertificateStore(trustedBy: keychain, for: .server)) {
-    ///     RFC5280Policy(validationTime: Date())
+    ///     RFC5280Policy()
     /// }
     /// ```
     ///

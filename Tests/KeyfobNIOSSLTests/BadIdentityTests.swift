@@ -85,7 +85,7 @@ struct BadIdentityTests {
         let home = try TLSHome()
         let old = try home.add("web")
         let new = try home.renew("web", file: "web2")
-        #expect(try home.keychain.find(.identity(label: "web")).count == 2)
+        #expect(try await home.keychain.find(.identity(label: "web")).count == 2)
         let identity = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain)
         #expect(identity.certificate.der == new.der && identity.certificate.der != old.der)
         // At a time when only the old one had begun.
@@ -102,7 +102,7 @@ struct BadIdentityTests {
         try home.issue("web")
         try home.issue("stranger")
         // By the id alone, as a tool leaves it that writes a private key without its public half.
-        let id = try home.certificate("web").publicKey.identifier.map { unsafe String(format: "%02x", $0) }.joined()
+        let id = try home.id(of: "web")
         try home.shell("openssl x509 -in web.pem -outform DER -out web.der; openssl pkey -in stranger.key -outform DER -out s.der")
         try home.tool(["--write-object", home.file("web.der"), "--type", "cert", "--label", "web", "--id", id])
         try home.tool(["--write-object", home.file("s.der"), "--type", "privkey", "--label", "web", "--id", id])

@@ -48,7 +48,7 @@ struct RotationTests {
         try await running.close()
 
         // The old version is retired; nobody needs it any longer.
-        try home.keychain.delete(old)
+        try await home.keychain.delete(old)
         await identity.refresh()
         #expect(try served(server, home) == new.der)
         #expect(identity.current.certificate.der == new.der)
@@ -60,9 +60,9 @@ struct RotationTests {
         let identity = try await RotatingTLSIdentity(
             .identities.host("localhost"), in: home.keychain, interval: .milliseconds(100))
         let events = identity.events()
-        Thread.sleep(forTimeInterval: 1.1)
+        try await Task.sleep(for: .milliseconds(1100))
         try home.issue("web2")
-        let id = try home.certificate("web2").publicKey.identifier.map { unsafe String(format: "%02x", $0) }.joined()
+        let id = try home.id(of: "web2")
         try home.shell(
             """
             openssl x509 -in web2.pem -outform DER -out web2.der
@@ -90,7 +90,7 @@ struct RotationTests {
         // Looked at again, and not told again: the next event is the renewal that mends it.
         await identity.refresh()
         await identity.refresh()
-        try home.keychain.delete(wrong)
+        try await home.keychain.delete(wrong)
         let new = try home.renew("web", file: "web2")
         let mended = await events.first { _ in true }
         #expect(mended?.kind == .renewed)
@@ -113,7 +113,7 @@ struct RotationTests {
         #expect(event.identity.certificate.der == first.der)
         #expect(try server.curl(home).status != 0)
         // A new identity under the name, and the same server serves again.
-        try home.keychain.delete(.certificate(label: "web"))
+        try await home.keychain.delete(.certificate(label: "web"))
         try home.add("web", file: "again")
         #expect(await next(.renewed, in: events) != nil)
         #expect(try server.curl(home).body == "ok")
@@ -133,7 +133,7 @@ struct RotationTests {
             _ = await next(.renewed, in: events)
             // Handshakes that began with the old key end within this.
             try await Task.sleep(for: .milliseconds(500))
-            try home.keychain.delete(old)
+            try await home.keychain.delete(old)
             old = new
         }
         let (handshakes, failures) = try await running.value

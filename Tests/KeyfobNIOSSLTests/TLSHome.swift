@@ -121,6 +121,14 @@ final class TLSHome: Sendable {
         try OpenSSL.Certificate(pem: contents(name + ".pem"))
     }
 
+    /// The id that key and certificate of `name.pem` have on the token, as tools take it.
+    func id(of name: String) throws -> String {
+        try certificate(name).publicKey.identifier.map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+
     var pin: String {
         get throws {
             let source = try #require(keychain.configuration.pinSource)

@@ -4,6 +4,7 @@ import KeyfobPrimitives
 import NIOCore
 import NIOPosix
 import NIOSSL
+import NIOTLS
 import TestSupport
 
 /// A real server on a port of its own: answers every line of HTTP with `ok`, and counts.

@@ -65,7 +65,7 @@ struct X509Tests {
         try shell("openssl verify -CAfile web.pem -check_ss_sig web.pem")
 
         // To the keychain and back: with the key it is an identity now.
-        try keychain.add(CertificateItem(certificate, label: "web"))
+        try await keychain.add(CertificateItem(certificate, label: "web"))
         let identity = try await keychain.only(.identity(label: "web"))
         #expect(try X509.Certificate(identity) == certificate)
         #expect(try X509.Certificate(OpenSSL.Certificate(certificate)) == certificate)
@@ -95,8 +95,8 @@ struct X509Tests {
         let leaf = try X509.Certificate(OpenSSL.Certificate(pem: Data(contentsOf: directory.url("web.pem"))))
         func isBelieved(for usage: CertificateUsage) async throws -> Bool {
             let store = try await CertificateStore(trustedBy: keychain, for: usage)
-            var verifier = Verifier(rootCertificates: store) { RFC5280Policy(validationTime: Date()) }
-            let result = await verifier.validate(leafCertificate: leaf, intermediates: CertificateStore())
+            var verifier = Verifier(rootCertificates: store) { RFC5280Policy() }
+            let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore())
             if case .validCertificate = result { return true }
             return false
         }
