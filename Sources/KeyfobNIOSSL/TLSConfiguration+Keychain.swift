@@ -64,6 +64,9 @@ extension TLSIdentity {
     public func clientConfiguration(trustRoots: NIOSSLTrustRoots = .default) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration().serving(key)
         configuration.trustRoots = trustRoots
+        // A server refuses a client's certificate on a curve that the client did not list (RFC 8422 5.1), and
+        // swift-nio-ssl's own list ends before P-521.
+        configuration.curves = [.x25519_MLKEM768, .x25519, .secp256r1, .secp384r1, .secp521r1]
         configuration.certificateChain = certificateChain
         configuration.privateKey = privateKey
         return configuration

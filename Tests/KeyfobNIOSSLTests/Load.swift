@@ -9,8 +9,8 @@ struct Load: Sendable {
     let port: Int
     let root: String
 
-    /// Runs until a moment. - Returns: How many handshakes there were, and how many of them failed.
-    func run(connections: Int, until end: ContinuousClock.Instant) async throws -> (handshakes: Int, failures: Int) {
+    /// Runs until it is told to end. - Returns: How many handshakes there were, and how many of them failed.
+    func run(connections: Int, until isOver: @escaping @Sendable () -> Bool) async throws -> (handshakes: Int, failures: Int) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .file(root)
         let context = try NIOSSLContext(configuration: configuration)
@@ -18,7 +18,7 @@ struct Load: Sendable {
             for _ in 0..<connections {
                 group.addTask {
                     var (handshakes, failures) = (0, 0)
-                    while ContinuousClock.now < end {
+                    while !isOver() {
                         do { try await shakeHands(context) } catch { failures += 1 }
                         handshakes += 1
                     }

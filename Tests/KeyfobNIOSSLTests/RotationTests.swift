@@ -126,7 +126,8 @@ struct RotationTests {
             .identity(label: "web"), in: home.keychain, interval: .milliseconds(50))
         let server = try await TLSServer(identity.serverConfiguration())
         let load = Load(port: server.port, root: home.file("root.pem"))
-        let running = Task { try await load.run(connections: 8, until: .now + .seconds(8)) }
+        let isOver = Lock(false)
+        let running = Task { try await load.run(connections: 8, until: { isOver.withLock { $0 } }) }
         for index in 0..<3 {
             let events = identity.events()
             let new = try home.renew("web", index == 1 ? .rsa : .p256, file: "web\(index + 2)")
@@ -136,9 +137,9 @@ struct RotationTests {
             try await home.keychain.delete(old)
             old = new
         }
+        isOver.withLock { $0 = true }
         let (handshakes, failures) = try await running.value
-        #expect(failures == 0)
-        #expect(handshakes > 100)
+        #expect(failures == 0 && handshakes > 0)
     }
 
     @Test func `a client's certificate is renewed too`() async throws {
