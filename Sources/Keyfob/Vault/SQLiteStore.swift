@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import GRDB
 import GRDBSQLite
+import Synchronization
 
 /// The vault in one SQLite file, through GRDB.
 ///
@@ -11,6 +12,10 @@ final class SQLiteStore: ItemStore {
     let identity: Data
     private let database: any DatabaseWriter
     private let path: String
+    /// Formats only grow: once it is the newest nobody need look again.
+    private let isNewest = Atomic(false)
+    /// The counter of the newest record of the rows that this process has seen.
+    private let newestCounter = Atomic<UInt64>(0)
 
     /// How a process is going to use the store.
     enum Use: Sendable {
@@ -74,8 +79,8 @@ final class SQLiteStore: ItemStore {
         do {
             let database = try connect(path: path, use: .oneShot, busyTimeout: 10)
             try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
-            try Schema.migrator.migrate(database)
             try database.write { db in
+                try Schema.create(db)
                 try db.execute(sql: "INSERT INTO vault (name, value) VALUES ('identity', ?)", arguments: [identity])
             }
             try database.close()
@@ -126,7 +131,6 @@ final class SQLiteStore: ItemStore {
                 "the vault \(path) has format \(state.version); this program knows up to \(Schema.version).",
                 hint: "Update keyfob. Nothing was changed.")
         }
-        if state.version < Schema.version { try Schema.migrator.migrate(database) }
         let identity = try database.read { db in
             try Data.fetchOne(db, sql: "SELECT value FROM vault WHERE name = 'identity'")
         }
@@ -137,14 +141,30 @@ final class SQLiteStore: ItemStore {
         return identity
     }
 
-    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    var format: Int {
+        get throws {
+            if isNewest.load(ordering: .relaxed) { return Schema.version }
+            do {
+                let format = try database.unsafeReentrantRead { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
+                if format == Schema.version { isNewest.store(true, ordering: .relaxed) }
+                return format
+            } catch { throw Self.translate(error, path: path) }
+        }
+    }
+
+    func read<Result>(_ tree: RowTreeKey?, _ body: (any StoreReader) throws -> Result) throws -> Result {
+        // Taken before the transaction begins, which therefore sees at least this much.
+        let floor = newestCounter.load(ordering: .sequentiallyConsistent)
         do {
             // Reentrant: a caller that walks the items may ask for the secret of the one at hand.
             return try database.unsafeReentrantRead { db in
-                guard !db.isInsideTransaction else { return try body(SQLiteTransaction(db: db)) }
+                guard !db.isInsideTransaction else { return try body(SQLiteTransaction(db, tree)) }
                 var result: Result?
                 try db.inTransaction(.deferred) {
-                    result = try body(SQLiteTransaction(db: db))
+                    let transaction = SQLiteTransaction(db, tree, floor: floor)
+                    result = try body(transaction)
+                    // What a reader sees was committed.
+                    note(transaction.tree)
                     return .commit
                 }
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
@@ -153,27 +173,38 @@ final class SQLiteStore: ItemStore {
         } catch { throw Self.translate(error, path: path) }
     }
 
-    func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+    func write<Result>(_ tree: RowTreeKey, _ body: (any StoreWriter) throws -> Result) throws -> Result {
+        let floor = newestCounter.load(ordering: .sequentiallyConsistent)
         do {
             return try database.writeWithoutTransaction { db in
                 // Rolled back whole by GRDB when the body throws.
                 var result: Result?
+                let transaction = SQLiteTransaction(db, tree, floor: floor)
                 try db.inTransaction(.immediate) {
-                    result = try body(SQLiteTransaction(db: db))
+                    result = try body(transaction)
+                    try transaction.tree?.flush()
                     return .commit
                 }
+                note(transaction.tree)
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
                 return result
             }
         } catch { throw Self.translate(error, path: path) }
     }
 
-    func integrityFindings() throws -> [String] {
+    /// Remembers how far the record of the rows has come.
+    private func note(_ tree: RowTree?) {
+        guard let counter = tree?.counter else { return }
+        newestCounter.max(counter, ordering: .sequentiallyConsistent)
+    }
+
+    func integrityFindings(_ tree: RowTreeKey?) throws -> [String] {
         do {
             return try database.read { db in
                 let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check")
-                return try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
+                let findings = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
                     + orphans.map { _ in "a row refers to one that is missing" }
+                return findings + (tree == nil ? [] : try SQLiteTransaction(db, tree).recordFindings())
             }
         } catch { throw Self.translate(error, path: path) }
     }

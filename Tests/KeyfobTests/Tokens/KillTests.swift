@@ -29,7 +29,7 @@ import Testing
         let rows = try Set(keychain.rows(.key, keys).keys).union(keychain.rows(.certificate, keys).keys)
         let recorded = objects.filter { $0.objectClass == .privateKey || $0.objectClass == .certificate }.map(\.fingerprint)
         #expect(rows == Set(recorded) && recorded.count == Set(recorded).count)
-        #expect(try keychain.store.integrityFindings().isEmpty)
+        #expect(try keychain.vaultFindings().isEmpty)
         return objects
     }
 
