@@ -25,11 +25,12 @@ import OpenSSL
         case "add": try add(keychain, rest[0])
         case "secrets": try secrets(keychain, Int(rest[0]) ?? 0)
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
+        case "fork": try fork(keychain, rest, directories, options)
         default: exit(64)
         }
     }
 
-    private static func say(_ text: String) {
+    static func say(_ text: String) {
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
 

@@ -10,7 +10,7 @@ import Synchronization
 /// is synced before it returns, because a script that was told "Stored" may pull the plug next.
 final class SQLiteStore: ItemStore {
     let identity: Data
-    private let database: any DatabaseWriter
+    private let connection: VaultConnection
     private let path: String
     /// Formats only grow: once it is the newest nobody need look again.
     private let isNewest = Atomic(false)
@@ -38,8 +38,8 @@ final class SQLiteStore: ItemStore {
         }
         try Self.checkHeader(path)
         do {
-            database = try Self.connect(path: path, use: use, busyTimeout: busyTimeout)
-            identity = try Self.identify(database, path: path)
+            connection = try VaultConnection { try Self.connect(path: path, use: use, busyTimeout: busyTimeout) }
+            identity = try connection.use { try Self.identify($0, path: path) }
         } catch { throw Self.translate(error, path: path) }
     }
 
@@ -145,7 +145,9 @@ final class SQLiteStore: ItemStore {
         get throws {
             if isNewest.load(ordering: .relaxed) { return Schema.version }
             do {
-                let format = try database.unsafeReentrantRead { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
+                let format = try connection.use {
+                    try $0.unsafeReentrantRead { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
+                }
                 if format == Schema.version { isNewest.store(true, ordering: .relaxed) }
                 return format
             } catch { throw Self.translate(error, path: path) }
@@ -157,7 +159,7 @@ final class SQLiteStore: ItemStore {
         let floor = newestCounter.load(ordering: .sequentiallyConsistent)
         do {
             // Reentrant: a caller that walks the items may ask for the secret of the one at hand.
-            return try database.unsafeReentrantRead { db in
+            return try connection.use { try $0.unsafeReentrantRead { db in
                 guard !db.isInsideTransaction else { return try body(SQLiteTransaction(db, tree)) }
                 var result: Result?
                 try db.inTransaction(.deferred) {
@@ -169,14 +171,14 @@ final class SQLiteStore: ItemStore {
                 }
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
                 return result
-            }
+            } }
         } catch { throw Self.translate(error, path: path) }
     }
 
     func write<Result>(_ tree: RowTreeKey, _ body: (any StoreWriter) throws -> Result) throws -> Result {
         let floor = newestCounter.load(ordering: .sequentiallyConsistent)
         do {
-            return try database.writeWithoutTransaction { db in
+            return try connection.use { try $0.writeWithoutTransaction { db in
                 // Rolled back whole by GRDB when the body throws.
                 var result: Result?
                 let transaction = SQLiteTransaction(db, tree, floor: floor)
@@ -188,7 +190,7 @@ final class SQLiteStore: ItemStore {
                 note(transaction.tree)
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
                 return result
-            }
+            } }
         } catch { throw Self.translate(error, path: path) }
     }
 
@@ -200,12 +202,12 @@ final class SQLiteStore: ItemStore {
 
     func integrityFindings(_ tree: RowTreeKey?) throws -> [String] {
         do {
-            return try database.read { db in
+            return try connection.use { try $0.read { db in
                 let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check")
                 let findings = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
                     + orphans.map { _ in "a row refers to one that is missing" }
                 return findings + (tree == nil ? [] : try SQLiteTransaction(db, tree).recordFindings())
-            }
+            } }
         } catch { throw Self.translate(error, path: path) }
     }
 

@@ -1,0 +1,46 @@
+import Foundation
+import KeyfobPrimitives
+import KeyfobTesting
+import Testing
+
+@testable import Keyfob
+
+/// Processes that fork while they have a keychain open, their pool of sessions included.
+@Suite struct ForkTests {
+    @Test(arguments: ["same", "anew", "signing"])
+    func `both sides of a fork use the keychain, the vault and the token`(how: String) throws {
+        let test = try TestKeychain()
+        let end = try Child(test, ["fork", how]).waitForEnd()
+        #expect(end.status == 0 && Set(end.lines) == ["ready", "child done", "parent done"], "\(how): \(end)")
+        try check(test, ["warm-up", "parent", "child"])
+    }
+
+    @Test func `a child outlives its parent, while others come and go`() throws {
+        let test = try TestKeychain()
+        let child = try Child(test, ["fork", "orphan"])
+        #expect(child.line() == "ready")
+        // Whoever comes first to a vault that seems to be nobody's makes its shared memory anew.
+        for _ in 0..<20 { _ = try test.reopen().find(.genericPasswords) }
+        let end = child.waitForEnd()
+        #expect(end.status == 0 && end.lines == ["child done"], "\(end)")
+        try check(test, ["warm-up", "child"])
+    }
+
+    @Test func `a child that was forked in the middle of a transaction is refused, and its parent goes on`() throws {
+        let test = try TestKeychain()
+        let end = try Child(test, ["fork", "busy"]).waitForEnd()
+        #expect(end.status == 0 && end.lines == ["ready", "child: refused", "parent done"], "\(end)")
+        try check(test, ["warm-up", "parent"])
+    }
+
+    private func check(_ test: TestKeychain, _ prefixes: [String]) throws {
+        let keychain = try test.reopen()
+        let expected = Set(prefixes.flatMap { prefix in (0..<20).map { "\(prefix)-\($0)" } } + ["before"])
+        let items = try keychain.find(.genericPasswords)
+        #expect(Set(items.map(\.service)) == expected && items.count == expected.count)
+        for item in items { #expect(try keychain.secret(of: item) == SecretBytes(item.service)) }
+        let labels = try keychain.find(.keys.keyClass(.private)).compactMap(\.label)
+        #expect(labels.sorted() == (prefixes + ["key"]).sorted())
+        #expect(try keychain.vaultFindings().isEmpty)
+    }
+}
