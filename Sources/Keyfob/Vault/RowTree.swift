@@ -57,40 +57,70 @@ final class RowTree {
         func removeTreeNodes() throws
     }
 
+    /// What one transaction has checked, for the next: it holds for as long as the root is the same to the byte.
+    struct Snapshot: Sendable {
+        fileprivate let bytes: [UInt8]
+        let root: Root
+        /// The checked nodes above the leaves; one for 64 of these.
+        fileprivate let nodes: [NodeID: [UInt8]]
+
+        /// Whether this says more than `other`, or something newer.
+        func isBetter(than other: Snapshot?) -> Bool {
+            guard let other else { return true }
+            return bytes == other.bytes ? nodes.count > other.nodes.count : root.counter > other.root.counter
+        }
+    }
+
+    /// More are not kept for the next transaction: 4 MiB, and 16 million rows.
+    private static let maximumKnown = 4096
+
     private let key: RowTreeKey
     private let storage: any Storage
-    private let floor: UInt64
-    private var loaded: Root?
+    private let previous: Snapshot?
+    private var loaded: (bytes: [UInt8], root: Root)?
     private var isChanged = false
     private var dirty: [NodeID: [UInt8]] = [:]
-    /// The checked node last used, of every level: a walk in the order of the ids checks each node once.
-    private var path: [(position: Int64, bytes: [UInt8])?] = []
+    /// Nodes above the leaves that were checked.
+    private var known: [NodeID: [UInt8]] = [:]
+    /// The leaf node last used, checked: a walk in the order of the ids checks each once.
+    private var lastLeaf: (position: Int64, bytes: [UInt8])?
 
     /// A tree that is not read yet.
     ///
-    /// - Parameter floor: The counter that this process knows to have been reached before the transaction began.
-    init(key: RowTreeKey, storage: any Storage, floor: UInt64 = 0) {
+    /// - Parameter previous: What a transaction has checked that ended before this one began.
+    init(key: RowTreeKey, storage: any Storage, previous: Snapshot? = nil) {
         self.key = key
         self.storage = storage
-        self.floor = floor
+        self.previous = previous
     }
 
-    /// The counter of the root, where the root has been read.
-    var counter: UInt64? { loaded?.counter }
+    /// What was checked, where anything was: to be kept once the transaction is committed.
+    var snapshot: Snapshot? {
+        guard let loaded, !isChanged else { return nil }
+        return Snapshot(
+            bytes: loaded.bytes, root: loaded.root, nodes: known.count <= Self.maximumKnown ? known : [:])
+    }
 
     /// The root.
     ///
     /// - Throws: `KeychainError` with code `vaultDamaged` where it is missing, forged, or older than one that this
     ///   process has seen.
     func root() throws -> Root {
-        if let loaded { return loaded }
-        guard let bytes = try storage.treeRoot(), let root = try key.open(bytes) else { throw Self.damaged() }
-        guard root.counter >= floor else {
+        if let loaded { return loaded.root }
+        guard let bytes = try storage.treeRoot() else { throw Self.damaged() }
+        if let previous, previous.bytes == bytes {
+            known = previous.nodes
+            loaded = (bytes, previous.root)
+            return previous.root
+        }
+        guard let root = try key.open(bytes) else { throw Self.damaged() }
+        // The counter goes up with every change: the same one with another root is another history.
+        guard root.counter > previous?.root.counter ?? 0 else {
             throw KeychainError(
                 .vaultDamaged, "the vault is older than it was a moment ago: an earlier copy was put in its place.",
                 hint: "If you restored a backup on purpose, start the program anew.", details: ["reason": "replayed"])
         }
-        loaded = root
+        loaded = (bytes, root)
         return root
     }
 
@@ -111,9 +141,7 @@ final class RowTree {
         guard old != entry else { return }
         try grow(toHold: row)
         try change(NodeID(level: 0, position: row >> Int64(Self.bits)), Int(row) & (Self.fanOut - 1), entry)
-        var root = try root()
-        if old == .none { root.count += 1 } else if entry == .none { root.count -= 1 }
-        loaded = root
+        if old == .none { loaded?.root.count += 1 } else if entry == .none { loaded?.root.count -= 1 }
         isChanged = true
     }
 
@@ -128,7 +156,7 @@ final class RowTree {
                 try storage.setTreeNode(id.number, isEmpty ? nil : bytes)
                 let digest = isEmpty ? Entry.none : try key.digest(of: bytes, at: id)
                 if try level == root().height {
-                    loaded?.digest = digest
+                    loaded?.root.digest = digest
                 } else {
                     try change(id.parent, id.indexInParent, digest)
                 }
@@ -137,21 +165,24 @@ final class RowTree {
         }
         var root = try root()
         root.counter += 1
-        loaded = root
-        try storage.setTreeRoot(key.seal(root))
+        let bytes = try key.seal(root)
+        try storage.setTreeRoot(bytes)
+        loaded = (bytes, root)
+        for (id, bytes) in dirty where id.level > 0 { known[id] = bytes }
         dirty = [:]
-        path = []
+        lastLeaf = nil
         isChanged = false
     }
 
     /// Begins a tree without rows, in the place of one that may be damaged.
     func makeEmpty() throws {
         // Later than any root that was seen. One that cannot be read has no counter that counts.
-        let counter = max(floor, (try? root().counter) ?? 0)
+        let counter = max(previous?.root.counter ?? 0, (try? root().counter) ?? 0)
         try storage.removeTreeNodes()
-        loaded = Root(counter: counter)
+        loaded = ([], Root(counter: counter))
         dirty = [:]
-        path = []
+        known = [:]
+        lastLeaf = nil
         isChanged = true
     }
 
@@ -159,7 +190,11 @@ final class RowTree {
 
     private func node(_ id: NodeID) throws -> [UInt8] {
         if let bytes = dirty[id] { return bytes }
-        if id.level < path.count, let known = path[id.level], known.position == id.position { return known.bytes }
+        if id.level == 0 {
+            if let lastLeaf, lastLeaf.position == id.position { return lastLeaf.bytes }
+        } else if let bytes = known[id] {
+            return bytes
+        }
         let root = try root()
         let expected = id.level == root.height ? root.digest : try node(id.parent).entry(id.indexInParent)
         let bytes: [UInt8]
@@ -171,15 +206,13 @@ final class RowTree {
             else { throw Self.damaged() }
             bytes = found
         }
-        while path.count <= id.level { path.append(nil) }
-        path[id.level] = (id.position, bytes)
+        if id.level == 0 { lastLeaf = (id.position, bytes) } else { known[id] = bytes }
         return bytes
     }
 
     private func change(_ id: NodeID, _ index: Int, _ entry: Entry) throws {
         // Taken out, so that it is changed in place.
         var bytes = try dirty.removeValue(forKey: id) ?? node(id)
-        if id.level < path.count { path[id.level] = nil }
         bytes.setEntry(entry, index)
         dirty[id] = bytes
     }
@@ -194,7 +227,7 @@ final class RowTree {
             root.height += 1
             dirty[top] = bytes
         }
-        loaded = root
+        loaded?.root = root
     }
 
     private static func damaged() -> KeychainError {

@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import GRDB
 import GRDBSQLite
+import KeyfobPrimitives
 import Synchronization
 
 /// The vault in one SQLite file, through GRDB.
@@ -14,8 +15,8 @@ final class SQLiteStore: ItemStore {
     private let path: String
     /// Formats only grow: once it is the newest nobody need look again.
     private let isNewest = Atomic(false)
-    /// The counter of the newest record of the rows that this process has seen.
-    private let newestCounter = Atomic<UInt64>(0)
+    /// The newest record of the rows that this process has seen, as far as it was checked.
+    private let newestRecord = Lock<RowTree.Snapshot?>(nil)
 
     /// How a process is going to use the store.
     enum Use: Sendable {
@@ -156,14 +157,14 @@ final class SQLiteStore: ItemStore {
 
     func read<Result>(_ tree: RowTreeKey?, _ body: (any StoreReader) throws -> Result) throws -> Result {
         // Taken before the transaction begins, which therefore sees at least this much.
-        let floor = newestCounter.load(ordering: .sequentiallyConsistent)
+        let newest = newestRecord.withLock { $0 }
         do {
             // Reentrant: a caller that walks the items may ask for the secret of the one at hand.
             return try connection.use { try $0.unsafeReentrantRead { db in
                 guard !db.isInsideTransaction else { return try body(SQLiteTransaction(db, tree)) }
                 var result: Result?
                 try db.inTransaction(.deferred) {
-                    let transaction = SQLiteTransaction(db, tree, floor: floor)
+                    let transaction = SQLiteTransaction(db, tree, previous: newest)
                     result = try body(transaction)
                     // What a reader sees was committed.
                     note(transaction.tree)
@@ -176,12 +177,12 @@ final class SQLiteStore: ItemStore {
     }
 
     func write<Result>(_ tree: RowTreeKey, _ body: (any StoreWriter) throws -> Result) throws -> Result {
-        let floor = newestCounter.load(ordering: .sequentiallyConsistent)
+        let newest = newestRecord.withLock { $0 }
         do {
             return try connection.use { try $0.writeWithoutTransaction { db in
                 // Rolled back whole by GRDB when the body throws.
                 var result: Result?
-                let transaction = SQLiteTransaction(db, tree, floor: floor)
+                let transaction = SQLiteTransaction(db, tree, previous: newest)
                 try db.inTransaction(.immediate) {
                     result = try body(transaction)
                     try transaction.tree?.flush()
@@ -196,8 +197,8 @@ final class SQLiteStore: ItemStore {
 
     /// Remembers how far the record of the rows has come.
     private func note(_ tree: RowTree?) {
-        guard let counter = tree?.counter else { return }
-        newestCounter.max(counter, ordering: .sequentiallyConsistent)
+        guard let snapshot = tree?.snapshot else { return }
+        newestRecord.withLock { if snapshot.isBetter(than: $0) { $0 = snapshot } }
     }
 
     func integrityFindings(_ tree: RowTreeKey?) throws -> [String] {

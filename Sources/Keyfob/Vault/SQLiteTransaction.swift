@@ -11,9 +11,9 @@ struct SQLiteTransaction: StoreWriter {
     /// The record of the rows; `nil` for a transaction that has nothing to do with rows.
     let tree: RowTree?
 
-    init(_ db: Database, _ key: RowTreeKey?, floor: UInt64 = 0) {
+    init(_ db: Database, _ key: RowTreeKey?, previous: RowTree.Snapshot? = nil) {
         self.db = db
-        tree = key.map { RowTree(key: $0, storage: SQLiteTreeStorage(db: db), floor: floor) }
+        tree = key.map { RowTree(key: $0, storage: SQLiteTreeStorage(db: db), previous: previous) }
     }
 
     private static let columns = """
@@ -324,8 +324,8 @@ struct SQLiteTreeStorage: RowTree.Storage {
         guard let bytes else {
             return try db.cachedStatement(sql: "DELETE FROM row_tree WHERE number = ?").execute(arguments: [number])
         }
-        try db.cachedStatement(sql: "INSERT OR REPLACE INTO row_tree (number, node) VALUES (?, ?)")
-            .execute(arguments: [number, Data(bytes)])
+        let sql = "INSERT INTO row_tree (number, node) VALUES (?, ?) ON CONFLICT DO UPDATE SET node = excluded.node"
+        try db.cachedStatement(sql: sql).execute(arguments: [number, Data(bytes)])
     }
 
     func removeTreeNodes() throws { try db.execute(sql: "DELETE FROM row_tree") }
