@@ -15,7 +15,7 @@ extension TestChild {
     ///
     /// - `same`: with the keychain that the parent opened. `anew`: the child opens it again.
     /// - `orphan`: as `same`, and the parent is gone.
-    /// - `signing`: as `same`, while other threads of the parent sign.
+    /// - `signing`: as `same`, while other threads of the parent sign: the child works or is refused, and never hangs.
     /// - `busy`: while another thread of the parent is reading the vault; the child must be refused.
     static func fork(
         _ keychain: Keychain, _ how: [String], _ directories: Directories, _ options: Keychain.Options
@@ -46,9 +46,13 @@ extension TestChild {
             }
             usleep(50_000)
         }
-        let child = cFork()
         // Who waits for ever is ended by the kernel, and so found out.
-        alarm(60)
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGALRM)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        let child = cFork()
+        alarm(90)
         guard child != 0 else {
             do {
                 if how == "anew" {
