@@ -175,6 +175,16 @@ final class TokenStore: Sendable {
         try softHSM?.refreshCopies()
     }
 
+    /// Removes what a change to a token of ours left half made, out of the module's sight.
+    ///
+    /// - Parameter start: When the change began.
+    func removeUnfinishedObjects(since start: Date?) throws {
+        guard let softHSM, let serial = uri.serial, let token = try softHSM.token(serial: serial, label: label) else {
+            return
+        }
+        try softHSM.removeUnfinishedObjects(of: token, since: start)
+    }
+
     /// Logs in now, with the PIN as it is now; nothing where somebody is logged in already.
     func login() throws {
         do {
