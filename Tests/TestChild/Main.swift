@@ -24,6 +24,7 @@ import OpenSSL
         case "keys": try keys(keychain, rest[0])
         case "add": try add(keychain, rest[0])
         case "secrets": try secrets(keychain, Int(rest[0]) ?? 0)
+        case "rewrite": try rewrite(rest[0], milliseconds: UInt32(rest[1]) ?? 0)
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
         default: exit(64)
         }
@@ -82,6 +83,20 @@ import OpenSSL
         for item in try keychain.find(.genericPasswords).prefix(count) {
             say(try keychain.secret(of: item)?.copyString() ?? "none")
         }
+    }
+
+    /// Rewrites a file as SoftHSM does when the disk is slow: empty, and locked, until the content is written again.
+    private static func rewrite(_ path: String, milliseconds: UInt32) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        let content = try file.readToEnd() ?? Data()
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        guard unsafe fcntl(file.fileDescriptor, F_SETLK, &lock) == 0 else { exit(1) }
+        try file.truncate(atOffset: 0)
+        say("empty")
+        usleep(milliseconds * 1000)
+        try file.write(contentsOf: content)
+        say("done")
     }
 
     private static func mixed(_ keychain: Keychain, _ prefix: String, _ count: Int) throws {

@@ -163,7 +163,7 @@ extension SoftHSMDirectory {
     private static let maximumLength = 1 << 20
 
     /// Whether another process holds SoftHSM's lock on a file.
-    private static func isLocked(_ path: String) throws(KeychainError) -> Bool {
+    static func isLocked(_ path: String) throws(KeychainError) -> Bool {
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
             if errno == ENOENT { return false }
             throw .file("read", path, errno)
