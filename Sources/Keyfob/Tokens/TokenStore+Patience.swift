@@ -73,6 +73,26 @@ extension TokenStore {
         try pool().module.reinitialize()
     }
 
+    /// Has SoftHSM look at its tokens anew where it has taken this one for broken; whether it did.
+    ///
+    /// SoftHSM does so for good when it reads the token's file while a login of another process has emptied it, and
+    /// the other process then makes an object. It goes on to sign, and sees and makes no new objects.
+    @discardableResult
+    func regainSight() throws -> Bool {
+        guard let softHSM, let serial = uri.serial, hasWorked.load(ordering: .relaxed) else { return false }
+        for attempt in 0..<10 {
+            if try pool().isTokenSound { return attempt > 2 }
+            guard case .whole = try softHSM.awaitToken(serial: serial, label: label) else { return false }
+            // Mostly the file was empty just now, and the next look finds it whole.
+            if attempt >= 2 {
+                forgetHandles()
+                try pool().module.reinitialize()
+            }
+            usleep(20_000 << UInt32(min(attempt, 4)))
+        }
+        return false
+    }
+
     private static func isUnseen(_ error: PKCS11Error) -> Bool {
         switch error.returnValue {
         case .tokenNotPresent, .tokenNotRecognized: true

@@ -307,10 +307,22 @@ final class TokenStore: Sendable {
     /// Objects without a class, certificates without a value and the like are debris of a killed process:
     /// left out, and counted in `debris`.
     func readObjects() throws -> (objects: [TokenObject], debris: Int) {
+        let first = try readListedObjects()
+        // There are files of which SoftHSM shows no object: private ones before a login, and the rests of kills; or it
+        // has stopped looking.
+        guard let files = changeDetector?.snapshot()?.entries.count, files > first.listed, try regainSight() else {
+            return (first.objects, first.debris)
+        }
+        let second = try readListedObjects()
+        return (second.objects, second.debris)
+    }
+
+    private func readListedObjects() throws -> (objects: [TokenObject], debris: Int, listed: Int) {
         try withSession(.read) { session in
             var objects: [TokenObject] = []
             var debris = 0
-            for handle in try session.findObjects() {
+            let handles = try session.findObjects()
+            for handle in handles {
                 let found: TokenObject?
                 do throws(PKCS11Error) { found = try read(handle, in: session) } catch {
                     // Gone since the search, or gone without SoftHSM's other processes being told of it.
@@ -322,7 +334,7 @@ final class TokenStore: Sendable {
                 guard let found else { continue }
                 objects.append(found)
             }
-            return (Self.completing(objects), debris)
+            return (Self.completing(objects), debris, handles.count)
         }
     }
 

@@ -47,6 +47,7 @@ struct TokenWriter: Sendable {
         commit: (any StoreWriter, Outcome) throws -> Result
     ) throws -> Result {
         try lock.withLock(until: deadline) {
+            try token.regainSight()
             try recoverLocked()
             let before = token.changeDetector?.snapshot()
             let objects = try index.objects(keys, at: before?.stamp)
@@ -96,7 +97,10 @@ struct TokenWriter: Sendable {
 
     /// Settles changes that another process did not live to finish. Must be called without the lock.
     func recover() throws {
-        try lock.withLock(until: deadline) { try recoverLocked() }
+        try lock.withLock(until: deadline) {
+            try token.regainSight()
+            try recoverLocked()
+        }
     }
 
     private func recoverLocked() throws {

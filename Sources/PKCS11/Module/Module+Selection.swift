@@ -39,7 +39,8 @@ extension Module {
         matching uri: PKCS11URI, failure: inout PKCS11Error?
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
-        for slot in try slots() where uri.slotID == nil || uri.slotID == slot.id {
+        let isUnique = uri.isUniqueInSoftHSM
+        for slot in try isUnique ? slots().newestFirst : slots() where uri.slotID == nil || uri.slotID == slot.id {
             do throws(PKCS11Error) {
                 let info = try slot.tokenInfo()
                 guard uri.matches(info) else { continue }
@@ -50,6 +51,9 @@ extension Module {
                     else { continue }
                 }
                 result.append((slot, info))
+                // To ask SoftHSM for a token is to have it read the token's file: that of a token which somebody is
+                // logging in to is empty, and SoftHSM may take the token for broken from then on.
+                if isUnique { break }
             } catch {
                 // A token that was pulled, or that nobody can read, is not the one. SoftHSM fails in general with a
                 // token that somebody is just logging in to.
@@ -58,5 +62,20 @@ extension Module {
             }
         }
         return result
+    }
+}
+
+extension PKCS11URI {
+    /// Whether it names a token of SoftHSM's so that there cannot be two: serial numbers of SoftHSM's are random.
+    fileprivate var isUniqueInSoftHSM: Bool { manufacturer == "SoftHSM project" && serial != nil && token != nil }
+}
+
+extension [Slot] {
+    /// SoftHSM's slots: those of tokens that this process has made, and the free one, the last of them first.
+    ///
+    /// Slots are counted; those of the tokens that were there when SoftHSM was initialised have large random numbers.
+    package var newestFirst: [Slot] {
+        let (counted, named) = (filter { $0.id < 1 << 20 }, filter { $0.id >= 1 << 20 })
+        return counted.sorted { $0.id > $1.id } + named
     }
 }

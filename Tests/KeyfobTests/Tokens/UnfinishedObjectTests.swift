@@ -1,5 +1,6 @@
 import Foundation
 import KeyfobPrimitives
+import KeyfobTesting
 import OpenSSL
 import PKCS11
 import TestSupport
@@ -90,7 +91,7 @@ import Testing
         #expect(try other.find(.keys.keyClass(.private)).map(\.label).contains("whole"))
         #expect(exists(file) == !row.goes && exists(lock) == !row.goes)
         #expect(try other.store.read { try $0.intents().isEmpty })
-        let signer = try other.tokenKey(for: #require(try other.key(#require(key.reference))))
+        let signer = try other.tokenKey(for: KeyItem(item: other.item(#require(key.reference))))
         #expect(try !signer.sign(Array("m".utf8), using: .ecdsa(.sha256)).isEmpty)
         if row.goes {
             // SoftHSM, too, reads its directory anew by now.
@@ -143,5 +144,28 @@ import Testing
         #expect(end.status == 0 && end.lines == ["ready", "done"])
         #expect(slow.waitForEnd().lines == ["done"])
         #expect(try ObjectListing(of: try #require(softHSM.tokens().first { $0.directory == directory })).files == before)
+    }
+
+    @Test(arguments: ["list", "own"])
+    func `a token that SoftHSM has taken for broken is seen and written again`(first: String) throws {
+        let child = try Child(test, ["objects"])
+        func ask(_ line: String) -> String? {
+            child.send(line)
+            return child.line()
+        }
+        #expect(child.line() == "ready" && ask("list") == "")
+        let file = directory.appendingPathComponent("token.object")
+        let content = try Data(contentsOf: file)
+        // What a login of another process does while it waits for the disk.
+        try Data().write(to: file)
+        #expect(ask("look") == "broken")
+        try content.write(to: file)
+        try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "01", "--label", "other"])
+        if first == "list" { #expect(ask("list") == "other,other") }
+        #expect(ask("own") == "made")
+        #expect(ask("list") == "other,other,own,own")
+        #expect(ask("look") == test.keychain.name)
+        try child.endInput()
+        #expect(child.waitForEnd().status == 0)
     }
 }

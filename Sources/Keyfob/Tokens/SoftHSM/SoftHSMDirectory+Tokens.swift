@@ -134,7 +134,7 @@ extension SoftHSMDirectory {
 
     /// The slot that SoftHSM always shows for a token yet to be.
     private static func freeSlot(of module: Module) throws(PKCS11Error) -> Slot {
-        for slot in try module.slots() {
+        for slot in try module.slots().newestFirst {
             do throws(PKCS11Error) {
                 if try !slot.tokenInfo().flags.contains(.tokenInitialized) { return slot }
             } catch {
@@ -192,12 +192,26 @@ extension SoftHSMDirectory {
         }
     }
 
-    private func remove(_ token: SoftHSMToken) throws(KeychainError) {
-        let identifier = token.directory.lastPathComponent
-        let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
-        guard unsafe rename(token.directory.path, grave.path) == 0 else {
-            throw .file("remove", token.directory.path, errno)
+    /// Removes the directory of a token that nobody can open and that has no objects; nothing where that is not so.
+    ///
+    /// - Throws: `timedOut` when another process holds the lock for ten seconds; `fileUnavailable`.
+    func removeUnusableToken(_ identifier: String) throws(KeychainError) {
+        try FileLock.holding(lockFile) { () throws(KeychainError) in
+            guard try healLocked().unusable.contains(identifier) else { return }
+            let names = try Self.names(in: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
+            guard !names.contains(where: { $0.hasSuffix(".object") && $0 != "token.object" }) else { return }
+            try remove(identifier)
         }
+    }
+
+    private func remove(_ token: SoftHSMToken) throws(KeychainError) {
+        try remove(token.directory.lastPathComponent)
+    }
+
+    private func remove(_ identifier: String) throws(KeychainError) {
+        let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
+        let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
+        guard unsafe rename(directory.path, grave.path) == 0 else { throw .file("remove", directory.path, errno) }
         try PrivateFile.synchronizeDirectory(tokensDirectory)
         try PrivateFile.remove(copyFile(identifier))
         unsafe rmdir(copyFile(identifier).deletingLastPathComponent().path)
