@@ -135,7 +135,7 @@ import Testing
         let softHSM = SoftHSMDirectory(directories: test.throwaway.directories)
         let file = directory.appendingPathComponent("token.object")
         let before = try ObjectListing(of: try #require(softHSM.tokens().first { $0.directory == directory })).files
-        let slow = try Child(test, ["rewrite", file.path, "2500"])
+        let slow = try Child(test, ["rewrite", file.path, "3500"])
         #expect(slow.line() == "ready" && slow.line() == "empty")
         // Nothing can be put back: only waiting helps.
         try FileManager.default.removeItem(at: softHSM.copyFile(directory.lastPathComponent))
