@@ -116,6 +116,14 @@ import Testing
         }
     }
 
+    @Test func `the command of a PIN source runs no longer than --timeout says`() throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("lock").status == 0)
+        let started = Date()
+        let result = try home.keyfob("get", "a", "--pin-source", "cmd:sleep 25", "--timeout", "1s")
+        #expect(result.status == 13 && Date().timeIntervalSince(started) < 15, "\(result.error)")
+    }
+
     @Test func `init removes the token that a killed one had only begun, and no token with objects`() throws {
         let directory = try TemporaryDirectory()
         let home = directory.path
