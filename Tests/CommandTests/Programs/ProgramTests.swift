@@ -1,4 +1,7 @@
 import Foundation
+import Glibc
+import Keyfob
+import KeyfobPrimitives
 import TestSupport
 import Testing
 
@@ -17,47 +20,70 @@ struct ProgramTests {
     @Test("each program uses the key, generated or imported", arguments: ["ec", "rsa"])
     func proofs(keyType: String) throws {
         let home = try ServingHome(keyType: keyType)
-        for program in Programs.names where program != "haproxy" {
-            for name in ["generated", "imported"] {
-                let result = try home.run("./keyfob uri \(name) --for \(program) --check --json")
-                #expect(result.status == 0, "\(program), \(keyType), \(name): \(result.error)")
-                guard result.status == 0 else { continue }
-                let document = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
-                let proof = document?["check"] as? String
-                let wanted = program == "nss" && keyType == "rsa" ? "signed a request" : Self.proofs[program]
-                #expect(try proof?.contains(#require(wanted)) == true, "\(program) \(keyType): \(proof ?? "-")")
-            }
+        for program in Programs.names where program != "haproxy" && program != "ssh" {
+            try prove(program, keyType, home)
         }
-        // Checks clean up: no server, no agent and no directory is left.
-        #expect(try home.shell("pgrep -f '/tmp/keyfob-[A-Za-z0-9]*/(nginx|httpd|sshd).conf' || true") == "")
     }
 
-    @Test("a check fails where the program gets another key than the certificate's")
-    func mismatch() throws {
-        let home = try ServingHome(keyType: "ec")
-        // The recipe of one identity with the other's key: what a copied configuration may look like.
-        let other = try home.shell("./keyfob uri imported").trimmingCharacters(in: .newlines)
-        let own = try home.shell("./keyfob uri generated").trimmingCharacters(in: .newlines)
-        let json = try home.shell("./keyfob uri generated --for nginx --json")
-        let document = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
-        let commands = try #require(document["commands"] as? [String])
-        #expect(commands.contains { $0.contains(own) } && own != other)
+    @Test("OpenSSH's client and agent use the key, generated or imported", arguments: ["ec", "rsa"])
+    func openSSH(keyType: String) throws {
+        try prove("ssh", keyType, ServingHome(keyType: keyType, keepsUser: true))
+    }
+
+    private func prove(_ program: String, _ keyType: String, _ home: ServingHome) throws {
+        for name in ["generated", "imported"] {
+            let result = try home.run("./keyfob uri \(name) --for \(program) --check --json")
+            #expect(result.status == 0, "\(program), \(keyType), \(name): \(result.error)")
+            guard result.status == 0 else { continue }
+            let document = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+            let proof = document?["check"] as? String
+            let wanted = program == "nss" && keyType == "rsa" ? "signed a request" : Self.proofs[program]
+            #expect(try proof?.contains(#require(wanted)) == true, "\(program) \(keyType): \(proof ?? "-")")
+        }
+        // Neither a process nor a directory of the checks is left.
+        #expect(try home.shell("ls -d keyfob-* 2>/dev/null || true") == "")
+        #expect(try home.shell("pgrep -f \"$PWD/keyfob-\" || true") == "")
+    }
+
+    @Test("a check tells a server with another key, and one that does not start", arguments: ["other", "missing"])
+    func failures(own: String) throws {
         let recipe = Recipe(
-            title: "", environment: [], lines: [],
+            title: "", lines: [],
             check: """
-                \(Handshake.functions)
-                openssl s_server -key root.key -cert root.pem -accept 127.0.0.1:0 -www </dev/null >own.log 2>&1 &
-                server=$!
-                for attempt in $(seq 50); do
-                    port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' own.log | head -n 1)
-                    if [ -n "$port" ]; then break; fi
-                    sleep 0.1
+                for name in web other; do
+                    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $name.key -out $name.pem \\
+                        -days 2 -subj /CN=$name >req.log 2>&1
                 done
-                await "$port" root.pem
-                if handshake "$port" imported.pem; then exit 1; fi
-                echo told
+                \(Handshake.functions)
+                port=$(port)
+                openssl s_server -key \(own).key -cert \(own).pem -accept "127.0.0.1:$port" -www </dev/null >own.log 2>&1 &
+                server=$!
+                if [ \(own) = other ]; then await "$port" other.pem; fi
+                await "$port" web.pem || { echo 'no handshake'; exit 1; }
                 """)
-        #expect(try home.shell(recipe.check).hasSuffix("told\n"))
+        let check = try ProgramCheck()
+        let error = #expect(throws: KeychainError.self) {
+            try check.run(recipe, program: "s_server", deadline: .after(.seconds(60)))
+        }
+        #expect(error?.code == .failed && error?.hint?.contains("no handshake") == true)
+    }
+
+    @Test("a check that hangs is stopped, with what it started")
+    func hanging() throws {
+        let recipe = Recipe(title: "", lines: [], check: "sleep 3333 & echo $! >\(NSTemporaryDirectory())keyfob-hanging; wait\n")
+        let check = try ProgramCheck()
+        let error = #expect(throws: KeychainError.self) {
+            try check.run(recipe, program: "sleep", deadline: .after(.seconds(1)))
+        }
+        #expect(error?.code == .timedOut)
+        let file = NSTemporaryDirectory() + "keyfob-hanging"
+        defer { unsafe _ = unlink(file) }
+        let identifier = try #require(
+            pid_t(String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)))
+        // Killed with its group; nobody but init waits for it.
+        while kill(identifier, 0) == 0, try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8).contains(") S ") {
+            usleep(10_000)
+        }
     }
 
     @Test("files are written whole, hold no secret, and the configuration names them")
@@ -89,7 +115,7 @@ struct ProgramTests {
 
     @Test("ssh takes a key that has no certificate")
     func keyAlone() throws {
-        let home = try ServingHome(keyType: "ec")
+        let home = try ServingHome(keyType: "ec", keepsUser: true)
         let result = try home.run(
             "./keyfob key generate git --type ec --curve p384 >/dev/null && ./keyfob uri git --for ssh --check")
         #expect(result.status == 0, "\(result.error)")

@@ -11,14 +11,16 @@ struct ServingHome {
     let directory: TemporaryDirectory
     private let prefix: [String]
 
-    init(keyType: String) throws {
+    /// - Parameter keepsUser: whether everything runs as the tests do; OpenSSH's server logs nobody in as `nobody`.
+    init(keyType: String, keepsUser: Bool = false) throws {
         directory = try TemporaryDirectory()
-        let isRoot = geteuid() == 0
+        let isRoot = geteuid() == 0 && !keepsUser
         prefix = isRoot ? ["/usr/bin/setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] : []
         let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        // A copy, for the build may lie where that user cannot look.
-        try FileManager.default.copyItem(
-            atPath: products.appendingPathComponent("keyfob").path, toPath: directory.file("keyfob"))
+        // A copy, for the build may lie where that user cannot look; made by a program of its own, for a file that
+        // this process has open for writing cannot be run by what another test starts at the same moment.
+        try #require(
+            Tool("/bin/cp", [products.appendingPathComponent("keyfob").path, directory.file("keyfob")]).run().status == 0)
         if isRoot {
             try #require(Tool("/bin/chown", ["nobody:nogroup", directory.path]).run().status == 0)
         }
@@ -55,7 +57,7 @@ struct ServingHome {
             words[0], Array(words.dropFirst()),
             environment: [
                 "HOME": directory.file("home"), "XDG_RUNTIME_DIR": directory.file("run"), "KEYFOB_NO_INPUT": "1",
-                "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+                "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": directory.path,
             ]
         ).run()
     }
