@@ -16,6 +16,7 @@ let package = Package(
     products: [
         .executable(name: "keyfob", targets: ["KeyfobCLI"]),
         .library(name: "Keyfob", targets: ["Keyfob"]),
+        .library(name: "KeychainServices", targets: ["KeychainServices"]),
         .library(name: "KeyfobTesting", targets: ["KeyfobTesting"]),
         .library(name: "PKCS11", targets: ["PKCS11"]),
         .library(name: "OpenSSL", targets: ["OpenSSL"]),
@@ -45,6 +46,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        .target(name: "KeychainServices", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL"]),
         .target(name: "KeyfobTesting", dependencies: ["Keyfob", "KeyfobPrimitives", "PKCS11"]),
         .executableTarget(
             name: "KeyfobCLI",
@@ -68,6 +70,12 @@ let package = Package(
             dependencies: [
                 "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport", "TestChild",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .testTarget(
+            name: "KeychainServicesTests",
+            dependencies: [
+                "KeychainServices", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "OpenSSL", "TestSupport",
             ]
         ),
         .testTarget(name: "CommandTests", dependencies: ["KeyfobCLI", "Keyfob", "KeyfobPrimitives", "TestSupport"]),
