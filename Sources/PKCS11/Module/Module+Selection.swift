@@ -39,8 +39,8 @@ extension Module {
         matching uri: PKCS11URI, failure: inout PKCS11Error?
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
-        let isUnique = uri.isUniqueInSoftHSM
-        for slot in try isUnique ? slots().newestFirst : slots() where uri.slotID == nil || uri.slotID == slot.id {
+        let isExact = uri.serial != nil && uri.token != nil
+        for slot in try isExact ? slots().newestFirst : slots() where uri.slotID == nil || uri.slotID == slot.id {
             do throws(PKCS11Error) {
                 let info = try slot.tokenInfo()
                 guard uri.matches(info) else { continue }
@@ -51,9 +51,10 @@ extension Module {
                     else { continue }
                 }
                 result.append((slot, info))
-                // To ask SoftHSM for a token is to have it read the token's file: that of a token which somebody is
-                // logging in to is empty, and SoftHSM may take the token for broken from then on.
-                if isUnique { break }
+                // Serial numbers of SoftHSM's are random, so there is no second one; and to ask it for a token is to
+                // have it read the token's file. That of a token which somebody is logging in to is empty, and
+                // SoftHSM may take the token for broken from then on.
+                if isExact, info.manufacturer == "SoftHSM project" { break }
             } catch {
                 // A token that was pulled, or that nobody can read, is not the one. SoftHSM fails in general with a
                 // token that somebody is just logging in to.
@@ -63,11 +64,6 @@ extension Module {
         }
         return result
     }
-}
-
-extension PKCS11URI {
-    /// Whether it names a token of SoftHSM's so that there cannot be two: serial numbers of SoftHSM's are random.
-    fileprivate var isUniqueInSoftHSM: Bool { manufacturer == "SoftHSM project" && serial != nil && token != nil }
 }
 
 extension [Slot] {

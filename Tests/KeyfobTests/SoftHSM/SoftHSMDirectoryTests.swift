@@ -28,7 +28,7 @@ import Testing
         #expect(created.pin != created.securityOfficerPIN)
         #expect(created.uri.token == label && created.uri.serial == created.token.serial)
         let module = try TestToken.loadModule()
-        let slot = try #require(module.slots().first { (try? $0.tokenInfo())?.label == label })
+        let slot = try #require(module.slots().newestFirst.first { (try? $0.tokenInfo())?.label == label })
         let session = try slot.openSession()
         try session.login(pin: created.pin)
         try session.logout()
