@@ -17,7 +17,9 @@ import PKCS11
 /// pool. A keychain that is locked unlocks itself where it can without asking anybody: from the state that
 /// `keyfob unlock` left, or from a PIN source that needs no terminal.
 ///
-/// > Important: After `fork` a child must open the keychain anew.
+/// A child made by `fork` may use the blocking forms of a keychain that its parent opened, or open it anew: vault and
+/// token are opened again at its first call. The asynchronous forms need threads that a child does not have. A child
+/// that was forked while another thread was using the vault or the token is refused (`refused`).
 public final class Keychain: Sendable {
     /// The keychain's name.
     public let name: String
