@@ -16,6 +16,7 @@ let package = Package(
     products: [
         .executable(name: "keyfob", targets: ["KeyfobCLI"]),
         .library(name: "Keyfob", targets: ["Keyfob"]),
+        .library(name: "KeychainServices", targets: ["KeychainServices"]),
         .library(name: "KeyfobTesting", targets: ["KeyfobTesting"]),
         .library(name: "PKCS11", targets: ["PKCS11"]),
         .library(name: "OpenSSL", targets: ["OpenSSL"]),
@@ -60,7 +61,6 @@ let package = Package(
             name: "KeyfobNIOSSL",
             dependencies: [
                 "Keyfob", "KeyfobPrimitives", "OpenSSL",
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIOSSL"])),
             ]
@@ -73,6 +73,7 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["X509"])),
             ]
         ),
+        .target(name: "KeychainServices", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL"]),
         .target(name: "KeyfobTesting", dependencies: ["Keyfob", "KeyfobPrimitives", "PKCS11"]),
         .executableTarget(
             name: "KeyfobCLI",
@@ -87,7 +88,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["KeyfobPrimitives", "PKCS11"], path: "Tests/TestSupport"),
         // A process of its own for the tests that kill one or need several.
         .executableTarget(
-            name: "TestChild", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL"], path: "Tests/TestChild"),
+            name: "TestChild", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL", "PKCS11"], path: "Tests/TestChild"),
         .testTarget(name: "PrimitivesTests", dependencies: ["KeyfobPrimitives", "TestSupport"]),
         .testTarget(name: "PKCS11Tests", dependencies: ["PKCS11", "CP11Kit", "KeyfobPrimitives", "TestSupport"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "KeyfobPrimitives", "TestSupport"]),
@@ -114,6 +115,12 @@ let package = Package(
                 "KeyfobX509", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "OpenSSL", "TestSupport",
                 .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["X509"])),
                 .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["X509"])),
+            ]
+        ),
+        .testTarget(
+            name: "KeychainServicesTests",
+            dependencies: [
+                "KeychainServices", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "OpenSSL", "TestSupport",
             ]
         ),
         .testTarget(name: "CommandTests", dependencies: ["KeyfobCLI", "Keyfob", "KeyfobPrimitives", "TestSupport"]),

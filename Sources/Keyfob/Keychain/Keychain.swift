@@ -17,7 +17,9 @@ import PKCS11
 /// pool. A keychain that is locked unlocks itself where it can without asking anybody: from the state that
 /// `keyfob unlock` left, or from a PIN source that needs no terminal.
 ///
-/// > Important: After `fork` a child must open the keychain anew.
+/// A child made by `fork` may use the blocking forms of a keychain that its parent opened, or open it anew: vault and
+/// token are opened again at its first call. The asynchronous forms need threads that a child does not have. A child
+/// that was forked while another thread was using the vault or the token is refused (`refused`).
 public final class Keychain: Sendable {
     /// The keychain's name.
     public let name: String
@@ -39,6 +41,8 @@ public final class Keychain: Sendable {
         public var logger: Logger
         /// How long a wait for the token, the vault or another process may take.
         public var timeout: Duration
+        /// How long a command that gives the PIN may run before it is killed.
+        public var pinCommandTimeout: Duration
         /// Asks a person for PINs and passphrases; without one nobody is asked.
         public var prompter: (any Prompter)?
         /// Whether anybody may be asked; without, sources that need a person fail at once, pinentry too.
@@ -62,6 +66,7 @@ public final class Keychain: Sendable {
         public init() {
             logger = Logger(label: "keyfob") { _ in SwiftLogNoOpLogHandler() }
             timeout = .seconds(10)
+            pinCommandTimeout = .seconds(30)
             allowsAsking = true
             allowsFinalTry = false
             allowsInsecureFiles = false
@@ -89,7 +94,8 @@ public final class Keychain: Sendable {
         self.store = store
         self.lockState = lockState
         pinEnvironment = PINEnvironment(
-            prompter: options.prompter, noInput: !options.allowsAsking, allowInsecureFiles: options.allowsInsecureFiles)
+            prompter: options.prompter, noInput: !options.allowsAsking, allowInsecureFiles: options.allowsInsecureFiles,
+            commandDeadline: options.pinCommandTimeout)
         self.token = token
         index = ObjectIndex(store: store, token: token)
     }
@@ -99,7 +105,8 @@ public final class Keychain: Sendable {
     /// Blocks for as long as it takes to open a file; the token is not touched.
     ///
     /// - Throws: `KeychainError`; `noSuchKeychain` or `notInitialized` where there is none, `vaultDamaged`,
-    ///   `vaultTooNew` or `vaultUnavailable` where its vault cannot be used, `invalidConfiguration`.
+    ///   `vaultTooNew` or `vaultUnavailable` where its vault cannot be used, `unsafeFile` where others can write the vault,
+    ///   `invalidConfiguration`.
     public static func open(
         _ name: String? = nil, in directories: Directories = Directories(), options: Options = Options()
     ) throws -> Keychain {

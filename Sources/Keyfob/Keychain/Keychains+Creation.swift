@@ -161,7 +161,10 @@ extension Keychain {
             keyID: keyID, suite: suite.name, objectID: Data(id), encryptedMetadataKey: wrapped, created: Self.now(),
             isActive: true)
         let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
-        row.id = try store.write { try $0.insert(row) }
+        row.id = try store.write(keys.tree) { writer in
+            try writer.beginRecord()
+            return try writer.insert(row)
+        }
         lockState.withLock { state in
             state.keys = keys
             state.wrappingKeys = [row]
