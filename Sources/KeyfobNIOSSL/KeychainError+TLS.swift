@@ -38,7 +38,7 @@ extension KeychainError {
     ) -> KeychainError {
         let allowed = certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")
         return KeychainError(
-            .certificateWrongUsage,
+            .certificateUsageMismatch,
             "certificate \"\(name)\" may not be used for a TLS \(usage)"
                 + (allowed.isEmpty ? ": its key usage has no signatures." : "; it is for \(allowed)."),
             hint: "Renew it for this usage.", details: ["certificate": name])

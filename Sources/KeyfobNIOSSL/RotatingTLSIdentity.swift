@@ -44,6 +44,9 @@ public final class RotatingTLSIdentity: Sendable {
         var refusal: String?
         /// When the name was resolved last, whether or not anything had changed.
         var resolved: ContinuousClock.Instant
+        /// How many looks have begun, and which of them was the last to settle anything: looks may overlap.
+        var begun = 0
+        var settled = 0
         /// Signature algorithms that configurations made so far may choose; a renewed key must have proved them.
         var promised: [SignatureAlgorithm]?
     }
@@ -167,48 +170,56 @@ public final class RotatingTLSIdentity: Sendable {
 
     private func lookNow(_ resolvesAnyway: Bool) -> Bool {
         let version = keychain.objectsVersion()
-        let isDue = state.withLock { $0.version != version || $0.resolved.duration(to: .now) > interval * 15 }
+        let (number, isDue) = state.withLock { state in
+            state.begun += 1
+            return (state.begun, state.version != version || state.resolved.duration(to: .now) > interval * 15)
+        }
         guard resolvesAnyway || isDue else { return false }
         do {
             let candidate = try TLSCandidate.choose(query, in: keychain, on: requirements.date())
             let chain = try keychain.chain(of: candidate.certificate).withoutRoot
             if chain == current.chain {
                 try requirements.checkDates(candidate)
-                settle(version, refusal: nil)
+                settle(number, version, refusal: nil)
                 return false
             }
             let identity = try TLSIdentity(
                 candidate, in: keychain, requirements: requirements,
                 onSigningFailure: { [trouble] in trouble.report($0) })
             try checkPromises(identity, candidate.name)
-            state.withLock { state in
-                state.current = identity
-                state.override = identity.override
-            }
-            settle(version, refusal: nil)
+            guard settle(number, version, refusal: nil, identity) else { return false }
             tell(TLSIdentityEvent(kind: .renewed, identity: identity, error: nil))
             return true
         } catch {
             let error = (error as? KeychainError)
                 ?? KeychainError(.failed, "the identity cannot be loaded.", cause: error)
             // Not again before something changes, or the interval for that is over.
-            if settle(version, refusal: error.description) {
+            if settle(number, version, refusal: error.description) {
                 tell(TLSIdentityEvent(kind: .refused, identity: current, error: error))
             }
             return false
         }
     }
 
-    /// Takes note of a look. - Returns: Whether the refusal is another than last time.
+    /// Takes note of what a look has found, unless one that began later was faster.
+    ///
+    /// - Returns: Whether it is news: another identity, or another refusal than last time.
     @discardableResult
-    private func settle(_ version: ObjectsVersion, refusal: String?) -> Bool {
+    private func settle(
+        _ number: Int, _ version: ObjectsVersion, refusal: String?, _ identity: TLSIdentity? = nil
+    ) -> Bool {
         state.withLock { state in
-            defer {
-                state.version = version
-                state.resolved = .now
-                state.refusal = refusal
+            guard number > state.settled else { return false }
+            let isNews = identity.map { $0.chain != state.current.chain } ?? (refusal != state.refusal)
+            state.settled = number
+            state.version = version
+            state.resolved = .now
+            state.refusal = refusal
+            if let identity {
+                state.current = identity
+                state.override = identity.override
             }
-            return state.refusal != refusal
+            return isNews
         }
     }
 

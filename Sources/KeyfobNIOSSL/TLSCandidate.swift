@@ -20,7 +20,9 @@ struct TLSCandidate {
     ///
     /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous`.
     static func choose(_ query: Query<Identity>, in keychain: Keychain, on date: Date) throws -> TLSCandidate {
-        let found = try keychain.find(query).map { try TLSCandidate($0) }
+        let all = try keychain.find(query).map { try TLSCandidate($0) }
+        let names = Set(all.compactMap(\.item.label))
+        let found = all.filter { !$0.isRetiring(among: names) }
         // A version that is prepared for tomorrow must not push out today's.
         let sorted = found.sorted { $0.rank(on: date) > $1.rank(on: date) }
         guard let best = sorted.first else { throw KeychainError.noIdentity(query, keychain: keychain.name) }
@@ -32,6 +34,12 @@ struct TLSCandidate {
                 hint: "Use the full name, or the reference of one of them.")
         }
         return best
+    }
+
+    /// Whether another one bears the name, and this one the name and a date: so a renewal labels what it replaces.
+    private func isRetiring(among names: Set<String>) -> Bool {
+        guard let label = item.label, let position = label.lastIndex(of: "@") else { return false }
+        return names.contains(String(label[..<position]))
     }
 
     /// Whether both are the same identity at different times.

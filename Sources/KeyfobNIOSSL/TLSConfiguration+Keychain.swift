@@ -44,6 +44,20 @@ extension TLSConfiguration {
     }
 }
 
+extension NIOSSLTrustRoots {
+    /// What a keychain trusts for a usage: `.client` for a server that asks for certificates, `.server` for a client.
+    ///
+    /// The anchors as they are now. Runs on threads of Keyfob's own.
+    ///
+    /// - Throws: `KeychainError`, as `Keychain.trustAnchors(for:)`; what swift-nio-ssl throws for an anchor it cannot read.
+    public static func trusted(by keychain: Keychain, for usage: CertificateUsage) async throws -> NIOSSLTrustRoots {
+        .certificates(
+            try await keychain.trustAnchors(for: usage).map {
+                try NIOSSLCertificate(bytes: [UInt8]($0.certificate.der), format: .der)
+            })
+    }
+}
+
 extension TLSIdentity {
     /// A server's configuration with this identity.
     ///

@@ -30,8 +30,8 @@ public struct TLSIdentity: Sendable {
 
     /// Finds an identity by label, host name or reference, checks that it can serve, and has its key prove itself.
     ///
-    /// Of several versions of one identity (the same label, or the same subject and names, as a renewal leaves them) the
-    /// one that began to be valid last is taken, if it is valid. Runs on threads of Keyfob's own: one search, the order
+    /// Of several versions of one identity the one that bears the name is taken, not those labelled `name@date`; of
+    /// those with the same label, or the same subject and names, the valid one that began last. Runs on threads of Keyfob's own: one search, the order
     /// of the chain, and up to six signatures.
     ///
     /// - Parameters:
@@ -39,7 +39,7 @@ public struct TLSIdentity: Sendable {
     ///   - requirements: What it must be good for; without, a server's.
     ///   - onSigningFailure: Told when the token fails to sign a handshake later on.
     /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous` for identities that are not versions of each other,
-    ///   `certificateExpired`, `certificateNotYetValid`, `certificateHostMismatch`, `certificateWrongUsage`,
+    ///   `certificateExpired`, `certificateNotYetValid`, `certificateHostMismatch`, `certificateUsageMismatch`,
     ///   `chainIncomplete`, `identityMismatch`, `mechanismUnsupported`, and the errors of `unlock()`.
     public static func load(
         _ query: Query<Identity>, in keychain: Keychain, requirements: TLSRequirements = .server,

@@ -23,9 +23,9 @@ struct BadIdentityTests {
         Row(name: "expired", code: .certificateExpired, date: 21 * 86400),
         Row(name: "not yet valid", code: .certificateNotYetValid, date: -86400),
         Row(name: "for another host", code: .certificateHostMismatch, profile: "other", hosts: ["localhost"]),
-        Row(name: "for a client", code: .certificateWrongUsage, profile: "client"),
-        Row(name: "for e-mail", code: .certificateWrongUsage, profile: "email"),
-        Row(name: "for encryption alone", code: .certificateWrongUsage, profile: "encipher"),
+        Row(name: "for a client", code: .certificateUsageMismatch, profile: "client"),
+        Row(name: "for e-mail", code: .certificateUsageMismatch, profile: "email"),
+        Row(name: "for encryption alone", code: .certificateUsageMismatch, profile: "encipher"),
         Row(name: "without its intermediate", code: .chainIncomplete, chain: false),
     ]
 
@@ -95,6 +95,14 @@ struct BadIdentityTests {
         let before = try await TLSIdentity.load(
             .identity(label: "web"), in: home.keychain, requirements: requirements)
         #expect(before.certificate.der == old.der)
+    }
+
+    @Test func `the version that bears the name is taken, also where it is the older one`() async throws {
+        let home = try TLSHome()
+        let old = try home.add("web")
+        try home.renew("web@2026-12-31", file: "web2")
+        let identity = try await TLSIdentity.load(.identities.host("localhost"), in: home.keychain)
+        #expect(identity.certificate.der == old.der)
     }
 
     @Test func `a certificate beside another's key is a mismatch`() async throws {

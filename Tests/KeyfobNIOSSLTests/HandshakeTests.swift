@@ -60,7 +60,8 @@ struct HandshakeTests {
         let home = try TLSHome()
         try home.add("web", kind)
         try home.issue("alice", .p256, "client", subject: "/CN=alice")
-        let trust = NIOSSLTrustRoots.file(home.file("root.pem"))
+        _ = try await home.keychain.trust(home.certificate("root"), for: [.client])
+        let trust = try await NIOSSLTrustRoots.trusted(by: home.keychain, for: .client)
         let server = try await TLSServer(
             .server(.identity(label: "web"), in: home.keychain, clientTrust: trust))
         try home.shell("cat alice.pem inter.pem > alice.chain.pem")
@@ -70,6 +71,9 @@ struct HandshakeTests {
             #expect(try server.curl(home, own + limit).body == "ok", "TLS \(version)")
             #expect(try server.curl(home, limit).status != 0, "TLS \(version) without a certificate")
         }
+        // Trusted for clients is not trusted for servers.
+        let none = try await NIOSSLTrustRoots.trusted(by: home.keychain, for: .server)
+        #expect(none == .certificates([]))
     }
 
     @Test(arguments: KeyKind.allCases, ["-tls1_2", "-tls1_3"])

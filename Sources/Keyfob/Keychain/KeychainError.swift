@@ -142,12 +142,12 @@ extension KeychainError.Code {
     public static let certificateExpired = Self(rawValue: "cert.expired")
     /// The certificate is not valid yet.
     public static let certificateNotYetValid = Self(rawValue: "cert.not_yet_valid")
-    /// The certificate is for another host.
-    public static let certificateHostMismatch = Self(rawValue: "cert.host_mismatch")
-    /// The certificate may not be used for this.
-    public static let certificateWrongUsage = Self(rawValue: "cert.wrong_usage")
     /// No issuer certificate is known.
     public static let chainIncomplete = Self(rawValue: "cert.chain_incomplete")
+    /// The certificate is for another host.
+    public static let certificateHostMismatch = Self(rawValue: "cert.host_mismatch")
+    /// The certificate, or one above it, is not for the usage.
+    public static let certificateUsageMismatch = Self(rawValue: "cert.wrong_usage")
 
     /// A wait reached its deadline.
     public static let timedOut = Self(rawValue: "timeout")

@@ -18,7 +18,7 @@ public struct TokenKey: Sendable {
     /// The public key.
     public let publicKey: PublicKey
     let keychain: Keychain
-    private let object: TokenObject
+    let object: TokenObject
     /// Whether this token needs the padding of RSA-PSS made here; found out by trying.
     let padsHere = SharedFlag()
 

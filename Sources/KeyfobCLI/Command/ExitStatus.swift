@@ -98,9 +98,9 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
         .identityMismatch: .verification,
         .certificateExpired: .verification,
         .certificateNotYetValid: .verification,
-        .certificateHostMismatch: .verification,
-        .certificateWrongUsage: .verification,
         .chainIncomplete: .verification,
+        .certificateHostMismatch: .verification,
+        .certificateUsageMismatch: .verification,
 
         .timedOut: .busy,
         .refused: .refused,
