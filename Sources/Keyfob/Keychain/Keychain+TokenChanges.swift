@@ -57,7 +57,12 @@ extension Keychain {
     ///
     /// The row keeps what the token has no place for; what the token tells is not kept twice. A row whose
     /// object another tool has removed makes room.
-    func record(_ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys) throws -> Item {
+    ///
+    /// - Parameter isNew: Whether the object was made just now, so that a row which speaks of one like it speaks of
+    ///   one that is gone.
+    func record(
+        _ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys, isNew: Bool = true
+    ) throws -> Item {
         let base = try object.itemAttributes()
         var complete = base
         complete.merge(item.attributes)
@@ -77,8 +82,8 @@ extension Keychain {
         row.terms = [try keys.term(item.itemClass, .objectFingerprint, .data(object.fingerprint))]
         if let old = try writer.row(primaryKey: row.primaryKey) {
             let (_, attributes) = try keys.openAttributes(old)
-            // The object was made just now: a row that speaks of one like it speaks of one that is gone.
-            let isLeft = try attributes[.objectFingerprint]?.bytes == object.fingerprint || !isOnToken(attributes)
+            let isLeft = try attributes[.objectFingerprint]?.bytes == object.fingerprint
+                ? isNew : !isOnToken(attributes)
             guard isLeft else { throw duplicate(item.itemClass, complete) }
             try writer.delete(rowID: old.id)
         }
@@ -124,7 +129,9 @@ extension Keychain {
                     hint: "Try again.")
             }
             guard isRelabelling else { return nil }
-            affected = Self.withPublicHalves(targets, objects)
+            affected = try targets + Self.publicHalves(of: targets, objects).filter {
+                try rows($0, keys).isEmpty
+            }
             let newLabel = label?.bytes ?? Data()
             return TokenPlan(kind: .relabel, objects: affected.map { TokenPlan.Object($0, newLabel: newLabel) })
         } change: { session, _ in
@@ -140,8 +147,10 @@ extension Keychain {
             return outcome
         } commit: { writer, _ in
             for item in items {
+                // An object may have several rows; of an identity the reference is the certificate's.
+                let identity = item.itemClass == .identity ? nil : item.reference?.identity
                 for (itemClass, object) in Self.halves(of: item) {
-                    try updateRow(itemClass, object, changes, removing, writer, keys)
+                    try updateRow(itemClass, object, identity, changes, removing, writer, keys)
                 }
             }
             return items.count
@@ -163,26 +172,39 @@ extension Keychain {
         return halves
     }
 
-    /// The objects, and the public halves of private keys among them: other tools show the pair under one label.
-    private static func withPublicHalves(_ targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
+    /// The public halves of the private keys among some objects: other tools show the pair under one label.
+    private static func publicHalves(of targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
         let pairs = targets.filter { $0.objectClass == .privateKey && !$0.id.isEmpty }
-        let halves = objects.filter { half in
+        return objects.filter { half in
             // Ids such as 01 are shared by keys that have nothing to do with each other.
             half.objectClass == .publicKey && !targets.contains(half)
                 && pairs.contains { $0.id == half.id && $0.publicKeyInfo == half.publicKeyInfo }
         }
-        return targets + halves
+    }
+
+    /// The rows of an object, without secrets.
+    private func rows(_ object: TokenObject, _ keys: VaultKeys) throws -> [SealedRow] {
+        guard let itemClass = object.itemClass else { return [] }
+        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
+        var rows: [SealedRow] = []
+        try store.read { reader in
+            try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: false) { row in
+                rows.append(row)
+                return true
+            }
+        }
+        return rows
     }
 
     private func updateRow(
-        _ itemClass: ItemClass, _ object: TokenObject, _ changes: ItemAttributes, _ removing: [AttributeName],
-        _ writer: any StoreWriter, _ keys: VaultKeys
+        _ itemClass: ItemClass, _ object: TokenObject, _ identity: Data?, _ changes: ItemAttributes,
+        _ removing: [AttributeName], _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
         let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
         var found: SealedRow?
         try writer.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: true) { row in
             found = row
-            return false
+            return identity != nil && row.identity != identity
         }
         var own = changes
         let schema = ClassSchema.of(itemClass)
@@ -229,36 +251,43 @@ extension Keychain {
 
     // MARK: Delete
 
-    /// Removes objects with their rows; of an identity the certificate, and the key unless another
-    /// certificate still needs it.
+    /// Removes items: their rows, and an object with its last row.
+    ///
+    /// Of an identity the certificate goes, and the key unless another certificate still needs it. A private key
+    /// takes its public half along, unless that is an item of its own; a public key whose private half stays on the
+    /// token stays too, for the private half is of no use without it, and only ceases to be an item.
     func deleteOnToken(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
         let items = try findOnToken(criteria)
         guard !items.isEmpty else { return 0 }
-        let term = { (itemClass: ItemClass, object: TokenObject) in
-            try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
-        }
         var doomed: [TokenObject] = []
-        var rows: [SealedRow] = []
+        var doomedRows: [SealedRow] = []
         var isUntouched = true
         return try writer(keys).perform(.destroy) { objects in
             // What another program has removed or replaced since it was found is not there to be removed.
-            doomed = Self.doomed(items, objects).filter { one in objects.contains { $0.isSame(as: one) } }
-            guard !doomed.isEmpty else {
+            let targets = Self.doomed(items, objects).filter { one in objects.contains { $0.isSame(as: one) } }
+            guard !targets.isEmpty else {
                 throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
             }
-            try store.read { reader in
-                for object in doomed {
-                    guard let itemClass = object.itemClass else { continue }
-                    try reader.forEachRow(
-                        classDigest: keys.digest(of: itemClass), terms: [term(itemClass, object)], withSecrets: false
-                    ) { row in
-                        rows.append(row)
-                        return true
-                    }
-                }
+            let identities = items.filter { $0.itemClass != .identity }.compactMap { $0.reference?.identity }
+            let whole = Set(items.filter { $0.itemClass == .identity }.flatMap {
+                [$0.object, $0.certificateObject].compactMap { $0 }
+            })
+            for object in targets {
+                let rows = try rows(object, keys)
+                let leaving = whole.contains(object) ? rows : rows.filter { identities.contains($0.identity) }
+                doomedRows += leaving
+                if leaving.count == rows.count { doomed.append(object) }
             }
-            return TokenPlan(kind: .destroy, objects: doomed.map { TokenPlan.Object($0) }, rows: rows.map(\.identity))
+            let staying = objects.filter { $0.objectClass == .privateKey && !doomed.contains($0) }
+            doomed.removeAll { half in
+                half.objectClass == .publicKey
+                    && staying.contains { ($0.publicKeyHash ?? $0.id) == half.publicKeyHash }
+            }
+            doomed += try Self.publicHalves(of: doomed, objects).filter { try rows($0, keys).isEmpty }
+            guard !doomed.isEmpty else { return nil }
+            return TokenPlan(
+                kind: .destroy, objects: doomed.map { TokenPlan.Object($0) }, rows: doomedRows.map(\.identity))
         } change: { session, _ in
             // All handles first: what was told to have failed must not be carried out later.
             let handles = try doomed.map { try token.verifiedHandle(of: $0, in: session) }
@@ -270,11 +299,12 @@ extension Keychain {
         } isUntouched: {
             isUntouched
         } commit: { writer, _ in
-            for row in rows { try writer.delete(rowID: row.id) }
+            for row in doomedRows { try writer.delete(rowID: row.id) }
             return items.count
         }
     }
 
+    /// The objects behind items that are to be removed.
     private static func doomed(_ items: [Item], _ objects: [TokenObject]) -> [TokenObject] {
         var doomed: [TokenObject] = []
         let certificates = Set(
@@ -293,12 +323,7 @@ extension Keychain {
                 if let object = item.object { doomed.append(object) }
             }
         }
-        // A private key takes its public half along: alone it is of use to nobody.
-        return unique(withPublicHalves(unique(doomed), objects))
-    }
-
-    private static func unique(_ objects: [TokenObject]) -> [TokenObject] {
         var seen: Set<TokenObject> = []
-        return objects.filter { seen.insert($0).inserted }
+        return doomed.filter { seen.insert($0).inserted }
     }
 }

@@ -51,6 +51,8 @@ extension Keychain {
         let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0) }
         guard !candidates.isEmpty else { return [] }
         let rows = try keys.map { try self.rows(itemClass, of: candidates, $0) } ?? [:]
+        // The public half of a private key is part of that key, unless somebody stored it as an item of its own.
+        let owned = Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
         var items: [(order: Int64, item: Item)] = []
         for object in candidates.lazy.map(\.parsingCertificate) {
             let base: ItemAttributes
@@ -59,7 +61,9 @@ extension Keychain {
             for recorded in rows[object.fingerprint] ?? [] {
                 items.append((recorded.order, item(itemClass, object, base, recorded)))
             }
-            if rows[object.fingerprint] == nil { items.append((.max, item(itemClass, object, base, nil))) }
+            guard rows[object.fingerprint] == nil else { continue }
+            if object.objectClass == .publicKey, let hash = object.publicKeyHash, owned.contains(hash) { continue }
+            items.append((.max, item(itemClass, object, base, nil)))
         }
         // Rows in the order they were added; then what other tools made.
         return items.enumerated()
