@@ -65,12 +65,13 @@ extension Keychain {
     }
 
     /// An object that another tool made is an item without a row: nothing in the vault would tell it from a second.
-    private func refuseTwin(
+    func refuseTwin(
         of object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
+        guard let itemClass = object.itemClass else { return }
         var hasRow = false
-        let term = try keys.term(.key, .objectFingerprint, .data(object.fingerprint))
-        try writer.forEachRow(classDigest: keys.digest(of: .key), terms: [term], withSecrets: false) { _ in
+        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
+        try writer.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: false) { _ in
             hasRow = true
             return false
         }
@@ -78,8 +79,8 @@ extension Keychain {
         let base = try object.itemAttributes()
         var complete = base
         complete.merge(attributes)
-        guard try keys.primaryKey(.key, base) != keys.primaryKey(.key, complete) else {
-            throw duplicate(.key, attributes)
+        guard try keys.primaryKey(itemClass, base) != keys.primaryKey(itemClass, complete) else {
+            throw duplicate(itemClass, attributes)
         }
     }
 

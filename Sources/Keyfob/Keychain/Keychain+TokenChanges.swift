@@ -1,11 +1,15 @@
 import Foundation
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
 /// Changes to certificates, keys and identities.
 extension Keychain {
     /// Adds certificates to the token, all or none.
-    func addCertificates(_ items: [Item]) throws -> [Item] {
+    ///
+    /// - Parameter sharesObjects: Whether a certificate that the token has already may become one more item, which
+    ///   differs from the others in access group or another part of the primary key.
+    func addCertificates(_ items: [Item], sharesObjects: Bool = false) throws -> [Item] {
         let keys = try keys()
         let prepared = try items.map { item -> (item: Item, object: NewObject) in
             guard let der = item.certificateDER else {
@@ -22,16 +26,30 @@ extension Keychain {
         where prepared[..<index].contains(where: { $0.object.fingerprint == new.fingerprint }) {
             throw duplicate(.certificate, item.attributes)
         }
+        var existing: [Data: TokenObject] = [:]
+        var missing: [NewObject] = []
         return try writer(keys).perform(.create) { objects in
-            for (item, new) in prepared where objects.contains(where: { new.isSame(as: $0) }) {
-                throw duplicate(.certificate, item.attributes)
+            for (item, new) in prepared {
+                guard let object = objects.first(where: { new.isSame(as: $0) }) else {
+                    missing.append(new)
+                    continue
+                }
+                guard sharesObjects else { throw duplicate(.certificate, item.attributes) }
+                existing[object.fingerprint] = object
             }
-            return TokenPlan(kind: .create, objects: prepared.map(\.object.planned))
+            guard !missing.isEmpty else { return nil }
+            return TokenPlan(kind: .create, objects: missing.map(\.planned))
         } change: { session, _ in
-            TokenWriter.Outcome(added: try prepared.map { try self.create($0.object, in: session) })
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
         } commit: { writer, outcome in
-            try zip(prepared, outcome.added).map { prepared, object in
-                try self.record(prepared.item, object, writer, keys)
+            let made = Dictionary(outcome.added.map { ($0.fingerprint, $0) }) { first, _ in first }
+            return try prepared.map { item, new in
+                guard let fingerprint = new.fingerprint, let object = made[fingerprint] ?? existing[fingerprint] else {
+                    throw KeychainError(.failed, "the token made another certificate.")
+                }
+                let isNew = made[fingerprint] != nil
+                if !isNew { try refuseTwin(of: object, item.attributes, writer, keys) }
+                return try self.record(item, object, writer, keys, isNew: isNew)
             }
         }
     }
@@ -81,10 +99,7 @@ extension Keychain {
             attributes: try keys.sealAttributes(kept, of: item.itemClass, row: identity, version: 1))
         row.terms = [try keys.term(item.itemClass, .objectFingerprint, .data(object.fingerprint))]
         if let old = try writer.row(primaryKey: row.primaryKey) {
-            let (_, attributes) = try keys.openAttributes(old)
-            let isLeft = try attributes[.objectFingerprint]?.bytes == object.fingerprint
-                ? isNew : !isOnToken(attributes)
-            guard isLeft else { throw duplicate(item.itemClass, complete) }
+            guard try isLeft(old, beside: object, isNew: isNew, keys) else { throw duplicate(item.itemClass, complete) }
             try writer.delete(rowID: old.id)
         }
         do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
@@ -99,6 +114,16 @@ extension Keychain {
         return recorded
     }
 
+    /// Whether a row with the primary key of a new item makes room for it: a tombstone, one that fails its integrity
+    /// check, or one whose object is gone.
+    private func isLeft(_ row: SealedRow, beside object: TokenObject, isNew: Bool, _ keys: VaultKeys) throws -> Bool {
+        if isDead(row, keys) { return true }
+        let attributes = try keys.openAttributes(row).1
+        // A row that never had an object is an item of its own.
+        guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return false }
+        return try fingerprint == object.fingerprint ? isNew : !isOnToken(attributes)
+    }
+
     /// Whether the token has the object that a row belongs to.
     private func isOnToken(_ attributes: ItemAttributes) throws -> Bool {
         let fingerprint = attributes[.objectFingerprint]?.bytes
@@ -108,15 +133,32 @@ extension Keychain {
     // MARK: Update
 
     /// Changes labels on the token and everything else in the vault.
-    func updateOnToken(_ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName]) throws -> Int {
+    ///
+    /// - Parameter secret: A new secret, of items that lie in the vault alone.
+    func updateOnToken(
+        _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes? = nil
+    ) throws -> Int {
         let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
         for name in changes.names + removing where Self.dictatedByObject.contains(name) {
             throw KeychainError(
                 .refused, "attribute \"\(name.rawValue)\" belongs to the object itself and cannot be changed.")
         }
         let keys = try keys()
-        let items = try findOnToken(criteria)
-        guard !items.isEmpty else { return 0 }
+        let found = try findOnToken(criteria)
+        guard !found.isEmpty else { return 0 }
+        let items = found.filter { $0.object != nil }
+        let bare = try found.filter { $0.object == nil }.compactMap { item in
+            var own = criteria
+            own.reference = item.reference
+            return try nextVersions(own, changes: changes, removing: removing, secret: secret, keys).first
+        }
+        guard !items.isEmpty else {
+            try store.write { try replaceRows(bare, criteria.services, $0, keys) }
+            return bare.count
+        }
+        guard secret == nil else {
+            throw KeychainError(.refused, "what the token holds of a certificate or key cannot be replaced by an update.")
+        }
         let label = changes[.label]
         let isRelabelling = label != nil || removing.contains(.label)
         let targets = items.flatMap { [$0.object, $0.certificateObject].compactMap { $0 } }
@@ -147,13 +189,17 @@ extension Keychain {
             return outcome
         } commit: { writer, _ in
             for item in items {
-                // An object may have several rows; of an identity the reference is the certificate's.
-                let identity = item.itemClass == .identity ? nil : item.reference?.identity
                 for (itemClass, object) in Self.halves(of: item) {
-                    try updateRow(itemClass, object, identity, changes, removing, writer, keys)
+                    // An object may have several rows; of an identity the reference is the certificate's.
+                    let isKeyOfIdentity = item.itemClass == .identity && itemClass == .key
+                    let identity = isKeyOfIdentity ? item.keyRow : item.reference?.identity
+                    try updateRow(
+                        itemClass, object, identity, changes, removing, isServices: criteria.services != nil, writer,
+                        keys)
                 }
             }
-            return items.count
+            try replaceRows(bare, criteria.services, writer, keys)
+            return items.count + bare.count
         }
     }
 
@@ -198,7 +244,7 @@ extension Keychain {
 
     private func updateRow(
         _ itemClass: ItemClass, _ object: TokenObject, _ identity: Data?, _ changes: ItemAttributes,
-        _ removing: [AttributeName], _ writer: any StoreWriter, _ keys: VaultKeys
+        _ removing: [AttributeName], isServices: Bool, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
         let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
         var found: SealedRow?
@@ -225,7 +271,10 @@ extension Keychain {
         complete.merge(attributes)
         row.primaryKey = try keys.primaryKey(itemClass, complete)
         row.terms = [term]
-        try writer.update(row)
+        if isServices { try makeRoom(for: row, writer, keys) }
+        do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
+            throw duplicate(itemClass, complete)
+        }
     }
 
     /// Makes a row for an object that another tool made, under the identity its references already have.
@@ -258,8 +307,14 @@ extension Keychain {
     /// token stays too, for the private half is of no use without it, and only ceases to be an item.
     func deleteOnToken(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
-        let items = try findOnToken(criteria)
-        guard !items.isEmpty else { return 0 }
+        let found = try findOnToken(criteria)
+        guard !found.isEmpty else { return 0 }
+        let items = found.filter { $0.object != nil }
+        let leavesTombstones = criteria.services?.leavesTombstones == true
+        let bare = found.filter { $0.object == nil }
+        guard !items.isEmpty else {
+            return try store.write { try remove(bare, leavingTombstones: leavesTombstones, $0, keys) }
+        }
         var doomed: [TokenObject] = []
         var doomedRows: [SealedRow] = []
         var isUntouched = true
@@ -269,13 +324,10 @@ extension Keychain {
             guard !targets.isEmpty else {
                 throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
             }
-            let identities = items.filter { $0.itemClass != .identity }.compactMap { $0.reference?.identity }
-            let whole = Set(items.filter { $0.itemClass == .identity }.flatMap {
-                [$0.object, $0.certificateObject].compactMap { $0 }
-            })
+            let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyRow].compactMap { $0 } })
             for object in targets {
                 let rows = try rows(object, keys)
-                let leaving = whole.contains(object) ? rows : rows.filter { identities.contains($0.identity) }
+                let leaving = rows.filter { identities.contains($0.identity) }
                 doomedRows += leaving
                 if leaving.count == rows.count { doomed.append(object) }
             }
@@ -299,9 +351,33 @@ extension Keychain {
         } isUntouched: {
             isUntouched
         } commit: { writer, _ in
-            for row in doomedRows { try writer.delete(rowID: row.id) }
-            return items.count
+            guard leavesTombstones else {
+                for row in doomedRows { try writer.delete(rowID: row.id) }
+                return try items.count + remove(bare, leavingTombstones: false, writer, keys)
+            }
+            let recorded = items.filter { item in doomedRows.contains { $0.identity == item.reference?.identity } }
+            return try items.count - recorded.count
+                + remove(recorded + bare, leavingTombstones: true, writer, keys)
         }
+    }
+
+    /// Removes the rows of items, or makes tombstones of them, and returns how many there were.
+    private func remove(
+        _ items: [Item], leavingTombstones: Bool, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws -> Int {
+        var count = 0
+        for item in items {
+            guard let reference = item.reference,
+                let row = try writer.row(identity: reference.identity, withSecret: false)
+            else { continue }
+            if leavingTombstones {
+                try writer.update(tombstone(of: row, item, keys))
+            } else {
+                try writer.delete(rowID: row.id)
+            }
+            count += 1
+        }
+        return count
     }
 
     /// The objects behind items that are to be removed.

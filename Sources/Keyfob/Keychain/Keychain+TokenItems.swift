@@ -12,11 +12,12 @@ extension Keychain {
         let keys = criteria.itemClass == .certificate ? try keysIfUnlocked() : try keys()
         var objects = try visibleObjects(keys, criteria)
         // Every certificate may be an issuer.
-        if criteria.issuer != nil { objects = objects.map(\.parsingCertificate) }
-        let items: [Item] = switch criteria.itemClass {
+        if !criteria.issuers.isEmpty { objects = objects.map(\.parsingCertificate) }
+        var items: [Item] = switch criteria.itemClass {
         case .identity: try identities(objects, keys, criteria)
         default: try items(criteria.itemClass, objects, keys) { criteria.mayMatch($0) }
         }
+        if criteria.services != nil, let keys { items += try itemsWithoutObject(criteria.itemClass, keys) }
         let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
         let found = try items.filter { item in
             if let reference = criteria.reference, item.reference != reference {
@@ -108,6 +109,22 @@ extension Keychain {
         return rows
     }
 
+    /// The rows of a class that lives on the token which belong to no object: bare attributes, secrets that no token
+    /// holds, tombstones. Damaged ones are passed over.
+    private func itemsWithoutObject(_ itemClass: ItemClass, _ keys: VaultKeys) throws -> [Item] {
+        var items: [Item] = []
+        try store.read { reader in
+            try reader.forEachRow(
+                classDigest: keys.digest(of: itemClass), terms: [keys.termOfRowsWithoutObject(itemClass)],
+                withSecrets: false
+            ) { row in
+                do { items.append(try item(row, keys)) } catch { report(row, error) }
+                return true
+            }
+        }
+        return items
+    }
+
     private func item(
         _ itemClass: ItemClass, _ object: TokenObject, _ base: ItemAttributes, _ recorded: RecordedItem?
     ) -> Item {
@@ -159,14 +176,14 @@ extension Keychain {
         let certificates = try items(.certificate, objects, keys) { object in
             guard let hash = object.publicKeyHash, byHash[hash] != nil else { return false }
             return criteria.mayMatch(object)
-        }
+        }.filter { criteria.mayHold($0.attributes) }
         let keyItems = Dictionary(grouping: try items(.key, privateKeys, keys)) {
             $0.object?.publicKeyHash ?? $0.object?.id
         }
         // Label, issuer, serial number and the like are the certificate's; dates and groups the key's.
         let keyNames = Set(ClassSchema.of(.key).definitions.map(\.name))
         let certificateNames = Set(ClassSchema.of(.certificate).definitions.map(\.name))
-            .subtracting(keyNames).union([.label])
+            .subtracting(keyNames).union([.label, .tokenID])
         return certificates.flatMap { certificate -> [Item] in
             guard let hash = certificate.object?.publicKeyHash else { return [] }
             return (keyItems[hash] ?? []).map { key in
@@ -180,6 +197,7 @@ extension Keychain {
                 item.certificateObject = certificate.object
                 item.certificateDER = certificate.certificateDER
                 item.isRecorded = key.isRecorded
+                item.keyRow = key.isRecorded ? key.reference?.identity : nil
                 item.reference = certificate.reference?.retagged(.identity)
                 return item
             }
@@ -188,6 +206,16 @@ extension Keychain {
 }
 
 extension Criteria {
+    /// Whether the certificate of an identity may be seen: its access group and user are looked at beside the key's.
+    func mayHold(_ certificate: ItemAttributes) -> Bool {
+        guard services != nil else { return true }
+        var criteria = Criteria(.certificate, attributes.filtered([.multiUser]))
+        criteria.accessGroups = accessGroups
+        criteria.includesSynchronizable = true
+        criteria.services = services
+        return criteria.matches(certificate)
+    }
+
     /// Whether an object can match, told from what is known without parsing anything.
     func mayMatch(_ object: TokenObject) -> Bool {
         if let label = attributes[.label], let own = object.label, !own.matches(label) { return false }
