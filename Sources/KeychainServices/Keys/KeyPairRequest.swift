@@ -17,8 +17,13 @@ struct KeyPairRequest {
         func merged(_ key: CFString) throws(StatusError) -> NSDictionary {
             guard let own = parameters.object(forKey: key) else { return parameters }
             guard let own = own as? NSDictionary else { throw .parameter("\(key) is not a dictionary") }
-            let all = NSMutableDictionary(dictionary: parameters)
-            own.forEach { all.setObject($0.value, forKey: $0.key as AnyObject as? NSString ?? "") }
+            let all = NSMutableDictionary()
+            for dictionary in [parameters, own] {
+                for (key, value) in dictionary {
+                    guard let key = key as? String else { continue }
+                    all.setObject(value, forKey: NSString(string: key))
+                }
+            }
             return all
         }
         let privateKey = try merged(kSecPrivateKeyAttrs)
@@ -78,15 +83,33 @@ struct KeyPairRequest {
             guard let text = key as? String, text.utf8.count == 4 else { continue }
             let name = AttributeName(rawValue: text)
             guard !passedOver.contains(name), ClassSchema.of(.key)[name] != nil else { continue }
+            guard name != .accessControl else {
+                guard let control = value as? SecAccessControl else {
+                    throw StatusError.parameter("the access control is none")
+                }
+                attributes[name] = control.isConstrained ? .data(control.stored) : nil
+                continue
+            }
             attributes[name] = try AttributeCoding.value(value as AnyObject, for: name, of: .key)
         }
         guard isStored else { return attributes }
+        if let control = dictionary.object(forKey: kSecAttrAccessControl) as? SecAccessControl {
+            guard attributes[.accessible].map({ $0.text == control.protection }) ?? true else {
+                throw StatusError.parameter("the access control has another protection")
+            }
+            guard !control.isConstrained || attributes[.synchronizable]?.number ?? 0 == 0 else {
+                throw StatusError.parameter("what is synchronized cannot be constrained")
+            }
+            attributes[.accessible] = .string(control.protection)
+        } else if attributes[.accessible] == nil {
+            attributes[.accessible] = .string(kSecAttrAccessibleWhenUnlocked as String)
+        }
         let groups = try currentAccessGroups()
         if let group = attributes[.accessGroup]?.text {
             guard groups.allowsWriting(group) else { throw StatusError(errSecMissingEntitlement) }
         } else {
             guard let group = groups.defaultGroup else { throw StatusError(errSecMissingEntitlement) }
-            attributes[.accessGroup] = group.isEmpty ? nil : .string(group)
+            attributes[.accessGroup] = .string(group)
         }
         return attributes
     }

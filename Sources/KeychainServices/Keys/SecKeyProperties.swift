@@ -38,7 +38,7 @@ public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     if let data = reporting(nil, { try key.externalRepresentation() }) {
         result.setObject(NSData(data: data), forKey: kSecValueData)
     }
-    return NSDictionary(dictionary: result)
+    return result
 }
 
 /// The attributes of keys that are truth values.
