@@ -1,6 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
+import OpenSSL
 
 /// The four functions on one keychain, in some access groups (apple-secitem 2).
 ///

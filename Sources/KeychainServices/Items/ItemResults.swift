@@ -49,7 +49,7 @@ struct ItemResults {
         if returns.contains(.persistentReference), let reference = Self.persistentReference(to: item) {
             dictionary.setObject(reference, forKey: NSString(string: "v_PersistentRef"))
         }
-        return NSDictionary(dictionary: dictionary)
+        return dictionary
     }
 
     // MARK: Attributes

@@ -13,7 +13,7 @@ public import Foundation
 ///   keychain is locked, and others of the keychain. Nothing is stored then.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
-    storing(unsafe result) { try ItemOperations.current().add(attributes) }
+    unsafe storing(result) { try ItemOperations.current().add(attributes) }
 }
 
 /// Finds items; `SecItemCopyMatching` of SecItem.h.
@@ -25,7 +25,7 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 /// - Returns: `errSecSuccess`; `errSecItemNotFound` where nothing matches, and as for `SecItemAdd`.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
-    storing(unsafe result) { try ItemOperations.current().copyMatching(query) }
+    unsafe storing(result) { try ItemOperations.current().copyMatching(query) }
 }
 
 /// Changes every item that matches, all or none; `SecItemUpdate` of SecItem.h.
