@@ -134,6 +134,23 @@ extension Keychain {
         } catch { throw KeychainError.pkcs12(error, fileName: "the new file") }
     }
 
+    /// A private key as it is, off the token; only where it was made extractable.
+    ///
+    /// - Throws: `KeychainError`; `keyNotExtractable`, `invalidArgument` for an item that is no private key on the
+    ///   token, `mechanismUnsupported`, and the errors of `unlock()`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func exportKey(_ item: Item) throws -> PrivateKey {
+        guard let object = item.object, object.objectClass == .privateKey else {
+            throw KeychainError(.invalidArgument, "the item is not a private key on the token.")
+        }
+        guard object.flags.contains(.extractable) else {
+            throw KeychainError(
+                .keyNotExtractable, "the key cannot leave token \"\(token.label)\": it is marked not extractable.")
+        }
+        _ = try keys()
+        return try exportKey(object)
+    }
+
     private func exportKey(_ object: TokenObject) throws -> PrivateKey {
         let wrappingKey = try RandomBytes.secret(count: 32)
         let wrapped = try token.withSession(.export) { session in
