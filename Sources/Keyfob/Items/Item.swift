@@ -26,8 +26,8 @@ public struct Item: Sendable {
     var certificateObject: TokenObject?
     /// Whether the vault has a row for the object, or it is known from the token alone.
     var isRecorded: Bool
-    /// The identity of the key's row, of an identity whose key has one: its reference names the certificate's.
-    var keyRow: Data?
+    /// Of an identity, the reference of its key: its own names the certificate.
+    package internal(set) var keyReference: PersistentReference?
 
     /// The certificate of certificates and identities, parsed now if it was not when the item was found.
     ///

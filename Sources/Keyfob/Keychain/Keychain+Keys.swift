@@ -32,6 +32,31 @@ extension Keychain {
         return try addKey(attributes, object, with: nil, isNewOnToken: false)
     }
 
+    /// Makes one more item of a private key that the token has.
+    ///
+    /// - Throws: As the form for private keys; `itemNotFound` where the token has no such key.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func addKey(onToken publicKey: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
+        let keys = try keys()
+        let attributes = try Self.recordable(attributes)
+        var found: TokenObject?
+        let recorded = try writer(keys).perform(.read) { objects in
+            found = objects.first {
+                $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == publicKey.identifier
+            }
+            return nil
+        } change: { _, _ in
+            TokenWriter.Outcome()
+        } commit: { writer, _ in
+            guard let found else {
+                throw KeychainError(.itemNotFound, "the key is not on token \"\(token.label)\".")
+            }
+            try refuseTwin(of: found, attributes, writer, keys)
+            return try record(Item(.key, attributes), found, writer, keys, isNew: false)
+        }
+        return KeyItem(item: recorded)
+    }
+
     private func addKey(
         _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, isNewOnToken: Bool
     ) throws -> KeyItem {

@@ -1,4 +1,5 @@
 package import KeyfobPrimitives
+import PKCS11
 
 /// Adding items by the rules of Keychain Services, for the module that translates its calls.
 extension Keychain {
@@ -31,4 +32,14 @@ extension Keychain {
 extension Item {
     /// Whether there is an object on the token behind it.
     package var isOnToken: Bool { object != nil }
+}
+
+extension Item {
+    /// Whether the object on the token is a private key.
+    package var isPrivateKey: Bool { object?.objectClass == .privateKey }
+
+    /// Of an identity, the reference of its certificate.
+    package var certificateReference: PersistentReference? {
+        itemClass == .identity ? reference?.retagged(.certificate) : nil
+    }
 }

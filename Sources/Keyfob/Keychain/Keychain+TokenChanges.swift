@@ -192,7 +192,7 @@ extension Keychain {
                 for (itemClass, object) in Self.halves(of: item) {
                     // An object may have several rows; of an identity the reference is the certificate's.
                     let isKeyOfIdentity = item.itemClass == .identity && itemClass == .key
-                    let identity = isKeyOfIdentity ? item.keyRow : item.reference?.identity
+                    let identity = (isKeyOfIdentity ? item.keyReference : item.reference)?.identity
                     try updateRow(
                         itemClass, object, identity, changes, removing, isServices: criteria.services != nil, writer,
                         keys)
@@ -324,7 +324,7 @@ extension Keychain {
             guard !targets.isEmpty else {
                 throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
             }
-            let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyRow].compactMap { $0 } })
+            let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
             for object in targets {
                 let rows = try rows(object, keys)
                 let leaving = rows.filter { identities.contains($0.identity) }

@@ -9,7 +9,8 @@ extension Keychain {
     func findOnToken(_ criteria: Criteria) throws -> [Item] {
         guard criteria.limit != 0 else { return [] }
         // Certificates can be seen by everybody; nobody is asked for a PIN to list them.
-        let keys = criteria.itemClass == .certificate ? try keysIfUnlocked() : try keys()
+        let isPublic = criteria.itemClass == .certificate && criteria.services == nil
+        let keys = isPublic ? try keysIfUnlocked() : try keys()
         var objects = try visibleObjects(keys, criteria)
         // Every certificate may be an issuer.
         if !criteria.issuers.isEmpty { objects = objects.map(\.parsingCertificate) }
@@ -197,7 +198,7 @@ extension Keychain {
                 item.certificateObject = certificate.object
                 item.certificateDER = certificate.certificateDER
                 item.isRecorded = key.isRecorded
-                item.keyRow = key.isRecorded ? key.reference?.identity : nil
+                item.keyReference = key.reference
                 item.reference = certificate.reference?.retagged(.identity)
                 return item
             }
