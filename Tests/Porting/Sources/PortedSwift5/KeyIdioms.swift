@@ -1,0 +1,6 @@
+import Security
+
+/// Keys, certificates and access control.
+func keyIdioms() -> [Idiom] {
+    []
+}
