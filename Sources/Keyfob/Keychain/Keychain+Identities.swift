@@ -143,15 +143,16 @@ extension Keychain {
         guard let object = item.object, object.objectClass == .privateKey else {
             throw KeychainError(.invalidArgument, "the item is not a private key on the token.")
         }
+        return try exportKey(object)
+    }
+
+    /// A private key, off the token; only where it was made extractable.
+    func exportKey(_ object: TokenObject) throws -> PrivateKey {
         guard object.flags.contains(.extractable) else {
             throw KeychainError(
                 .keyNotExtractable, "the key cannot leave token \"\(token.label)\": it is marked not extractable.")
         }
         _ = try keys()
-        return try exportKey(object)
-    }
-
-    private func exportKey(_ object: TokenObject) throws -> PrivateKey {
         let wrappingKey = try RandomBytes.secret(count: 32)
         let wrapped = try token.withSession(.export) { session in
             let carrier = try session.create([

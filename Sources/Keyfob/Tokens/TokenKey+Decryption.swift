@@ -91,6 +91,14 @@ extension TokenKey {
         }
     }
 
+    /// The key itself, off the token; only where it was made extractable.
+    ///
+    /// - Throws: `KeychainError`; `keyNotExtractable`, `mechanismUnsupported`, and the errors of `unlock()`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    public func exported() throws -> PrivateKey {
+        try keychain.exportKey(object)
+    }
+
     /// The token's own padding for a scheme.
     private static func mechanism(_ scheme: EncryptionScheme) -> Mechanism? {
         if scheme == .rsaPKCS1 { return Mechanism(.rsaPKCS) }
