@@ -27,9 +27,6 @@ public func SecAccessControlCreateWithFlags(
 }
 
 extension SecAccessControl {
-    /// The values of `kSecAttrAccessible` (apple-secitem 1.9).
-    static let protections: Set<String> = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"]
-
     /// Whether flags go together. - Throws: `StatusError` (`errSecParam`) where they do not.
     fileprivate static func check(_ flags: SecAccessControlCreateFlags) throws(StatusError) {
         let known: SecAccessControlCreateFlags = [
