@@ -158,7 +158,7 @@ struct ItemOperations {
     /// What items of a class count as having where nobody said anything: what the command and the Swift API store
     /// has no access group and no accessibility.
     static func defaults(of itemClass: ItemClass) -> ItemAttributes {
-        [.accessGroup: "", .accessible: itemClass == .certificate ? "dk" : "ak"]
+        [.accessGroup: "", .accessible: itemClass == .certificate ? "dk" : "ak", .tombstone: 0]
     }
 
     // MARK: Access

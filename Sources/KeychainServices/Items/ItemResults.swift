@@ -56,7 +56,7 @@ struct ItemResults {
 
     private func add(attributesOf item: Item, to dictionary: NSMutableDictionary, withData: Bool) {
         var attributes = ItemOperations.defaults(of: item.itemClass)
-        attributes.merge([.synchronizable: 0, .tombstone: 0, .multiUser: .data(Data())])
+        attributes.merge([.synchronizable: 0, .multiUser: .data(Data())])
         attributes.merge(item.attributes)
         for (name, value) in attributes where AttributeCoding.isAttribute(name, of: item.itemClass) {
             guard withData || !Self.withData.contains(name) else { continue }

@@ -56,10 +56,16 @@ final class ItemBench: @unchecked Sendable {  // Immutable but for the groups, w
     }
 
     func adding(_ attributes: Dictionary) -> Answer {
-        answer { unsafe SecItemAdd(attributes as CFDictionary, $0) }
+        unsafe answer { unsafe SecItemAdd(attributes as CFDictionary, $0) }
     }
     func copying(_ query: Dictionary) -> Answer {
-        answer { unsafe SecItemCopyMatching(query as CFDictionary, $0) }
+        unsafe answer { unsafe SecItemCopyMatching(query as CFDictionary, $0) }
+    }
+
+    /// A key pair on the keychain's token, or in memory.
+    func generating(_ parameters: Dictionary) throws -> SecKey {
+        let key = use { SecKeyCreateRandomKey(parameters as CFDictionary, nil) }
+        return try #require(key)
     }
 
     private func answer(_ call: (UnsafeMutablePointer<CFTypeRef?>) -> OSStatus) -> Answer {
@@ -92,11 +98,11 @@ func genp(_ account: String, _ service: String, _ more: [String: Any] = [:]) -> 
     ["class": "genp", "acct": account, "svce": service] + more
 }
 
-let wantsAttributes: [String: Any] = ["r_Attributes": true]
-let wantsData: [String: Any] = ["r_Data": true]
-let wantsReference: [String: Any] = ["r_Ref": true]
-let wantsPersistent: [String: Any] = ["r_PersistentRef": true]
-let all: [String: Any] = ["m_Limit": "m_LimitAll"]
+var wantsAttributes: [String: Any] { ["r_Attributes": true] }
+var wantsData: [String: Any] { ["r_Data": true] }
+var wantsReference: [String: Any] { ["r_Ref": true] }
+var wantsPersistent: [String: Any] { ["r_PersistentRef": true] }
+var wantsAll: [String: Any] { ["m_Limit": "m_LimitAll"] }
 
 /// A key and a certificate for it by the real OpenSSL.
 struct TestPair {

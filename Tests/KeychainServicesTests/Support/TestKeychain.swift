@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import KeychainServices
 import Keyfob
 import KeyfobTesting
 import TestSupport
@@ -14,5 +15,11 @@ enum TestKeychain {
             do { return try ThrowawayKeychain(options: options, tokens: tokens) } catch { usleep(200_000) }
         }
         return try ThrowawayKeychain(options: options, tokens: tokens)
+    }
+
+    /// Runs `body` with Apple's functions working on a keychain of its own.
+    static func use<Result>(accessGroups: [String]? = nil, _ body: () throws -> Result) throws -> Result {
+        let throwaway = try make()
+        return try SecKeychainUse(throwaway.keychain, accessGroups: accessGroups, during: body)
     }
 }

@@ -1,4 +1,7 @@
 import Foundation
+import OpenSSL
+import KeyfobTesting
+import Keyfob
 import Testing
 
 @testable import KeychainServices
@@ -92,7 +95,7 @@ extension Vector {
         Vector(19, "a key that was added gives its data back") { bench in
             for pair in [try TestPair(), try TestPair(key: ["-newkey", "rsa:2048"])] {
                 for key in [pair.secKey, pair.secPublicKey] {
-                    let expected = try #require(unsafe SecKeyCopyExternalRepresentation(key, nil)) as Data
+                    let expected = try key.externalRepresentation()
                     let added = bench.adding(["v_Ref": key] + wantsPersistent)
                     bench.expect(0, added.status)
                     let reference = try #require(added.data)
@@ -136,7 +139,7 @@ extension Vector {
                 for item in bareItems(number) { bench.expect(-25299, bench.add(item), "\(item)") }
             }
             for itemClass in ["cert", "keys", "inet", "genp"] {
-                #expect(bench.copying(["class": itemClass] + wantsAttributes + KeychainServicesTests.all).array?.count == 8)
+                #expect(bench.copying(["class": itemClass] + wantsAttributes + wantsAll).array?.count == 8)
             }
         },
     ]

@@ -1,13 +1,18 @@
 import Foundation
+import OpenSSL
+import KeyfobTesting
+import Keyfob
 import Testing
 
 @testable import KeychainServices
 
 /// An internet password with every attribute of the class' primary key.
-let webPassword: [String: Any] = [
-    "class": "inet", "srvr": "corn.example", "acct": "eric", "port": 80, "ptcl": "http", "atyp": "dflt", "sdmn": "realm",
-    "path": "/index",
-]
+var webPassword: [String: Any] {
+    [
+        "class": "inet", "srvr": "corn.example", "acct": "eric", "port": 80, "ptcl": "http", "atyp": "dflt",
+        "sdmn": "realm", "path": "/index",
+    ]
+}
 
 extension Vector {
     /// CopyMatching: finding and not finding.
@@ -31,23 +36,23 @@ extension Vector {
         },
         Vector(33, "all data") { bench in
             bench.expect(0, bench.add(webPassword + ["v_Data": Data("pw".utf8)]))
-            #expect(bench.copying(webPassword + all + wantsData).array as? [Data] == [Data("pw".utf8)])
+            #expect(bench.copying(webPassword + wantsAll + wantsData).array as? [Data] == [Data("pw".utf8)])
         },
         Vector(34, "all persistent references") { bench in
             bench.expect(0, bench.add(webPassword))
-            let found = bench.copying(webPassword + all + wantsPersistent).array as? [Data]
+            let found = bench.copying(webPassword + wantsAll + wantsPersistent).array as? [Data]
             #expect(found?.count == 1 && found?.first?.count == 20)
         },
         Vector(35, "an item without data, with its attributes") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
-            let found = try #require(bench.copying(genp("a", "s") + all + wantsData + wantsAttributes).dictionaries)
+            let found = try #require(bench.copying(genp("a", "s") + wantsAll + wantsData + wantsAttributes).dictionaries)
             #expect(found.count == 1 && found[0]["v_Data"] == nil)
             #expect(found[0]["acct"] as? String == "a" && found[0]["svce"] as? String == "s")
         },
         Vector(37, "the extra data of an internet password, with data and attributes") { bench in
             bench.expect(0, bench.add(webPassword + extraData + ["v_Data": Data("pw".utf8)]))
             let one = try #require(bench.copying(webPassword + wantsData + wantsAttributes).dictionary)
-            let many = try #require(bench.copying(webPassword + wantsData + wantsAttributes + all).dictionaries?.first)
+            let many = try #require(bench.copying(webPassword + wantsData + wantsAttributes + wantsAll).dictionaries?.first)
             for found in [one, many] {
                 for (name, value) in extraData { #expect(found[name] as? Data == value as? Data) }
             }
@@ -75,7 +80,7 @@ extension Vector {
         Vector(42, "every synchronizable item has a persistent reference") { bench in
             bench.expect(0, bench.add(genp("a", "s", ["sync": true])))
             let found = bench.copying(
-                genp("a", "s", ["sync": "syna"]) + all + wantsAttributes + wantsPersistent
+                genp("a", "s", ["sync": "syna"]) + wantsAll + wantsAttributes + wantsPersistent
             ).dictionaries
             #expect(found?.count == 1 && found?.first?["v_PersistentRef"] is Data)
         },
@@ -84,7 +89,7 @@ extension Vector {
                 "type": "73", "bsiz": 256, "private": ["labl": "priv", "perm": true] as [String: Any],
                 "public": ["labl": "pub", "perm": true] as [String: Any],
             ]
-            let key = try bench.use { try #require(unsafe SecKeyCreateRandomKey(parameters as CFDictionary, nil)) }
+            let key = try bench.generating(parameters)
             let publicKey = bench.copying(["class": "keys", "labl": "pub"] + wantsReference).value as? SecKey
             let privateKey =
                 bench.copying(["class": "keys", "labl": "priv", "sign": true] + wantsReference).value as? SecKey
@@ -93,8 +98,10 @@ extension Vector {
         },
     ]
 
-    private static let extraData: [String: Any] = [
-        "binn": Data("notes".utf8), "bini": Data("history".utf8), "bin0": Data("0".utf8), "bin1": Data("1".utf8),
-        "bin2": Data("2".utf8), "bin3": Data("3".utf8),
-    ]
+    private static var extraData: [String: Any] {
+        [
+            "binn": Data("notes".utf8), "bini": Data("history".utf8), "bin0": Data("0".utf8), "bin1": Data("1".utf8),
+            "bin2": Data("2".utf8), "bin3": Data("3".utf8),
+        ]
+    }
 }

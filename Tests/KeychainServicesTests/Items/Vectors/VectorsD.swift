@@ -1,4 +1,7 @@
 import Foundation
+import OpenSSL
+import KeyfobTesting
+import Keyfob
 import Testing
 
 @testable import KeychainServices
@@ -84,7 +87,7 @@ extension Vector {
             bench.expect(0, bench.add(["v_Ref": key, "labl": "old"]))
             bench.expect(0, bench.update(["class": "keys", "v_Ref": key], ["labl": "new"]))
             bench.expect(-25300, bench.copy(["class": "keys", "labl": "old"]))
-            #expect(bench.copying(["class": "keys", "labl": "new"] + all + wantsReference).array?.count == 1)
+            #expect(bench.copying(["class": "keys", "labl": "new"] + wantsAll + wantsReference).array?.count == 1)
         },
     ]
 
@@ -97,8 +100,8 @@ extension Vector {
             }
             bench.expect(0, bench.delete(["class": "genp"]))
             bench.expect(-25300, bench.copy(["class": "genp"]))
-            #expect(bench.copying(["class": "genp", "sync": "syna"] + all + wantsAttributes).array?.count == 1)
-            #expect(bench.copying(["class": "inet"] + all + wantsAttributes).array?.count == 2)
+            #expect(bench.copying(["class": "genp", "sync": "syna"] + wantsAll + wantsAttributes).array?.count == 1)
+            #expect(bench.copying(["class": "inet"] + wantsAll + wantsAttributes).array?.count == 2)
         },
         Vector(79, "nothing to remove") { bench in
             bench.expect(-25300, bench.delete(genp("a", "s")))
