@@ -60,8 +60,8 @@ final class Authority: Sendable {
 
     /// An identity in memory.
     static func identity(_ name: String) throws -> SecIdentity {
-        let key = try importing(shared.get().data("\(name).key")).items.first as? SecKey
-        return try #require(SecIdentityCreate(nil, certificate(name), #require(key)))
+        let key = try #require(try importing(shared.get().data("\(name).key")).items.first as? SecKey)
+        return try #require(SecIdentityCreate(nil, certificate(name), key))
     }
 }
 
@@ -102,3 +102,6 @@ func exporting(
     }
     return (status, data as Data?)
 }
+
+/// Whether the leaf is trusted, without the reason.
+func isTrusted(_ trust: SecTrust) -> Bool { SecTrustEvaluateWithError(trust, nil) }

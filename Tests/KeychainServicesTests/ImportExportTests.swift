@@ -36,7 +36,7 @@ import Testing
         #expect(item.object(forKey: kSecImportItemKeyID) as? Data == chain[0].certificate.publicKey.identifier)
         let trust = try #require(item.object(forKey: kSecImportItemTrust) as? SecTrust)
         SecTrustSetAnchorCertificates(trust, [try Authority.certificate("root")] as CFArray)
-        #expect(unsafe SecTrustEvaluateWithError(trust, nil))
+        #expect(isTrusted(trust))
     }
 
     @Test func `V114 and V115: a wrong passphrase, none, and what is damaged`() throws {
