@@ -82,7 +82,7 @@ struct ItemTests {
             let query = genp("a", "s") + Dictionary(uniqueKeysWithValues: wanted.map { ($0, true) })
             let answer = bench.copying(query + (isSeveral == 1 ? wantsAll : [:]))
             #expect(answer.status == 0 && answer.isTouched)
-            let value = isSeveral == 1 ? answer.array?.first : answer.value
+            let value: Any? = isSeveral == 1 ? answer.array?.first : answer.value
             switch wanted {
             case [], ["r_Ref"]: #expect(value == nil && (isSeveral == 0 || answer.array?.isEmpty == true))
             case ["r_Data"]: #expect(value as? Data == Data("x".utf8))
