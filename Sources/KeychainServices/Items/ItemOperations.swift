@@ -95,7 +95,30 @@ struct ItemOperations {
         try checkToken(changes.attributes)
         guard !request.isOldReference, !request.namesSyncRecord else { throw StatusError(errSecItemNotFound) }
         for criteria in try criteriaForChange(request) {
+            guard changes.data == nil || !request.itemClass.livesOnToken else {
+                try replace(criteria, changes)
+                continue
+            }
             try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
+        }
+    }
+
+    /// Gives certificates or keys new data, one after the other: on the token that is another object.
+    private func replace(_ criteria: Criteria, _ changes: ItemChanges) throws {
+        let items = try keychain.findItems(criteria)
+        guard !items.isEmpty, let data = changes.data else { throw StatusError(errSecItemNotFound) }
+        for item in items {
+            guard item.isOnToken else {
+                var own = criteria
+                own.reference = item.reference
+                try keychain.update(own, changes.attributes, removing: changes.removed, secret: data)
+                continue
+            }
+            var attributes = item.attributes
+            attributes.merge(changes.attributes)
+            try keychain.replace(
+                item, by: KeyMaterial.replacement(data, item.itemClass, attributes), changes: changes.attributes,
+                removing: changes.removed)
         }
     }
 

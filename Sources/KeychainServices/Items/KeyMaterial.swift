@@ -21,6 +21,21 @@ enum KeyMaterial {
         }
     }
 
+    /// What new data makes of a certificate or key; bytes that are neither go to the vault.
+    static func replacement(
+        _ data: SecretBytes, _ itemClass: ItemClass, _ attributes: ItemAttributes
+    ) -> Replacement {
+        if itemClass == .certificate {
+            return (try? Certificate(der: data.copyData())).map { .certificate($0) } ?? .secret(data)
+        }
+        switch KeyMaterial(data.copyData(), attributes) {
+        case .private(let key):
+            return .privateKey(key, isExtractable: (attributes[.isExtractable]?.number ?? 1) != 0)
+        case .public(let key): return .publicKey(key)
+        case nil: return .secret(data)
+        }
+    }
+
     /// The bytes of a key on the token; `nil` for one that cannot leave it.
     static func data(of item: Item, in keychain: Keychain) throws -> Data? {
         if item.attributes[.keyClass]?.number == KeyClass.public.rawValue {

@@ -165,6 +165,9 @@ extension Keychain {
                 return true
             }
         }
+        var changes = changes
+        // Keychain Services lets the date of creation be changed; to Keyfob it is a fact.
+        if criteria.services == nil { changes[.creationDate] = nil }
         return try found.compactMap { row, item in
             var item = item
             item.attributes.merge(changes)
@@ -223,7 +226,7 @@ extension Keychain {
         // Apple's rule: at least a millisecond later than before, whatever the clock says.
         let modified = max(Self.now(), row.modified + 1)
         attributes[.modificationDate] = .date(Self.date(modified))
-        attributes[.creationDate] = .date(Self.date(row.created))
+        if attributes[.creationDate] == nil { attributes[.creationDate] = .date(Self.date(row.created)) }
         var secret = secret
         if secret == nil, row.secret != nil { secret = try openSecret(row, itemClass) }
         var next = try seal(

@@ -56,7 +56,12 @@ extension Keychain {
 
     /// Makes an object and reads it back: a token that did not obey is an error, and the object is destroyed.
     func create(_ new: NewObject, in session: borrowing Session) throws -> TokenObject {
-        let handle = try session.create(new.template)
+        let handle: ObjectHandle
+        if let key = new.key {
+            handle = try PrivateKeyPlacement(key: key, template: new.template)(in: session)
+        } else {
+            handle = try session.create(new.template)
+        }
         return try confirm(handle, new.template, in: session)
     }
 
@@ -157,7 +162,7 @@ extension Keychain {
             return bare.count
         }
         guard secret == nil else {
-            throw KeychainError(.refused, "what the token holds of a certificate or key cannot be replaced by an update.")
+            throw KeychainError(.refused, "what a token holds of a certificate or key is replaced one by one.")
         }
         let label = changes[.label]
         let isRelabelling = label != nil || removing.contains(.label)
@@ -219,7 +224,7 @@ extension Keychain {
     }
 
     /// The public halves of the private keys among some objects: other tools show the pair under one label.
-    private static func publicHalves(of targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
+    static func publicHalves(of targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
         let pairs = targets.filter { $0.objectClass == .privateKey && !$0.id.isEmpty }
         return objects.filter { half in
             // Ids such as 01 are shared by keys that have nothing to do with each other.
@@ -229,7 +234,7 @@ extension Keychain {
     }
 
     /// The rows of an object, without secrets.
-    private func rows(_ object: TokenObject, _ keys: VaultKeys) throws -> [SealedRow] {
+    func rows(_ object: TokenObject, _ keys: VaultKeys) throws -> [SealedRow] {
         guard let itemClass = object.itemClass else { return [] }
         let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
         var rows: [SealedRow] = []

@@ -8,6 +8,8 @@ for (index, idiom) in (dictionaryIdioms() + valueIdioms() + resultIdioms() + key
     print(works ? "ok" : "FAILED", idiom.name)
     if !works { failures += 1 }
     SecItemDelete([kSecClass: kSecClassGenericPassword, kSecAttrService: service] as CFDictionary)
+    SecItemDelete([kSecClass: kSecClassInternetPassword, kSecAttrServer: service] as CFDictionary)
+    SecItemDelete([kSecClass: kSecClassKey, kSecAttrApplicationTag: Data(service.utf8)] as CFDictionary)
 }
 let item: [String: Any] = [
     kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "ported",
