@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import KeyfobTesting
 import OpenSSL
 import TestSupport
@@ -115,6 +116,10 @@ import Testing
             if kind != .ed25519 { #expect(key(from: bytes, [kSecAttrKeyType: type, kSecAttrKeyClass: other]) == refusal) }
             for wrong in [bytes.dropLast(), bytes + [0], Data(), Data([0x30])] {
                 #expect(key(from: Data(wrong), attributes) == refusal)
+            }
+            // PKCS#8 is another format.
+            if case .memory(let key) = original.material {
+                #expect(KeychainServicesTests.key(from: try key.pkcs8DER().copyData(), attributes) == refusal)
             }
             guard kind != .ed25519 else { continue }
             var changed = bytes
