@@ -14,7 +14,8 @@ import Testing
     }
 
     @Test func `rows without an object are items for the translator and for nobody else`() throws {
-        let keychain = try TestKeychain().keychain
+        let test = try TestKeychain()
+        let keychain = test.keychain
         let item = Item(.key, [.applicationTag: "tag", .keyClass: 2])
         _ = try keychain.addToVault(item, secret: SecretBytes("bytes"))
         #expect(code { _ = try keychain.addToVault(item, secret: nil) } == .duplicateItem)
@@ -30,7 +31,8 @@ import Testing
     }
 
     @Test func `defaults stand in for what an item does not have`() throws {
-        let keychain = try TestKeychain().keychain
+        let test = try TestKeychain()
+        let keychain = test.keychain
         try keychain.add(GenericPassword(service: "s", account: "a"), secret: nil)
         #expect(try keychain.findItems(criteria(.genericPassword, [.accessible: "ak"])).count == 1)
         #expect(try keychain.findItems(criteria(.genericPassword, [.accessible: "ck"])).isEmpty)
@@ -52,7 +54,8 @@ import Testing
     }
 
     @Test func `a tombstone keeps the primary key and nothing else`() throws {
-        let keychain = try TestKeychain().keychain
+        let test = try TestKeychain()
+        let keychain = test.keychain
         let item = GenericPassword(service: "s", account: "a")
         try keychain.add(item, secret: SecretBytes("secret"))
         var leaving = criteria(.genericPassword)
@@ -66,7 +69,8 @@ import Testing
     }
 
     @Test func `one certificate is several items, and goes from the token with the last`() throws {
-        let keychain = try TestKeychain().keychain
+        let test = try TestKeychain()
+        let keychain = test.keychain
         var item = CertificateItem(try Certificate(der: TestCertificate().der))
         _ = try keychain.addSharing(item)
         #expect(code { _ = try keychain.addSharing(item) } == .duplicateItem)
@@ -82,7 +86,8 @@ import Testing
     }
 
     @Test func `a certificate is searched by address, by part of its subject and by a test of the caller's`() throws {
-        let keychain = try TestKeychain().keychain
+        let test = try TestKeychain()
+        let keychain = test.keychain
         try keychain.add(CertificateItem(try Certificate(der: TestCertificate("alpha.example").der)))
         func count(_ change: (inout Criteria) -> Void) throws -> Int {
             var criteria = Criteria(.certificate)
@@ -101,7 +106,8 @@ import Testing
         ("", false),
     ])
     func `a server is in a domain by whole labels`(_ domain: String, _ isFound: Bool) throws {
-        let keychain = try TestKeychain().keychain
+        let test = try TestKeychain()
+        let keychain = test.keychain
         try keychain.add(InternetPassword(server: "origin.example.com", account: "a"), secret: nil)
         var criteria = Criteria(.internetPassword)
         criteria.serverDomain = domain
@@ -111,7 +117,8 @@ import Testing
     }
 
     @Test func `a key behind an item is replaced and the item stays the same`() throws {
-        let keychain = try TestKeychain().keychain
+        let test = try TestKeychain()
+        let keychain = test.keychain
         let keys = try (0..<2).map { _ in try PrivateKey.generate(.ec(.p256)) }
         let item = try keychain.addKey(keys[0], [.applicationTag: "t", .label: "old"], isExtractable: true)
         try keychain.replace(
