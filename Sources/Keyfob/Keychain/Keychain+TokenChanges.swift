@@ -308,8 +308,9 @@ extension Keychain {
     /// Removes items: their rows, and an object with its last row.
     ///
     /// Of an identity the certificate goes, and the key unless another certificate still needs it. A private key
-    /// takes its public half along, unless that is an item of its own; a public key whose private half stays on the
-    /// token stays too, for the private half is of no use without it, and only ceases to be an item.
+    /// takes its public half along, unless that is an item of its own. A public key that was stored as an item, or is
+    /// removed by the rules of Keychain Services, stays on the token as long as its private half does, which is of no
+    /// use without it, and only ceases to be an item.
     func deleteOnToken(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
         let found = try findOnToken(criteria)
@@ -337,9 +338,10 @@ extension Keychain {
                 if leaving.count == rows.count { doomed.append(object) }
             }
             let staying = objects.filter { $0.objectClass == .privateKey && !doomed.contains($0) }
-            doomed.removeAll { half in
-                half.objectClass == .publicKey
-                    && staying.contains { ($0.publicKeyHash ?? $0.id) == half.publicKeyHash }
+            doomed = try doomed.filter { half in
+                guard half.objectClass == .publicKey else { return true }
+                let isNeeded = staying.contains { ($0.publicKeyHash ?? $0.id) == half.publicKeyHash }
+                return try !isNeeded || criteria.services == nil && rows(half, keys).isEmpty
             }
             doomed += try Self.publicHalves(of: doomed, objects).filter { try rows($0, keys).isEmpty }
             guard !doomed.isEmpty else { return nil }

@@ -16,7 +16,7 @@ extension Keychain {
         if !criteria.issuers.isEmpty { objects = objects.map(\.parsingCertificate) }
         var items: [Item] = switch criteria.itemClass {
         case .identity: try identities(objects, keys, criteria)
-        default: try items(criteria.itemClass, objects, keys) { criteria.mayMatch($0) }
+        default: try items(criteria.itemClass, objects, keys, hidesPublicHalves: criteria.services != nil) { criteria.mayMatch($0) }
         }
         if criteria.services != nil, let keys { items += try itemsWithoutObject(criteria.itemClass, keys) }
         let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
@@ -47,14 +47,15 @@ extension Keychain {
 
     /// The items of a class among the objects: one for each row of an object, or one where it has no row.
     func items(
-        _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?,
+        _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?, hidesPublicHalves: Bool = false,
         where filter: (TokenObject) -> Bool = { _ in true }
     ) throws -> [Item] {
         let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0) }
         guard !candidates.isEmpty else { return [] }
         let rows = try keys.map { try self.rows(itemClass, of: candidates, $0) } ?? [:]
-        // The public half of a private key is part of that key, unless somebody stored it as an item of its own.
-        let owned = Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
+        // By the rules of Keychain Services the public half of a private key is part of that key, unless somebody stored
+        // it as an item of its own.
+        let owned = !hidesPublicHalves ? [] : Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
         var items: [(order: Int64, item: Item)] = []
         for object in candidates.lazy.map(\.parsingCertificate) {
             let base: ItemAttributes
