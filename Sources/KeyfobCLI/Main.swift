@@ -44,6 +44,10 @@ import Glibc
                 try command.run()
                 return .success
             }
+            if let command = SecretGet(plain: arguments) {
+                try command.run()
+                return .success
+            }
             let invocation = try Invocation(arguments, root: KeyfobCommand.self)
             var command = try invocation.parse(root: KeyfobCommand.self)
             if !type(of: command).configuration.subcommands.isEmpty {

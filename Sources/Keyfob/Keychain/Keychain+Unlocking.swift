@@ -220,7 +220,7 @@ extension Keychain {
         }
     }
 
-    private static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes)? {
+    static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes)? {
         unsafe payload.withUnsafeBytes { bytes in
             guard bytes.count > 2 else { return nil }
             let count = unsafe Int(bytes[0]) << 8 | Int(bytes[1])

@@ -57,20 +57,18 @@ public struct Keychains: Sendable {
         guard let bytes = try PrivateFile.read(file(wanted), limit: 1 << 20) else {
             throw try missing(wanted, isNamed: name != nil)
         }
-        do {
-            let decoder = JSONDecoder()
-            decoder.dateDecodingStrategy = .iso8601
-            let configuration = try decoder.decode(KeychainConfiguration.self, from: bytes.copyData())
-            guard configuration.schema == KeychainConfiguration.schema, configuration.name == wanted else {
-                throw KeychainError(.invalidConfiguration, "the form \(configuration.schema) is not known.")
-            }
-            return configuration
-        } catch {
-            throw KeychainError(
-                .invalidConfiguration,
-                "the configuration of keychain \"\(wanted)\" cannot be read: \(file(wanted).path).",
-                hint: "Restore the file from a backup; the vault and the token are not affected.", cause: error)
+        guard let configuration = KeychainConfiguration(json: bytes.copyBytes()) else { throw unreadable(wanted) }
+        guard configuration.schema == KeychainConfiguration.schema, configuration.name == wanted else {
+            throw unreadable(
+                wanted, cause: KeychainError(.invalidConfiguration, "the form \(configuration.schema) is not known."))
         }
+        return configuration
+    }
+
+    private func unreadable(_ name: String, cause: (any Error)? = nil) -> KeychainError {
+        KeychainError(
+            .invalidConfiguration, "the configuration of keychain \"\(name)\" cannot be read: \(file(name).path).",
+            hint: "Restore the file from a backup; the vault and the token are not affected.", cause: cause)
     }
 
     private func missing(_ name: String, isNamed: Bool) throws -> KeychainError {
@@ -114,14 +112,33 @@ public struct Keychains: Sendable {
         if options.opensTokenAhead {
             // Sets an environment variable, which must be done before there is a second thread.
             if isOurs { try softHSM.activate() }
-            token.openAhead()
+            let pin = Self.unlockedPIN(configuration, directories)
+            if let pin { state.withLock { $0.pin = pin } }
+            token.openAhead(logsIn: pin != nil)
         }
-        let store = try SQLiteStore(
-            path: configuration.vault, use: options.isOneShot ? .oneShot : .server,
-            busyTimeout: Double(options.timeout.components.seconds))
+        let store: SQLiteStore
+        do {
+            store = try SQLiteStore(
+                path: configuration.vault, use: options.isOneShot ? .oneShot : .server,
+                busyTimeout: Double(options.timeout.components.seconds))
+        } catch {
+            token.finishOpeningAhead()
+            throw error
+        }
         return Keychain(
             configuration: configuration, directories: directories, options: options, store: store, token: token,
             lockState: state)
+    }
+
+    /// The PIN that `keyfob unlock` left; `nil` where it left none.
+    private static func unlockedPIN(_ configuration: KeychainConfiguration, _ directories: Directories) -> SecretBytes? {
+        do {
+            let name = configuration.uuid.uuidString.lowercased()
+            return try UnlockedState(directories: directories).load(name).flatMap(Keychain.decode)?.pin
+        } catch {
+            // Whoever needs the state reads it again, and reports what is wrong with it.
+            return nil
+        }
     }
 
     /// Loads the module of a keychain.

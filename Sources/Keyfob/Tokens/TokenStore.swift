@@ -22,6 +22,9 @@ final class TokenStore: Sendable {
     private let madePool = AtomicLazyReference<SessionPool>()
     /// Whether the token has been reached by this process.
     private let hasWorked = Atomic(false)
+    private let isOpeningAhead = Atomic(false)
+    /// The same, to wait for.
+    private let openingAhead = Lock(false)
 
     private struct State {
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
@@ -81,8 +84,13 @@ final class TokenStore: Sendable {
     /// The token's label, for messages.
     var label: String { uri.token ?? uri.serial ?? "token" }
 
-    /// The pool of sessions, made at the first call.
+    /// The pool of sessions, made at the first call. Waits for `openAhead`.
     func pool() throws -> SessionPool {
+        finishOpeningAhead()
+        return try makePool()
+    }
+
+    private func makePool() throws -> SessionPool {
         if let pool = madePool.load() { return pool }
         // Loading runs the module's code, so it happens outside the lock; of two winners one is kept.
         let module = try openModule()
@@ -95,11 +103,33 @@ final class TokenStore: Sendable {
         return madePool.storeIfNil(made)
     }
 
-    /// Loads the module on a thread of its own; whoever needs the token first waits for it.
+    /// Loads the module on a thread of its own, and logs in there; whoever needs the token first waits for it.
     ///
-    /// What goes wrong is met again, and reported, by the first call that needs the token.
-    func openAhead() {
-        Thread.detachNewThread { [self] in _ = try? pool().tokenInfo() }
+    /// What goes wrong is met again, and reported, by the first call that needs the token. A PIN that was refused is
+    /// not sent again: the pool remembers it.
+    ///
+    /// - Parameter logsIn: Whether there is a PIN already.
+    func openAhead(logsIn: Bool) {
+        isOpeningAhead.store(true, ordering: .releasing)
+        openingAhead.withLock { $0 = true }
+        Thread.detachNewThread { [self] in
+            do {
+                let pool = try makePool()
+                // The session that is opened for it waits in the pool for the first call.
+                if logsIn { try pool.withSession { _ in } } else { _ = try pool.tokenInfo() }
+            } catch {
+                // Met again by whoever waits.
+            }
+            openingAhead.withLock { $0 = false }
+            isOpeningAhead.store(false, ordering: .releasing)
+            openingAhead.broadcast()
+        }
+    }
+
+    /// Waits until the thread of `openAhead` has ended, where there is one.
+    func finishOpeningAhead() {
+        guard isOpeningAhead.load(ordering: .acquiring) else { return }
+        _ = openingAhead.wait(until: .never) { $0 ? nil : true }
     }
 
     /// Runs `body` with a session, and once more with fresh handles where a handle had died.

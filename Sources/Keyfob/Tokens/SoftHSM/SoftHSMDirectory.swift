@@ -113,11 +113,16 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     }
 
     private static var isLibraryLoaded: Bool {
-        do {
-            return try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).contains("/libsofthsm2.so")
-        } catch {
-            return false
+        guard let file = OpenFile(path: "/proc/self/maps", flags: O_RDONLY) else { return false }
+        let name = Array("/libsofthsm2.so".utf8)
+        var maps: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            let count = unsafe part.withUnsafeMutableBytes { unsafe read(file.descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { break }
+            maps += part[..<count]
         }
+        return maps.indices.contains { maps[$0] == name[0] && maps[$0...].starts(with: name) }
     }
 
     /// Loads SoftHSM: from where distributions put it, else what p11-kit has registered as `softhsm2`.
