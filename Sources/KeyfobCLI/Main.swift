@@ -44,8 +44,8 @@ import Glibc
                 try command.run()
                 return .success
             }
-            if let command = SecretGet(plain: arguments) {
-                try command.run()
+            if let plain = PlainGet(arguments) {
+                try plain.run()
                 return .success
             }
             let invocation = try Invocation(arguments, root: KeyfobCommand.self)

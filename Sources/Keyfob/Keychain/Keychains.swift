@@ -111,10 +111,13 @@ public struct Keychains: Sendable {
             pin: { state.withLock { $0.pin } })
         if options.opensTokenAhead {
             // Sets an environment variable, which must be done before there is a second thread.
-            if isOurs { try softHSM.activate() }
-            let pin = Self.unlockedPIN(configuration, directories)
-            if let pin { state.withLock { $0.pin = pin } }
-            token.openAhead(logsIn: pin != nil)
+            if isOurs { try softHSM.claimProcess() }
+            token.openAhead { [directories] in
+                guard let pin = Self.unlockedPIN(configuration, directories) else { return false }
+                // A PIN that was given meanwhile goes first.
+                state.withLock { if $0.pin == nil { $0.pin = pin } }
+                return true
+            }
         }
         let store: SQLiteStore
         do {

@@ -108,15 +108,15 @@ final class TokenStore: Sendable {
     /// What goes wrong is met again, and reported, by the first call that needs the token. A PIN that was refused is
     /// not sent again: the pool remembers it.
     ///
-    /// - Parameter logsIn: Whether there is a PIN already.
-    func openAhead(logsIn: Bool) {
+    /// - Parameter hasPIN: Whether there is a PIN already; called on that thread.
+    func openAhead(hasPIN: @escaping @Sendable () -> Bool) {
         isOpeningAhead.store(true, ordering: .releasing)
         openingAhead.withLock { $0 = true }
         Thread.detachNewThread { [self] in
             do {
                 let pool = try makePool()
-                // The session that is opened for it waits in the pool for the first call.
-                if logsIn { try pool.withSession { _ in } } else { _ = try pool.tokenInfo() }
+                // The session that is opened for a login waits in the pool for the first call.
+                if hasPIN() { try pool.withSession { _ in } } else { _ = try pool.tokenInfo() }
             } catch {
                 // Met again by whoever waits.
             }

@@ -92,6 +92,14 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     ///   libsofthsm2 is loaded already under another `SOFTHSM2_CONF`.
     public func activate() throws(KeychainError) {
         try prepare()
+        try claimProcess()
+    }
+
+    /// `activate()` without a look at the directory, for a caller that begins a second thread: the variable has to be
+    /// set before that, and all else can be done there.
+    ///
+    /// - Throws: `refused` as `activate()`.
+    func claimProcess() throws(KeychainError) {
         let path = configuration.path
         try Self.activated.withLock { (active) throws(KeychainError) in
             if active == path { return }
@@ -112,17 +120,11 @@ public struct SoftHSMDirectory: Sendable, Hashable {
             details: ["active": other, "requested": configuration.path])
     }
 
+    /// By the name that the library gives itself, wherever it was loaded from.
     private static var isLibraryLoaded: Bool {
-        guard let file = OpenFile(path: "/proc/self/maps", flags: O_RDONLY) else { return false }
-        let name = Array("/libsofthsm2.so".utf8)
-        var maps: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 16 << 10)
-        while true {
-            let count = unsafe part.withUnsafeMutableBytes { unsafe read(file.descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { break }
-            maps += part[..<count]
-        }
-        return maps.indices.contains { maps[$0] == name[0] && maps[$0...].starts(with: name) }
+        guard let library = unsafe dlopen("libsofthsm2.so", RTLD_LAZY | RTLD_NOLOAD) else { return false }
+        unsafe dlclose(library)
+        return true
     }
 
     /// Loads SoftHSM: from where distributions put it, else what p11-kit has registered as `softhsm2`.
