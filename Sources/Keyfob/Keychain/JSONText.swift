@@ -3,7 +3,8 @@
 /// For files that every command opens first: `JSONDecoder` costs 0.7 ms in a fresh process, most of it for what it
 /// could do besides, which is a tenth of the time in which a secret is read.
 enum JSONText: Equatable {
-    case object([String: JSONText])
+    /// In the order of the text: few enough to be searched.
+    case object([Member])
     case array([JSONText])
     case string(String)
     /// A number without fraction and exponent that fits.
@@ -13,8 +14,17 @@ enum JSONText: Equatable {
     case boolean(Bool)
     case null
 
+    /// A name in an object, and what it stands for.
+    struct Member: Equatable {
+        let name: String
+        let value: JSONText
+    }
+
     /// Arrays and objects within each other; what reads them calls itself.
     private static let maximumDepth = 64
+
+    /// The most members of an object, for each is compared with all.
+    private static let maximumMembers = 1000
 
     /// Reads a whole text; `nil` for what is no JSON, and for an object that has a member twice.
     init?(_ bytes: [UInt8]) {
@@ -27,8 +37,10 @@ enum JSONText: Equatable {
 
     /// The member of an object; `nil` where there is none, where it is `null`, and for what is no object.
     subscript(_ name: String) -> JSONText? {
-        guard case .object(let members) = self, let value = members[name], value != .null else { return nil }
-        return value
+        guard case .object(let members) = self, let member = members.first(where: { $0.name == name }),
+            member.value != .null
+        else { return nil }
+        return member.value
     }
 
     /// The text of a string.
@@ -83,14 +95,15 @@ enum JSONText: Equatable {
         }
 
         private mutating func object(depth: Int) -> JSONText? {
-            var members: [String: JSONText] = [:]
+            var members: [Member] = []
             index += 1
             if take("}") { return .object(members) }
             repeat {
                 skipBlanks()
                 guard next == UInt8(ascii: "\""), let name = string(), take(":"), let value = value(depth: depth + 1),
-                    members.updateValue(value, forKey: name) == nil
+                    members.count < JSONText.maximumMembers, !members.contains(where: { $0.name == name })
                 else { return nil }
+                members.append(Member(name: name, value: value))
             } while take(",")
             return take("}") ? .object(members) : nil
         }

@@ -24,10 +24,13 @@ extension KeychainConfiguration {
             guard let text = source.text else { return nil }
             pinSource = text
         }
-        for (member, path) in [("sealedPIN", \Self.sealedPIN), ("recoverySeal", \Self.recoverySeal)] {
-            guard let value = file[member] else { continue }
+        if let value = file["sealedPIN"] {
             guard let seal = PassphraseSeal(value) else { return nil }
-            self[keyPath: path] = seal
+            sealedPIN = seal
+        }
+        if let value = file["recoverySeal"] {
+            guard let seal = PassphraseSeal(value) else { return nil }
+            recoverySeal = seal
         }
     }
 
@@ -62,10 +65,11 @@ extension KeychainConfiguration {
 extension KeychainConfiguration.ModuleLocation {
     /// The form that the compiler gives an enumeration: an object with the case, and in it what belongs to it.
     fileprivate init?(_ value: JSONText) {
-        guard case .object(let members) = value, members.count == 1, let content = members.values.first,
-            case .object = content
+        guard case .object(let members) = value, members.count == 1, let member = members.first,
+            case .object = member.value
         else { return nil }
-        switch members.keys.first {
+        let content = member.value
+        switch member.name {
         case "softHSM": self = .softHSM
         case "path":
             guard let path = content["_0"]?.text else { return nil }

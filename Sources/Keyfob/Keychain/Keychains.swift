@@ -15,9 +15,11 @@ public struct Keychains: Sendable {
     }
 
     private var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
-    private var defaultFile: URL { directories.configuration.appendingPathComponent("default-keychain") }
+    private var defaultFile: URL {
+        directories.configuration.appendingPathComponent("default-keychain", isDirectory: false)
+    }
 
-    private func file(_ name: String) -> URL { folder.appendingPathComponent(name + ".json") }
+    private func file(_ name: String) -> URL { folder.appendingPathComponent(name + ".json", isDirectory: false) }
 
     /// The directory of Keyfob's own SoftHSM tokens.
     public var softHSM: SoftHSMDirectory { SoftHSMDirectory(directories: directories) }
@@ -167,7 +169,10 @@ public struct Keychains: Sendable {
     package static func validate(_ name: String) throws {
         let isFine = !name.isEmpty && name.utf8.count <= 64 && !name.hasPrefix(".") && !name.hasPrefix("-")
             && name.unicodeScalars.allSatisfy { scalar in
-                CharacterSet.alphanumerics.contains(scalar) || "-_.".unicodeScalars.contains(scalar)
+                switch scalar {
+                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": true
+                default: !scalar.isASCII && CharacterSet.alphanumerics.contains(scalar)
+                }
             }
         guard isFine else {
             throw KeychainError(

@@ -79,13 +79,15 @@ import Testing
     @Test(arguments: [
         (#" {"a":[1,-2,3.5,1e3,true,false,null,"x"]} "#,
             JSONText.object([
-                "a": .array([
-                    .integer(1), .integer(-2), .number("3.5"), .number("1e3"), .boolean(true), .boolean(false), .null,
-                    .string("x"),
-                ])
+                .init(
+                    name: "a",
+                    value: .array([
+                        .integer(1), .integer(-2), .number("3.5"), .number("1e3"), .boolean(true), .boolean(false), .null,
+                        .string("x"),
+                    ]))
             ])),
         (#""\ud83d\ude00\u00e4\/\b\f\n\r\t\"\\""#, .string("\u{1F600}\u{E4}/\u{8}\u{C}\n\r\t\"\\")),
-        ("0", .integer(0)), ("92233720368547758080", .number("92233720368547758080")), ("{}", .object([:])),
+        ("0", .integer(0)), ("92233720368547758080", .number("92233720368547758080")), ("{}", .object([])),
         ("[ ]", .array([])),
     ])
     func `JSON is read`(text: String, value: JSONText) {

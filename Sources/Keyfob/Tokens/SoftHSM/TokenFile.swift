@@ -37,21 +37,26 @@ struct TokenFile: Sendable, Equatable {
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes[...])
         guard reader.number() != nil else { return nil }
-        var values: [UInt64: [UInt8]] = [:]
+        var (label, serial, flags, officer, user): ([UInt8]?, [UInt8]?, [UInt8]?, [UInt8]?, [UInt8]?)
         while !reader.bytes.isEmpty {
             guard let type = reader.number(), let kind = reader.number() else { return nil }
             guard let value = reader.value(of: kind) else { return nil }
-            values[type] = value
+            switch type {
+            case Tag.label: label = value
+            case Tag.serial: serial = value
+            case Tag.flags: flags = value
+            case Tag.securityOfficerPIN: officer = value
+            case Tag.userPIN: user = value
+            default: break
+            }
         }
-        guard let label = values[Tag.label], let serial = values[Tag.serial], let flags = values[Tag.flags],
-            let officer = values[Tag.securityOfficerPIN], !officer.isEmpty, flags.count == 8
-        else { return nil }
-        let user = values[Tag.userPIN] ?? []
+        guard let label, let serial, let flags, let officer, !officer.isEmpty, flags.count == 8 else { return nil }
+        let userPIN = user ?? []
         hasUserPIN = flags.reduce(0) { $0 << 8 | UInt64($1) } & Self.userPINInitialized != 0
-        guard !hasUserPIN || !user.isEmpty else { return nil }
+        guard !hasUserPIN || !userPIN.isEmpty else { return nil }
         self.label = Self.text(label)
         self.serial = Self.text(serial)
-        substance = label + [0] + serial + [hasUserPIN ? 1 : 0] + officer + user
+        substance = label + [0] + serial + [hasUserPIN ? 1 : 0] + officer + userPIN
     }
 
     private static func text(_ bytes: [UInt8]) -> String {
