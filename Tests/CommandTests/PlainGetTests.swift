@@ -5,7 +5,7 @@ import Testing
 @testable import KeyfobCLI
 
 @Suite struct PlainGetTests {
-    private static let unset: (String) -> String? = { _ in nil }
+    private static func unset(_ name: String) -> String? { nil }
 
     /// The properties of a command and of the groups of options in it, by name.
     private static func properties(_ value: Any, _ prefix: String = "") -> [String] {

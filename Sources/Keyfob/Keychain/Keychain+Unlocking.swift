@@ -85,6 +85,12 @@ extension Keychain {
         return try unlockAnew()
     }
 
+    /// As `keys()`, for whom it is enough that they are there.
+    func unlockIfLocked() throws {
+        guard lockState.withLock({ $0.keys == nil }) else { return }
+        _ = try keys()
+    }
+
     /// The vault's keys where they are to be had without asking anybody; `nil` where the keychain is locked.
     func keysIfUnlocked() throws -> VaultKeys? {
         if let keys = lockState.withLock({ $0.keys }) { return keys }

@@ -23,6 +23,8 @@ final class TokenStore: Sendable {
     /// Whether the token has been reached by this process.
     private let hasWorked = Atomic(false)
     private let isOpeningAhead = Atomic(false)
+    /// Counts `forgetHandles()`.
+    private let forgettings = Atomic(0)
     /// The same, to wait for.
     private let openingAhead = Lock(false)
 
@@ -225,8 +227,12 @@ final class TokenStore: Sendable {
 
     // MARK: Handles
 
+    /// What somebody who uses one object again and again keeps of it: its handle, and when it was found.
+    typealias KnownHandle = Lock<(handle: ObjectHandle, epoch: Int, forgettings: Int)?>
+
     /// Drops every cached handle: after something was destroyed some tokens give its number away at once.
     func forgetHandles() {
+        forgettings.add(1, ordering: .sequentiallyConsistent)
         state.withLock { $0.handles.removeAll() }
     }
 
@@ -273,6 +279,18 @@ final class TokenStore: Sendable {
         if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch { return cached.handle }
         let handle = try search(for: object, in: session)
         remember(handle, of: object, epoch: epoch)
+        return handle
+    }
+
+    /// As `handle(of:in:)`, for a caller that keeps the handle itself: nothing has to be hashed to find it.
+    func handle(
+        of object: TokenObject, known: KnownHandle, in session: borrowing Session
+    ) throws -> ObjectHandle {
+        let epoch = try pool().loginEpoch
+        let forgettings = forgettings.load(ordering: .sequentiallyConsistent)
+        if let last = known.withLock({ $0 }), last.epoch == epoch, last.forgettings == forgettings { return last.handle }
+        let handle = try handle(of: object, in: session)
+        known.withLock { $0 = (handle, epoch, forgettings) }
         return handle
     }
 
