@@ -34,7 +34,7 @@ extension Keychain {
             added.isRecorded = true
             return (row, added)
         }
-        try store.write { writer in
+        try store.write(keys.tree) { writer in
             for (row, item) in prepared {
                 if replacesDead { try makeRoom(for: row, writer, keys) }
                 do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
@@ -111,7 +111,7 @@ extension Keychain {
         // A limit can only be applied on the way when the order is the one in which rows come.
         let limit = criteria.order == .created ? criteria.limit : nil
         guard limit != 0 else { return [] }
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             try forEachRow(
                 criteria, keys, reader: reader, skippingDamaged: criteria.services.map { _ in report }
             ) { _, item in
@@ -138,7 +138,7 @@ extension Keychain {
             let versions = try nextVersions(criteria, changes: changes, removing: removing, secret: secret, keys)
             guard !versions.isEmpty else { return 0 }
             do {
-                try store.write { try replaceRows(versions, criteria.services, $0, keys) }
+                try store.write(keys.tree) { try replaceRows(versions, criteria.services, $0, keys) }
                 return versions.count
             } catch let error as KeychainError where error.code == .itemNotFound {
                 // Only the check of the version says so.
@@ -156,7 +156,7 @@ extension Keychain {
         _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
         var found: [(row: SealedRow, item: Item)] = []
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             try forEachRow(
                 criteria, keys, reader: reader, withSecrets: true,
                 skippingDamaged: criteria.services.map { _ in report }
@@ -239,7 +239,7 @@ extension Keychain {
     /// Removes every row that matches and returns how many there were.
     func deleteRows(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
-        return try store.write { writer in
+        return try store.write(keys.tree) { writer in
             var ids: [Int64] = []
             if let reference = criteria.reference, criteria.attributes.count == 0, criteria.accessGroups == nil {
                 // Need not be opened: nothing else could get rid of a row that is damaged.
