@@ -72,13 +72,13 @@ extension Keychain {
     /// fails its integrity check, unless `skippingDamaged` is given one to call instead.
     func forEachRow(
         _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
-        skippingDamaged: ((SealedRow, any Error) -> Void)? = nil, _ body: (SealedRow, Item) throws -> Bool
+        skippingDamaged: ((SealedRow, any Error) throws -> Void)? = nil, _ body: (SealedRow, Item) throws -> Bool
     ) throws {
         func visit(_ row: SealedRow) throws -> Bool {
             let item: Item
             do { item = try self.item(row, keys) } catch {
                 guard let skippingDamaged else { throw error }
-                skippingDamaged(row, error)
+                try skippingDamaged(row, error)
                 return true
             }
             guard item.itemClass == criteria.itemClass, criteria.matches(item.attributes) else { return true }
@@ -113,7 +113,7 @@ extension Keychain {
         guard limit != 0 else { return [] }
         try store.read(keys.tree) { reader in
             try forEachRow(
-                criteria, keys, reader: reader, skippingDamaged: criteria.services.map { _ in report }
+                criteria, keys, reader: reader, skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
             ) { _, item in
                 items.append(item)
                 return items.count != limit
@@ -159,7 +159,7 @@ extension Keychain {
         try store.read(keys.tree) { reader in
             try forEachRow(
                 criteria, keys, reader: reader, withSecrets: true,
-                skippingDamaged: criteria.services.map { _ in report }
+                skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
             ) { row, item in
                 found.append((row, item))
                 return true
@@ -179,6 +179,15 @@ extension Keychain {
                 return nil
             }
         }
+    }
+
+    /// Passes over a row that does not open, and says so in the log.
+    ///
+    /// - Throws: The error of a row that opens and is not the one that was written last: somebody has put it there,
+    ///   and nothing may be built on it.
+    func passOver(_ row: SealedRow, _ error: any Error, _ keys: VaultKeys) throws {
+        guard !keys.opens(row) else { throw error }
+        report(row, error)
     }
 
     /// Says in the log that a row is passed over.
@@ -204,14 +213,16 @@ extension Keychain {
 
     /// Removes what stands in the way of a row's primary key, if it is a tombstone or fails its integrity check.
     func makeRoom(for row: SealedRow, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
-        guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, isDead(old, keys) else { return }
+        guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, try isDead(old, keys) else { return }
         try writer.delete(rowID: old.id)
     }
 
     /// Whether a row holds no item any more: a tombstone, or one that fails its integrity check.
-    func isDead(_ row: SealedRow, _ keys: VaultKeys) -> Bool {
+    ///
+    /// - Throws: As `passOver(_:_:_:)`.
+    func isDead(_ row: SealedRow, _ keys: VaultKeys) throws -> Bool {
         do { return try keys.openAttributes(row).1[.tombstone]?.number ?? 0 != 0 } catch {
-            report(row, error)
+            try passOver(row, error, keys)
             return true
         }
     }
@@ -255,7 +266,8 @@ extension Keychain {
             try forEachRow(
                 criteria, keys, reader: writer,
                 skippingDamaged: blindKeys.map { primaryKeys in
-                    { row, _ in
+                    { row, error in
+                        try self.passOver(row, error, keys)
                         // What cannot be opened is recognised by its digests alone.
                         guard keys.itemClass(of: row.classDigest) == criteria.itemClass else { return }
                         if isAnything || primaryKeys.contains(row.primaryKey) { ids.append(row.id) }

@@ -122,7 +122,7 @@ extension Keychain {
     /// Whether a row with the primary key of a new item makes room for it: a tombstone, one that fails its integrity
     /// check, or one whose object is gone.
     private func isLeft(_ row: SealedRow, beside object: TokenObject, isNew: Bool, _ keys: VaultKeys) throws -> Bool {
-        if isDead(row, keys) { return true }
+        if try isDead(row, keys) { return true }
         let attributes = try keys.openAttributes(row).1
         // A row that never had an object is an item of its own.
         guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return false }

@@ -120,7 +120,7 @@ extension Keychain {
                 classDigest: keys.digest(of: itemClass), terms: [keys.termOfRowsWithoutObject(itemClass)],
                 withSecrets: false
             ) { row in
-                do { items.append(try item(row, keys)) } catch { report(row, error) }
+                do { items.append(try item(row, keys)) } catch { try passOver(row, error, keys) }
                 return true
             }
         }
