@@ -17,7 +17,7 @@ import Testing
         do { try DatabaseQueue(path: copy).writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") } }
         do {
             let store = try SQLiteStore(path: copy, use: .oneShot)
-            try store.write { writer in
+            try store.write(test.keychain.keys().tree) { writer in
                 try writer.replaceObjectIndex([], stamp: Data([1]))
             }
             let size = try FileManager.default.attributesOfItem(atPath: copy + "-wal")[.size] as? Int ?? -1
@@ -26,6 +26,6 @@ import Testing
         let size = try FileManager.default.attributesOfItem(atPath: copy + "-wal")[.size] as? Int
         #expect(size == 0)
         let again = try SQLiteStore(path: copy, use: .oneShot)
-        #expect(try again.read { try $0.objectIndexStamp() } == Data([1]))
+        #expect(try again.read(nil) { try $0.objectIndexStamp() } == Data([1]))
     }
 }
