@@ -34,7 +34,7 @@ extension Keychain {
             added.isRecorded = true
             return (row, added)
         }
-        try store.write { writer in
+        try store.write(keys.tree) { writer in
             for (row, item) in prepared {
                 if replacesDead { try makeRoom(for: row, writer, keys) }
                 do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
@@ -72,13 +72,13 @@ extension Keychain {
     /// fails its integrity check, unless `skippingDamaged` is given one to call instead.
     func forEachRow(
         _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
-        skippingDamaged: ((SealedRow, any Error) -> Void)? = nil, _ body: (SealedRow, Item) throws -> Bool
+        skippingDamaged: ((SealedRow, any Error) throws -> Void)? = nil, _ body: (SealedRow, Item) throws -> Bool
     ) throws {
         func visit(_ row: SealedRow) throws -> Bool {
             let item: Item
             do { item = try self.item(row, keys) } catch {
                 guard let skippingDamaged else { throw error }
-                skippingDamaged(row, error)
+                try skippingDamaged(row, error)
                 return true
             }
             guard item.itemClass == criteria.itemClass, criteria.matches(item.attributes) else { return true }
@@ -111,9 +111,9 @@ extension Keychain {
         // A limit can only be applied on the way when the order is the one in which rows come.
         let limit = criteria.order == .created ? criteria.limit : nil
         guard limit != 0 else { return [] }
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             try forEachRow(
-                criteria, keys, reader: reader, skippingDamaged: criteria.services.map { _ in report }
+                criteria, keys, reader: reader, skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
             ) { _, item in
                 items.append(item)
                 return items.count != limit
@@ -138,7 +138,7 @@ extension Keychain {
             let versions = try nextVersions(criteria, changes: changes, removing: removing, secret: secret, keys)
             guard !versions.isEmpty else { return 0 }
             do {
-                try store.write { try replaceRows(versions, criteria.services, $0, keys) }
+                try store.write(keys.tree) { try replaceRows(versions, criteria.services, $0, keys) }
                 return versions.count
             } catch let error as KeychainError where error.code == .itemNotFound {
                 // Only the check of the version says so.
@@ -156,10 +156,10 @@ extension Keychain {
         _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
         var found: [(row: SealedRow, item: Item)] = []
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             try forEachRow(
                 criteria, keys, reader: reader, withSecrets: true,
-                skippingDamaged: criteria.services.map { _ in report }
+                skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
             ) { row, item in
                 found.append((row, item))
                 return true
@@ -179,6 +179,15 @@ extension Keychain {
                 return nil
             }
         }
+    }
+
+    /// Passes over a row that does not open, and says so in the log.
+    ///
+    /// - Throws: The error of a row that opens and is not the one that was written last: somebody has put it there,
+    ///   and nothing may be built on it.
+    func passOver(_ row: SealedRow, _ error: any Error, _ keys: VaultKeys) throws {
+        guard !keys.opens(row) else { throw error }
+        report(row, error)
     }
 
     /// Says in the log that a row is passed over.
@@ -204,14 +213,16 @@ extension Keychain {
 
     /// Removes what stands in the way of a row's primary key, if it is a tombstone or fails its integrity check.
     func makeRoom(for row: SealedRow, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
-        guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, isDead(old, keys) else { return }
+        guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, try isDead(old, keys) else { return }
         try writer.delete(rowID: old.id)
     }
 
     /// Whether a row holds no item any more: a tombstone, or one that fails its integrity check.
-    func isDead(_ row: SealedRow, _ keys: VaultKeys) -> Bool {
+    ///
+    /// - Throws: As `passOver(_:_:_:)`.
+    func isDead(_ row: SealedRow, _ keys: VaultKeys) throws -> Bool {
         do { return try keys.openAttributes(row).1[.tombstone]?.number ?? 0 != 0 } catch {
-            report(row, error)
+            try passOver(row, error, keys)
             return true
         }
     }
@@ -239,7 +250,7 @@ extension Keychain {
     /// Removes every row that matches and returns how many there were.
     func deleteRows(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
-        return try store.write { writer in
+        return try store.write(keys.tree) { writer in
             var ids: [Int64] = []
             if let reference = criteria.reference, criteria.attributes.count == 0, criteria.accessGroups == nil {
                 // Need not be opened: nothing else could get rid of a row that is damaged.
@@ -255,7 +266,8 @@ extension Keychain {
             try forEachRow(
                 criteria, keys, reader: writer,
                 skippingDamaged: blindKeys.map { primaryKeys in
-                    { row, _ in
+                    { row, error in
+                        try self.passOver(row, error, keys)
                         // What cannot be opened is recognised by its digests alone.
                         guard keys.itemClass(of: row.classDigest) == criteria.itemClass else { return }
                         if isAnything || primaryKeys.contains(row.primaryKey) { ids.append(row.id) }

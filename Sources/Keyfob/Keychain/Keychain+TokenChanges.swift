@@ -122,7 +122,7 @@ extension Keychain {
     /// Whether a row with the primary key of a new item makes room for it: a tombstone, one that fails its integrity
     /// check, or one whose object is gone.
     private func isLeft(_ row: SealedRow, beside object: TokenObject, isNew: Bool, _ keys: VaultKeys) throws -> Bool {
-        if isDead(row, keys) { return true }
+        if try isDead(row, keys) { return true }
         let attributes = try keys.openAttributes(row).1
         // A row that never had an object is an item of its own.
         guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return false }
@@ -158,7 +158,7 @@ extension Keychain {
             return try nextVersions(own, changes: changes, removing: removing, secret: secret, keys).first
         }
         guard !items.isEmpty else {
-            try store.write { try replaceRows(bare, criteria.services, $0, keys) }
+            try store.write(keys.tree) { try replaceRows(bare, criteria.services, $0, keys) }
             return bare.count
         }
         guard secret == nil else {
@@ -238,7 +238,7 @@ extension Keychain {
         guard let itemClass = object.itemClass else { return [] }
         let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
         var rows: [SealedRow] = []
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: false) { row in
                 rows.append(row)
                 return true
@@ -319,7 +319,7 @@ extension Keychain {
         let leavesTombstones = criteria.services?.leavesTombstones == true
         let bare = found.filter { $0.object == nil }
         guard !items.isEmpty else {
-            return try store.write { try remove(bare, leavingTombstones: leavesTombstones, $0, keys) }
+            return try store.write(keys.tree) { try remove(bare, leavingTombstones: leavesTombstones, $0, keys) }
         }
         var doomed: [TokenObject] = []
         var doomedRows: [SealedRow] = []

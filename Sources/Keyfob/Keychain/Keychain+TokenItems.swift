@@ -102,7 +102,7 @@ extension Keychain {
                 RecordedItem(order: row.id, identity: row.identity, attributes: attributes))
             return true
         }
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             for terms in searches {
                 try reader.forEachRow(
                     classDigest: keys.digest(of: itemClass), terms: terms, withSecrets: false, take)
@@ -115,12 +115,12 @@ extension Keychain {
     /// holds, tombstones. Damaged ones are passed over.
     private func itemsWithoutObject(_ itemClass: ItemClass, _ keys: VaultKeys) throws -> [Item] {
         var items: [Item] = []
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             try reader.forEachRow(
                 classDigest: keys.digest(of: itemClass), terms: [keys.termOfRowsWithoutObject(itemClass)],
                 withSecrets: false
             ) { row in
-                do { items.append(try item(row, keys)) } catch { report(row, error) }
+                do { items.append(try item(row, keys)) } catch { try passOver(row, error, keys) }
                 return true
             }
         }

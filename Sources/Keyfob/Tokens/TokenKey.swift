@@ -18,6 +18,7 @@ public struct TokenKey: Sendable {
     public let publicKey: PublicKey
     let keychain: Keychain
     let object: TokenObject
+    let handle = TokenStore.KnownHandle(nil)
 
     init(keychain: Keychain, object: TokenObject, publicKey: PublicKey) {
         self.keychain = keychain
@@ -52,11 +53,11 @@ public struct TokenKey: Sendable {
             throw KeychainError(
                 .mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
         }
-        _ = try keychain.keys()
+        try keychain.unlockIfLocked()
         let token = keychain.token
         func made() throws -> [UInt8] {
             try token.withSession(.sign) { session in
-                try sign(digest, scheme, with: token.handle(of: object, in: session), in: session)
+                try sign(digest, scheme, with: token.handle(of: object, known: handle, in: session), in: session)
             }
         }
         let signature = try made()

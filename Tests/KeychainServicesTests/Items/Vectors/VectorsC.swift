@@ -13,6 +13,36 @@ extension Vector {
             _ = try bench.sixCertificates()
             #expect(bench.copying(["class": "cert"] + wantsAll + wantsReference).array?.count == 6)
         },
+        Vector(46, "a policy for mail and a date") { bench in
+            _ = try bench.sixCertificates()
+            let mail = try bench.policy(kSecPolicyAppleSMIME)
+            let found = bench.copying(
+                ["class": "cert", "m_Policy": mail, "m_ValidOnDate": Date()] + wantsAll + wantsReference)
+            #expect(found.array?.count == 2)
+        },
+        Vector(47, "a policy for mail with a name") { bench in
+            _ = try bench.sixCertificates()
+            for name in ["one@example.org", "two@example.org"] {
+                let mail = try bench.policy(kSecPolicyAppleSMIME, name)
+                #expect(bench.copying(["class": "cert", "m_Policy": mail] + wantsAll + wantsReference).array?.count == 1)
+            }
+        },
+        Vector(49, "a policy for TLS, with and without a name") { bench in
+            _ = try bench.sixCertificates()
+            for (isServer, name, count) in [
+                (true, nil, 2), (false, nil, 2), (true, "server1.example.org", 1), (true, "server2.example.org", 1),
+            ] {
+                let policy = SecPolicyCreateSSL(isServer, name.map { $0 as CFString })
+                let found = bench.copying(["class": "cert", "m_Policy": policy] + wantsAll + wantsReference)
+                #expect(found.array?.count == count)
+            }
+        },
+        Vector(50, "certificates that no authority of the system stands for") { bench in
+            _ = try bench.sixCertificates()
+            let found = bench.copying(["class": "cert", "m_TrustedOnly": true] + wantsAll + wantsReference)
+            #expect(found.status == -25300 && !found.isTouched)
+            bench.expect(0, bench.copy(["class": "cert", "m_TrustedOnly": false]))
+        },
         Vector(51, "a date at which certificates are valid") { bench in
             _ = try bench.sixCertificates()
             func count(_ date: Any) -> Int? {
@@ -47,10 +77,36 @@ extension Vector {
             }
             bench.expect(-4, bench.copy(["class": "genp", "m_HostOrSubdomainOfHost": "example.com"]))
         },
+        Vector(57, "a subject together with a policy, and with a date") { bench in
+            _ = try bench.sixCertificates()
+            let policy = SecPolicyCreateSSL(true, "server1.example.org" as CFString)
+            let subject: [String: Any] = ["class": "cert", "m_SubjectContains": "server"]
+            #expect(bench.copying(subject + wantsAll + wantsReference).array?.count == 2)
+            #expect(bench.copying(subject + ["m_Policy": policy] + wantsAll + wantsReference).array?.count == 1)
+            #expect(bench.copying(subject + ["m_ValidOnDate": NSNull()] + wantsAll + wantsReference).array?.count == 2)
+            let past = Date(timeIntervalSinceNow: -86400 * 365)
+            bench.expect(-25300, bench.copy(subject + ["m_ValidOnDate": past]))
+        },
+        Vector(58, "a list of items together with a policy") { bench in
+            let certificates = try bench.sixCertificates()
+            let preferred = [certificates[3], certificates[5]]
+            let query: [String: Any] = [
+                "class": "cert", "m_ItemList": preferred, "m_Policy": SecPolicyCreateSSL(true, nil),
+                "m_Limit": "m_LimitOne",
+            ]
+            #expect(bench.copying(query + wantsReference).value as? SecCertificate == certificates[3])
+        },
     ]
 }
 
 extension ItemBench {
+    /// A policy by its identifier.
+    func policy(_ identifier: CFString, _ name: String? = nil) throws -> SecPolicy {
+        let properties = name.map { [kSecPolicyName: $0] as CFDictionary }
+        let policy = SecPolicyCreateWithProperties(identifier, properties)
+        return try #require(policy)
+    }
+
     /// Six certificates, stored: two for mail, two for servers, and two for nothing in particular.
     func sixCertificates() throws -> [SecCertificate] {
         let mail = ["-addext", "extendedKeyUsage=emailProtection", "-addext", "keyUsage=digitalSignature"]

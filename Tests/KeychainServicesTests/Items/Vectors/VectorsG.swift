@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import KeyfobTesting
 import Keyfob
 import OpenSSL
@@ -157,7 +158,36 @@ extension Vector {
             #expect(truth(ofPublic, "encr") == true)
             #expect(ofPrivate["klbl"] as? Data == ofPublic["klbl"] as? Data && ofPublic["klbl"] is Data)
         },
+        Vector(113, "a PKCS#12 file and its passphrase") { _ in
+            let pair = try TestPair()
+            let file = try PKCS12.write(
+                key: pair.key, certificate: pair.certificate, chain: [], friendlyName: "n",
+                passphrase: SecretBytes(utf8: "right"))
+            let (status, items) = imported(file, ["passphrase": "right"])
+            #expect(status == 0 && items?.count == 1)
+            let item = items?.object(at: 0) as? NSDictionary
+            #expect(item?["identity"] as? SecIdentity == pair.secIdentity)
+            #expect((item?["chain"] as? [SecCertificate])?.first == pair.secCertificate)
+        },
+        Vector(114, "a PKCS#12 file and another passphrase, or none") { _ in
+            let pair = try TestPair()
+            let file = try PKCS12.write(
+                key: pair.key, certificate: pair.certificate, chain: [], friendlyName: "n",
+                passphrase: SecretBytes(utf8: "right"))
+            #expect(imported(file, ["passphrase": "wrong"]).0 == -25293)
+            #expect(imported(file, [:]).0 == -25293)
+        },
+        Vector(115, "a PKCS#12 file of garbage") { _ in
+            #expect(imported(Data("no such file".utf8), ["passphrase": "x"]).0 == -26275)
+        },
     ]
+}
+
+/// Calls SecPKCS12Import.
+private func imported(_ data: Data, _ options: [String: Any]) -> (OSStatus, NSArray?) {
+    var items: CFArray?
+    let status = unsafe SecPKCS12Import(data as CFData, options as CFDictionary, &items)
+    return (status, items)
 }
 
 extension ItemBench {
