@@ -9,14 +9,16 @@ extension Keychain {
     func findOnToken(_ criteria: Criteria) throws -> [Item] {
         guard criteria.limit != 0 else { return [] }
         // Certificates can be seen by everybody; nobody is asked for a PIN to list them.
-        let keys = criteria.itemClass == .certificate ? try keysIfUnlocked() : try keys()
+        let isPublic = criteria.itemClass == .certificate && criteria.services == nil
+        let keys = isPublic ? try keysIfUnlocked() : try keys()
         var objects = try visibleObjects(keys, criteria)
         // Every certificate may be an issuer.
-        if criteria.issuer != nil { objects = objects.map(\.parsingCertificate) }
-        let items: [Item] = switch criteria.itemClass {
+        if !criteria.issuers.isEmpty { objects = objects.map(\.parsingCertificate) }
+        var items: [Item] = switch criteria.itemClass {
         case .identity: try identities(objects, keys, criteria)
-        default: try items(criteria.itemClass, objects, keys) { criteria.mayMatch($0) }
+        default: try items(criteria.itemClass, objects, keys, hidesPublicHalves: criteria.services != nil) { criteria.mayMatch($0) }
         }
+        if criteria.services != nil, let keys { items += try itemsWithoutObject(criteria.itemClass, keys) }
         let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
         let found = try items.filter { item in
             if let reference = criteria.reference, item.reference != reference {
@@ -45,12 +47,15 @@ extension Keychain {
 
     /// The items of a class among the objects: one for each row of an object, or one where it has no row.
     func items(
-        _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?,
+        _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?, hidesPublicHalves: Bool = false,
         where filter: (TokenObject) -> Bool = { _ in true }
     ) throws -> [Item] {
         let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0) }
         guard !candidates.isEmpty else { return [] }
         let rows = try keys.map { try self.rows(itemClass, of: candidates, $0) } ?? [:]
+        // By the rules of Keychain Services the public half of a private key is part of that key, unless somebody stored
+        // it as an item of its own.
+        let owned = !hidesPublicHalves ? [] : Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
         var items: [(order: Int64, item: Item)] = []
         for object in candidates.lazy.map(\.parsingCertificate) {
             let base: ItemAttributes
@@ -59,7 +64,9 @@ extension Keychain {
             for recorded in rows[object.fingerprint] ?? [] {
                 items.append((recorded.order, item(itemClass, object, base, recorded)))
             }
-            if rows[object.fingerprint] == nil { items.append((.max, item(itemClass, object, base, nil))) }
+            guard rows[object.fingerprint] == nil else { continue }
+            if object.objectClass == .publicKey, let hash = object.publicKeyHash, owned.contains(hash) { continue }
+            items.append((.max, item(itemClass, object, base, nil)))
         }
         // Rows in the order they were added; then what other tools made.
         return items.enumerated()
@@ -102,6 +109,22 @@ extension Keychain {
             }
         }
         return rows
+    }
+
+    /// The rows of a class that lives on the token which belong to no object: bare attributes, secrets that no token
+    /// holds, tombstones. Damaged ones are passed over.
+    private func itemsWithoutObject(_ itemClass: ItemClass, _ keys: VaultKeys) throws -> [Item] {
+        var items: [Item] = []
+        try store.read(keys.tree) { reader in
+            try reader.forEachRow(
+                classDigest: keys.digest(of: itemClass), terms: [keys.termOfRowsWithoutObject(itemClass)],
+                withSecrets: false
+            ) { row in
+                do { items.append(try item(row, keys)) } catch { try passOver(row, error, keys) }
+                return true
+            }
+        }
+        return items
     }
 
     private func item(
@@ -155,14 +178,14 @@ extension Keychain {
         let certificates = try items(.certificate, objects, keys) { object in
             guard let hash = object.publicKeyHash, byHash[hash] != nil else { return false }
             return criteria.mayMatch(object)
-        }
+        }.filter { criteria.mayHold($0.attributes) }
         let keyItems = Dictionary(grouping: try items(.key, privateKeys, keys)) {
             $0.object?.publicKeyHash ?? $0.object?.id
         }
         // Label, issuer, serial number and the like are the certificate's; dates and groups the key's.
         let keyNames = Set(ClassSchema.of(.key).definitions.map(\.name))
         let certificateNames = Set(ClassSchema.of(.certificate).definitions.map(\.name))
-            .subtracting(keyNames).union([.label])
+            .subtracting(keyNames).union([.label, .tokenID])
         return certificates.flatMap { certificate -> [Item] in
             guard let hash = certificate.object?.publicKeyHash else { return [] }
             return (keyItems[hash] ?? []).map { key in
@@ -176,6 +199,7 @@ extension Keychain {
                 item.certificateObject = certificate.object
                 item.certificateDER = certificate.certificateDER
                 item.isRecorded = key.isRecorded
+                item.keyReference = key.reference
                 item.reference = certificate.reference?.retagged(.identity)
                 return item
             }
@@ -184,6 +208,16 @@ extension Keychain {
 }
 
 extension Criteria {
+    /// Whether the certificate of an identity may be seen: its access group and user are looked at beside the key's.
+    func mayHold(_ certificate: ItemAttributes) -> Bool {
+        guard services != nil else { return true }
+        var criteria = Criteria(.certificate, attributes.filtered([.multiUser]))
+        criteria.accessGroups = accessGroups
+        criteria.includesSynchronizable = true
+        criteria.services = services
+        return criteria.matches(certificate)
+    }
+
     /// Whether an object can match, told from what is known without parsing anything.
     func mayMatch(_ object: TokenObject) -> Bool {
         if let label = attributes[.label], let own = object.label, !own.matches(label) { return false }

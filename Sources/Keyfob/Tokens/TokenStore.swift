@@ -34,6 +34,9 @@ final class TokenStore: Sendable {
         var handles: [HandleKey: CachedHandle] = [:]
         /// Whether the token is known to keep its handles; `nil` before anybody asked.
         var keepsHandles: Bool?
+        /// Mechanisms with parameters that the token has refused. What it lists says little: SoftHSM lists OAEP and
+        /// has it with SHA-1 alone.
+        var lacking: Set<Mechanism> = []
     }
 
     private struct HandleKey: Hashable {
@@ -189,6 +192,23 @@ final class TokenStore: Sendable {
         do { try pool.logout() } catch let error as PKCS11Error {
             throw KeychainError.token(error, .login, token: label)
         }
+    }
+
+    // MARK: Mechanisms
+
+    /// Whether the token has refused a mechanism before.
+    func lacks(_ mechanism: Mechanism) -> Bool { state.withLock { $0.lacking.contains(mechanism) } }
+
+    /// Whether an error says that the token lacks the mechanism, which is remembered then.
+    func learns(from error: PKCS11Error, using mechanism: Mechanism) -> Bool {
+        let refusals: Set<ReturnValue> = [
+            .mechanismInvalid, .mechanismParameterInvalid, .argumentsBad, .functionNotSupported,
+        ]
+        guard [.signInit, .decryptInit].contains(error.function), refusals.contains(error.returnValue) else {
+            return false
+        }
+        state.withLock { _ = $0.lacking.insert(mechanism) }
+        return true
     }
 
     // MARK: Handles
