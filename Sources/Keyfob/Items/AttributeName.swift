@@ -108,6 +108,10 @@ extension AttributeName {
 extension AttributeName {
     /// The usages for which the certificate is trusted, separated by blanks; see ``TrustAnchor``.
     public static let trustedUsages = Self(rawValue: "ktru")
+    /// How the identity is renewed, as JSON; see ``RenewalPolicy``.
+    public static let renewalPolicy = Self(rawValue: "krnw")
+    /// The services for which the identity is preferred, one on each line.
+    public static let preferredServices = Self(rawValue: "kuse")
 }
 
 /// Attributes of keys.

@@ -164,7 +164,7 @@ extension Keychain {
     }
 
     /// The objects, and the public halves of private keys among them: other tools show the pair under one label.
-    private static func withPublicHalves(_ targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
+    static func withPublicHalves(_ targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
         let pairs = targets.filter { $0.objectClass == .privateKey && !$0.id.isEmpty }
         let halves = objects.filter { half in
             // Ids such as 01 are shared by keys that have nothing to do with each other.
@@ -174,20 +174,14 @@ extension Keychain {
         return targets + halves
     }
 
-    private func updateRow(
+    func updateRow(
         _ itemClass: ItemClass, _ object: TokenObject, _ changes: ItemAttributes, _ removing: [AttributeName],
         _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
-        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
-        var found: SealedRow?
-        try writer.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: true) { row in
-            found = row
-            return false
-        }
         var own = changes
         let schema = ClassSchema.of(itemClass)
         for name in changes.names where schema[name] == nil || name == .label { own[name] = nil }
-        guard var row = found else {
+        guard var row = try row(itemClass, of: object, writer, keys) else {
             guard own.count > 0 else { return }
             try adopt(itemClass, object, own, writer, keys)
             return
@@ -202,8 +196,21 @@ extension Keychain {
         var complete = try object.itemAttributes()
         complete.merge(attributes)
         row.primaryKey = try keys.primaryKey(itemClass, complete)
-        row.terms = [term]
+        row.terms = [try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))]
         try writer.update(row)
+    }
+
+    /// The row of an object, where it has one.
+    func row(
+        _ itemClass: ItemClass, of object: TokenObject, _ reader: any StoreReader, _ keys: VaultKeys
+    ) throws -> SealedRow? {
+        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
+        var found: SealedRow?
+        try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: true) { row in
+            found = row
+            return false
+        }
+        return found
     }
 
     /// Makes a row for an object that another tool made, under the identity its references already have.

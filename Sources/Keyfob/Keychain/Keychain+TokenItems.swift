@@ -32,15 +32,40 @@ extension Keychain {
         return criteria.arranged(found)
     }
 
-    /// The objects that can be seen, without those of changes that are under way.
+    /// The objects that can be seen; of a change that is under way, as they were before it.
+    ///
+    /// Objects and plans are not read in one step. Where a change began or ended in between, which the plans and the
+    /// stamp of the index tell, both are read again: a name must never be found twice, or not at all, because its
+    /// identity is being renewed.
     private func visibleObjects(_ keys: VaultKeys?, _ criteria: Criteria) throws -> [TokenObject] {
-        let objects = try index.objects(keys)
-        guard let keys else { return objects }
-        let plans = try store.read { reader in
-            try reader.intents().map { try keys.openPlan($0, vault: store.identity) }
-        }.filter { $0.kind == .create }
-        guard !plans.isEmpty else { return objects }
-        return objects.filter { object in !plans.contains { $0.objects.contains { $0.matches(object) } } }
+        guard let keys else { return try index.objects(nil) }
+        var before = try changes()
+        for attempt in 0..<5 {
+            let objects = try index.objects(keys)
+            let after = try changes()
+            if before == after || attempt == 4 {
+                return try after.intents.reduce(objects) { objects, intent in
+                    try keys.openPlan(intent, vault: store.identity).hidden(from: objects)
+                }
+            }
+            before = after
+        }
+        return []
+    }
+
+    /// What tells that a change began or ended.
+    private struct Changes: Equatable {
+        let intents: [IntentRow]
+        let stamp: Data?
+
+        static func == (left: Self, right: Self) -> Bool {
+            left.stamp == right.stamp
+                && left.intents.elementsEqual(right.intents) { $0.id == $1.id && $0.plan.tag == $1.plan.tag }
+        }
+    }
+
+    private func changes() throws -> Changes {
+        try store.read { Changes(intents: try $0.intents(), stamp: try $0.objectIndexStamp()) }
     }
 
     /// The items of a class among the objects: one for each row of an object, or one where it has no row.

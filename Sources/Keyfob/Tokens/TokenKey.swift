@@ -17,7 +17,7 @@ public struct TokenKey: Sendable {
     /// The public key.
     public let publicKey: PublicKey
     private let keychain: Keychain
-    private let object: TokenObject
+    let object: TokenObject
 
     init(keychain: Keychain, object: TokenObject, publicKey: PublicKey) {
         self.keychain = keychain

@@ -15,6 +15,12 @@ struct TokenPlan: Codable, Sendable {
         case destroy
         /// Labels are changed; undone by putting the old ones back.
         case relabel
+        /// Objects are made, and others get another label, as when a new certificate takes a name over. Objects with a
+        /// new label are put back as by `relabel`, the others destroyed as by `create`.
+        case install
+
+        /// Whether objects are made that a kill may leave half-way.
+        var createsObjects: Bool { self == .create || self == .install }
     }
 
     /// One object, as it can be recognised on the token.
@@ -33,6 +39,31 @@ struct TokenPlan: Codable, Sendable {
         func matches(_ object: TokenObject) -> Bool {
             object.objectClass.rawValue == objectClass && ids.contains(object.id)
                 && (fingerprint == nil || fingerprint == object.fingerprint)
+        }
+    }
+
+    /// What becomes of an object when the plan is settled.
+    enum Settlement {
+        case destroy
+        case restoreLabel
+    }
+
+    /// What becomes of one of the plan's objects when the plan was cut short.
+    func settlement(of object: Object) -> Settlement {
+        switch kind {
+        case .create, .destroy: .destroy
+        case .relabel: .restoreLabel
+        case .install: object.newLabel == nil ? .destroy : .restoreLabel
+        }
+    }
+
+    /// The objects as they were before the change, for those who look while it is under way: what was made is not
+    /// there yet, and labels are the old ones. What is being destroyed is shown for as long as it is there.
+    func hidden(from objects: [TokenObject]) -> [TokenObject] {
+        guard kind != .destroy else { return objects }
+        return objects.compactMap { object in
+            guard let planned = self.objects.first(where: { $0.matches(object) }) else { return object }
+            return settlement(of: planned) == .destroy ? nil : object.relabelled(planned.oldLabel)
         }
     }
 

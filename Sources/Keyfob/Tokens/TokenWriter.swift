@@ -132,7 +132,7 @@ struct TokenWriter: Sendable {
                 do throws(PKCS11Error) {
                     if let object = try token.read(handle, in: session) { found.append((handle, object)) }
                 } catch {
-                    if plan.kind == .create, token.changeDetector != nil, try isNothing(handle, in: session) {
+                    if plan.kind.createsObjects, token.changeDetector != nil, try isNothing(handle, in: session) {
                         try session.destroy(handle)
                         hasRemoved = true
                     }
@@ -140,18 +140,18 @@ struct TokenWriter: Sendable {
             }
             // In the form in which the plan saw them: with their public halves.
             for (handle, object) in zip(found.map(\.handle), TokenStore.completing(found.map(\.object))) {
-                if plan.kind == .create, token.changeDetector != nil, try isRest(object, handle, in: session) {
+                if plan.kind.createsObjects, token.changeDetector != nil, try isRest(object, handle, in: session) {
                     try session.destroy(handle)
                     hasRemoved = true
                     continue
                 }
                 guard let planned = plan.objects.first(where: { $0.matches(object) }) else { continue }
                 try leavingWhatTheTokenProtects {
-                    switch plan.kind {
-                    case .create, .destroy:
+                    switch plan.settlement(of: planned) {
+                    case .destroy:
                         try session.destroy(handle)
                         hasRemoved = true
-                    case .relabel:
+                    case .restoreLabel:
                         // A label that is neither the old nor the new one was given by somebody else since.
                         guard object.label?.bytes ?? Data() == planned.newLabel else { return }
                         try session.setAttributes([.bytes(.label, [UInt8](planned.oldLabel ?? Data()))], of: handle)
