@@ -39,18 +39,29 @@ extension Keychain {
     /// identity is being renewed.
     private func visibleObjects(_ keys: VaultKeys?, _ criteria: Criteria) throws -> [TokenObject] {
         guard let keys else { return try index.objects(nil) }
-        var before = try changes()
-        for attempt in 0..<5 {
-            let objects = try index.objects(keys)
-            let after = try changes()
-            if before == after || attempt == 4 {
-                return try after.intents.reduce(objects) { objects, intent in
-                    try keys.openPlan(intent, vault: store.identity).hidden(from: objects)
-                }
-            }
-            before = after
+        for _ in 0..<3 {
+            let (objects, isConsistent) = try objectsBeforeChanges(keys)
+            if isConsistent { return objects }
         }
-        return []
+        // Others change the token faster than it can be read: they have to wait for once.
+        let lock = writer(keys).lock
+        do { return try lock.withLock(until: deadline) { try objectsBeforeChanges(keys).objects } } catch
+            let error as KeychainError where [.vaultBusy, .timedOut, .refused].contains(error.code)
+        {
+            // Who may not lock, or not in time, gets an answer all the same: the one of the last look.
+            return try objectsBeforeChanges(keys).objects
+        }
+    }
+
+    /// One look, and whether no change began or ended during it.
+    private func objectsBeforeChanges(_ keys: VaultKeys) throws -> (objects: [TokenObject], isConsistent: Bool) {
+        let before = try changes()
+        let objects = try index.objects(keys)
+        let after = try changes()
+        let visible = try after.intents.reduce(objects) { objects, intent in
+            try keys.openPlan(intent, vault: store.identity).hidden(from: objects)
+        }
+        return (visible, before == after)
     }
 
     /// What tells that a change began or ended.
