@@ -19,7 +19,7 @@ enum ProgramRun {
     ///
     /// Blocks until it has ended. - Throws: `KeychainError`; `fileUnavailable` where it cannot be started, `timedOut`
     /// where it has not ended at `deadline` and was killed, `dataTooLarge`.
-    static func run(_ arguments: [String], input: Data = Data(), deadline: Deadline) throws(KeychainError) -> Result {
+    static func run(_ arguments: [String], input: Data = Data(), deadline: Deadline) throws -> Result {
         let reading = try scratchFile()
         let writing = try scratchFile()
         try write(input, to: reading)

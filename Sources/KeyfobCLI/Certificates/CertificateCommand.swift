@@ -14,7 +14,8 @@ struct CertificateCommand: ParsableCommand {
             "keyfob cert expiring --within 30d --exit-code"),
         subcommands: [
             CertificateImportCommand.self, CertificateListCommand.self, CertificateShowCommand.self,
-            CertificateExportCommand.self, CertificateExpiringCommand.self, CertificateRemoveCommand.self,
+            CertificateChainCommand.self, CertificateVerifyCommand.self, CertificateExportCommand.self,
+            CertificateExpiringCommand.self, CertificateRemoveCommand.self,
         ])
 }
 
