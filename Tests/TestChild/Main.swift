@@ -22,6 +22,7 @@ import OpenSSL
         switch arguments[4] {
         case "identities": try identities(keychain, rest[0], Int(rest[1]) ?? 0)
         case "keys": try keys(keychain, rest[0])
+        case "renewals": try renewals(keychain, rest[0])
         case "add": try add(keychain, rest[0])
         case "secrets": try secrets(keychain, Int(rest[0]) ?? 0)
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
@@ -51,6 +52,19 @@ import OpenSSL
                     try keychain.delete(query)
                     say("<-\(index)")
                 }
+            }
+        }
+    }
+
+    /// Renews an identity and retires the version before, for ever.
+    private static func renewals(_ keychain: Keychain, _ name: String) throws {
+        for index in 0... {
+            let identity = try keychain.only(.identity(label: name))
+            say(">r")
+            try keychain.renewIdentity(identity, key: index % 2 == 0 ? .new(nil) : .same, issuer: SelfIssuer())
+            say("<r")
+            for version in try keychain.versions(of: name) where version.nameOfVersion != nil {
+                try keychain.retire(version)
             }
         }
     }

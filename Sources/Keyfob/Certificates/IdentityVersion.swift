@@ -32,8 +32,9 @@ enum IdentityVersion {
     }
 }
 
-extension Identity {
-    /// The name that this is an older version of, such as `api` for `api@2026-05-02`; `nil` for a version in use.
+extension KeychainItem {
+    /// The name that an identity, its certificate or its key is an older version of, such as `api` for
+    /// `api@2026-05-02`; `nil` for what is in use.
     public var nameOfVersion: String? { label.flatMap { IdentityVersion.name(ofVersion: $0) } }
 }
 

@@ -47,6 +47,7 @@ extension Keychain {
     ///   or an extension that cannot be written, `issuerFailed`, `identityMismatch` where the issuer gave a certificate
     ///   for another key, and as for generating a key.
     @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
     public func createIdentity(
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
@@ -75,6 +76,7 @@ extension Keychain {
     ///   - issuer: Who issues it.
     /// - Throws: `KeychainError`; `refused` for an older version, and as `createIdentity`.
     @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
     public func renewIdentity(
         _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
@@ -115,6 +117,7 @@ extension Keychain {
     }
 
     /// Makes an identity. - Throws: As the blocking form.
+    @discardableResult
     public func createIdentity(
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
@@ -123,6 +126,7 @@ extension Keychain {
     }
 
     /// Renews an identity. - Throws: As the blocking form.
+    @discardableResult
     public func renewIdentity(
         _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }

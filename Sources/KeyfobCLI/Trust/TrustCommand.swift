@@ -22,7 +22,7 @@ struct TrustAddCommand: ParsableCommand {
         "add", "Trust a certificate.",
         examples: Examples(
             "keyfob trust add corp-ca.pem", "keyfob trust add corp-ca.pem --for server --for client --name corp-ca",
-            "sudo keyfob trust add corp-ca.pem --scope system"),
+            "keyfob trust add corp-ca.pem --scope system"),
         discussion: """
             The certificate is stored in the keychain unless it is there. With --scope system it is written where \
             update-ca-certificates finds it, which makes every program of the machine trust it: needs root.
@@ -177,7 +177,7 @@ struct TrustExportCommand: ParsableCommand {
         "export", "Write the certificates that the keychain trusts, for other programs.",
         examples: Examples(
             "keyfob trust export > anchors.pem", "keyfob trust export --for server -o anchors.pem",
-            "curl --cacert anchors.pem https://…"))
+            "keyfob trust export --json"))
 
     @Option(name: .customLong("for"), help: "Only those trusted for this: server, client, email, …")
     var usage: UsageName = .any

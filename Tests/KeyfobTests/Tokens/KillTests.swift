@@ -99,6 +99,35 @@ import Testing
         }
     }
 
+    @Test func `an identity that is renewed has one version in use after a kill at any instant`() throws {
+        let test = try TestKeychain()
+        let first = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        var before = first.der
+        var completed = 0
+        var changed = 0
+        for _ in 0..<60 {
+            let child = try Child(test, ["renewals", "web"])
+            #expect(child.line() == "ready")
+            usleep(.random(in: 0...400_000))
+            completed += child.kill9().filter { $0 == "<r" }.count
+            let keychain = try test.reopen()
+            let objects = try checkWhole(keychain)
+            let found = try keychain.find(.identity(label: "web"))
+            try #require(found.count == 1)
+            #expect(found[0].key.label == "web")
+            let signature = try keychain.tokenKey(for: found[0]).sign([1, 2, 3], using: .ecdsa(.sha256))
+            #expect(try found[0].certificate().publicKey.verify(signature, of: [1, 2, 3], using: .ecdsa(.sha256)))
+            // The key in use, the one before, and one that waits.
+            let keys = objects.filter { $0.objectClass == .privateKey }.compactMap { $0.label?.text }
+            #expect(keys.filter { $0 == "web" }.count == 1 && keys.filter { $0 == "web@next" }.count <= 1, "\(keys)")
+            #expect(keys.count <= 3 && keys.allSatisfy { $0 == "web" || $0.hasPrefix("web@") }, "\(keys)")
+            if found[0].der != before { changed += 1 }
+            before = found[0].der
+        }
+        print("renewals: 60 kills between \(completed) completed renewals, \(changed) with another version than before")
+        #expect(completed > 0)
+    }
+
     @Test func `an emptied token object heals when the keychain is opened, and its keys work`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
