@@ -174,7 +174,7 @@ import Testing
         ["identity", "create", "x", "--ip", "300.1.1.1", "--self-signed"],
         ["identity", "create", "x", "--subject", "web", "--self-signed"],
         ["identity", "create", "x", "--dns", "a b", "--self-signed"],
-        ["identity", "create", "x@next", "--cn", "x", "--self-signed"],
+        ["identity", "create", "x@2026-01-01", "--cn", "x", "--self-signed"],
         ["identity", "renew"], ["identity", "renew", "x", "--all"], ["identity", "renew", "x", "--new-key", "--same-key"],
         ["trust", "add", "x", "--scope", "system", "--for", "server"], ["cert", "verify", "x", "--usage", "baking"],
         ["key", "csr", "lonely"],

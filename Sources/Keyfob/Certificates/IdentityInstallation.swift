@@ -19,7 +19,7 @@ public struct IdentityInstallation: Sendable {
 extension Keychain {
     /// Puts an issued certificate together with its key, which is on the token already.
     ///
-    /// The key is the one of the name, the one that waits for the name's next certificate, or that of an older version.
+    /// The key is one that was made under the name, or that of a certificate which bears it.
     /// An identity that bears the name makes room in the same step: it is kept as `NAME@` and the day on which it
     /// expires. All or nothing: a process that is killed at any instant leaves the old version or the new one in its
     /// place, and who looks for the name meanwhile finds exactly one of them.
@@ -28,8 +28,7 @@ extension Keychain {
     ///   - chain: Certificates above the leaf, in any order; a self-signed root among them is not stored.
     ///   - fileName: What messages call the certificate.
     /// - Throws: `KeychainError`; `identityMismatch` where the certificate is for another key, `itemNotFound` where
-    ///   there is no key of the name, `duplicateItem` where another key without a certificate bears the name, and the
-    ///   errors of `unlock()`. Nothing is changed then.
+    ///   there is no key of the name, and the errors of `unlock()`. Nothing is changed then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func installIdentity(
@@ -55,7 +54,7 @@ extension Keychain {
         let keys = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).compactMap(\.object)
         let named = keys.filter { key in
             guard let label = key.label?.text else { return false }
-            return label == name || label == IdentityVersion.pending(name) || IdentityVersion.isVersion(label, of: name)
+            return label == name || IdentityVersion.isVersion(label, of: name)
         }
         // A key that another tool labelled belongs to the name by its certificate.
         let joined = try findOnToken(Criteria(.identity, [.label: .string(name)])).compactMap(\.object)
@@ -88,7 +87,7 @@ extension Keychain {
             details: ["certificateKey": "sha256:\(theirs)", "key": ours.map { "sha256:\($0)" } ?? "unknown", "name": name])
     }
 
-    /// Gives a name to a certificate and the key it is about, and other labels to what bore the name before.
+    /// Gives a name to a certificate, and other labels to those that bore the name before.
     ///
     /// - Parameter policy: How the identity is renewed; `nil` keeps what was said of the version before.
     func install(
@@ -106,10 +105,10 @@ extension Keychain {
         var missing: [NewObject] = []
         var succession = Succession()
         let added = try writer(keys).perform(.create) { objects in
-            guard let own = objects.first(where: { $0.isSame(as: key) }) else {
+            guard objects.contains(where: { $0.isSame(as: key) }) else {
                 throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
             }
-            succession = try Succession(of: name, own, certificate, among: objects)
+            succession = try Succession(of: name, certificate, among: objects)
             missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
             guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
             let moved = succession.moves.map { TokenPlan.Object($0.object, newLabel: Data($0.label.utf8)) }
@@ -162,7 +161,7 @@ extension Keychain {
 
 /// Who bears a name after a certificate has taken it over.
 private struct Succession {
-    /// Objects that get another label, those that take the name first.
+    /// Certificates that get another label, the one that takes the name first.
     var moves: [(object: TokenObject, label: String)] = []
     /// Certificates that bore the name, and what they are called from now on.
     var predecessors: [(object: TokenObject, label: String)] = []
@@ -171,43 +170,23 @@ private struct Succession {
 
     init() {}
 
-    /// - Throws: `KeychainError` with code `duplicateItem` where a key bears the name that has no certificate: nobody
-    ///   could tell afterwards what it was for.
-    init(of name: String, _ key: TokenObject, _ certificate: Certificate, among objects: [TokenObject]) throws {
-        let privateKeys = objects.filter { $0.objectClass == .privateKey }
-        let hashes = Set(privateKeys.map { $0.publicKeyHash ?? $0.id })
+    /// - Throws: `KeyFileError` where what bears the name is no certificate.
+    init(of name: String, _ certificate: Certificate, among objects: [TokenObject]) throws {
+        let hashes = Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
         func bearsName(_ object: TokenObject) -> Bool { object.label?.text == name }
         leaf = objects.first { $0.certificateDER == certificate.der }
         if let leaf, !bearsName(leaf) { moves.append((leaf, name)) }
-        if let label = key.label?.text,
-            label == IdentityVersion.pending(name) || IdentityVersion.isVersion(label, of: name)
-        {
-            moves += Keychain.withPublicHalves([key], objects).map { ($0, name) }
-        }
-        // Two certificates of the same key, one of which was renewed, may both be there.
+        // A certificate without a key that bears the name is nobody's version.
         let others = objects.filter { object in
             object.objectClass == .certificate && bearsName(object) && object.certificateDER != certificate.der
                 && (object.publicKeyHash.map { hashes.contains($0) } ?? false)
         }
         var taken = Set(objects.compactMap { $0.label?.text })
-        var moved: Set<Data> = []
         for other in others {
-            let label = IdentityVersion.label(name, expiring: try other.certificate.notAfter, taken: taken)
+            let label = IdentityVersion.label(name, try other.certificate.notAfter, taken: taken)
             taken.insert(label)
             predecessors.append((other, label))
             moves.append((other, label))
-            for old in privateKeys where bearsName(old) && !old.isSame(as: key) {
-                guard (old.publicKeyHash ?? old.id) == other.publicKeyHash, moved.insert(old.fingerprint).inserted else {
-                    continue
-                }
-                moves += Keychain.withPublicHalves([old], objects).map { ($0, label) }
-            }
-        }
-        let left = privateKeys.filter { bearsName($0) && !$0.isSame(as: key) && !moved.contains($0.fingerprint) }
-        guard left.isEmpty else {
-            throw KeychainError(
-                .duplicateItem, "another key without a certificate is called \"\(name)\".",
-                hint: "Remove it: keyfob key rm \(name), or give it another name.", details: ["name": name])
         }
     }
 }

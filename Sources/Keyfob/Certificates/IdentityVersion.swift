@@ -3,22 +3,23 @@ import PKCS11
 
 /// How the versions of an identity are named.
 ///
-/// An identity is known by a name, which is the label of its certificate and key on the token. The version in use
-/// bears the name itself, so that every program which looks for the name finds that one and no other; an older one
-/// bears the name and the day on which it expires; a key that still waits for its certificate, the name and `next`.
+/// An identity is known by a name, which is the label of its certificate on the token. The version in use bears the name
+/// itself, so that every program which looks for the name finds that certificate and no other; an older one bears the
+/// name and the day on which it expires.
+///
+/// A key keeps the label that it was generated under: the name for the first, the name and the day of its making for
+/// those of renewals. It is told by its public key, not by its label, and changing the label of a private key is the
+/// one thing that a kill can turn into its loss (``TokenPlan/Object/certificate``).
 enum IdentityVersion {
-    /// The label of a key that waits for its certificate.
-    static func pending(_ name: String) -> String { name + "@next" }
-
-    /// The label of an older version; one that is taken gets a number.
-    static func label(_ name: String, expiring date: Date, taken: Set<String>) -> String {
+    /// The label of an older version, or of the key of a newer one; one that is taken gets a number.
+    static func label(_ name: String, _ date: Date, taken: Set<String>) -> String {
         let day = name + "@" + date.formatted(.iso8601.year().month().day())
         guard taken.contains(day) else { return day }
         // Not the number of versions: some of them may have been retired.
         return (2...).lazy.map { "\(day).\($0)" }.first { !taken.contains($0) } ?? day
     }
 
-    /// Whether a label is that of an older version of a name.
+    /// Whether a label is that of an older version of a name, or of a key that was made for a renewal.
     static func isVersion(_ label: String, of name: String) -> Bool {
         guard label.hasPrefix(name + "@") else { return false }
         return label.dropFirst(name.count + 1).wholeMatch(of: /\d{4}-\d{2}-\d{2}(\.\d+)?/) != nil

@@ -38,12 +38,11 @@ public enum RenewalKey: Sendable, Hashable {
 extension Keychain {
     /// Makes an identity: a key on the token, a request, a certificate by an issuer, and both under one name.
     ///
-    /// Blocks for as long as the issuer takes. The key is generated under the label `NAME@next` and takes the name
-    /// together with its certificate, in one step: a process that is killed at any instant leaves the whole identity or
-    /// none, and at most a key that waits, which the next attempt uses.
+    /// Blocks for as long as the issuer takes. A process that is killed at any instant leaves the whole identity or none,
+    /// and at most a key of the name without a certificate, which the next attempt uses.
     ///
     /// - Parameter report: Takes note of the issuer's steps.
-    /// - Throws: `KeychainError`; `duplicateItem` where an identity or a key has the name, `invalidArgument` for a name
+    /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no certificate, `invalidArgument` for a name
     ///   or an extension that cannot be written, `issuerFailed`, `identityMismatch` where the issuer gave a certificate
     ///   for another key, and as for generating a key.
     @available(*, noasync, message: "use the asynchronous form")
@@ -53,7 +52,7 @@ extension Keychain {
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> IdentityInstallation {
         try checkIsFree(name)
-        let (key, isNew) = try pendingKey(name, specification.key)
+        let (key, isNew) = try pendingKey(name, specification.key, isFirst: true)
         do {
             let issued = try certificate(
                 for: key, specification.subject, specification.extensions, specification.lifetime, issuer, report)
@@ -61,7 +60,7 @@ extension Keychain {
                 name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime))
         } catch {
-            throw abandoning(key, isNew: isNew, of: name, after: error, issuer)
+            throw abandoning(key, isNew: isNew, after: error, issuer)
         }
     }
 
@@ -95,7 +94,7 @@ extension Keychain {
             var wanted: KeySpecification?
             if case .new(let specification) = key { wanted = specification }
             let specification = try wanted ?? KeySpecification(old.publicKey.algorithm)
-            pending = try pendingKey(name, specification)
+            pending = try pendingKey(name, specification, isFirst: false)
             // What only RSA can do must not be promised of another key.
             if case .rsa = specification.kind {} else { extensions.keyUsage?.remove(.keyEncipherment) }
         } else {
@@ -112,7 +111,7 @@ extension Keychain {
                     issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: lifetime ?? policy?.lifetime))
         } catch {
             guard let pending else { throw error }
-            throw abandoning(pending.key, isNew: pending.isNew, of: name, after: error, issuer)
+            throw abandoning(pending.key, isNew: pending.isNew, after: error, issuer)
         }
     }
 
@@ -151,18 +150,32 @@ extension Keychain {
         return issued
     }
 
-    /// The key that waits for the name's next certificate, generated now unless an interrupted attempt left one.
-    private func pendingKey(_ name: String, _ specification: KeySpecification) throws -> (TokenKey, isNew: Bool) {
-        let label = IdentityVersion.pending(name)
-        let known = try privateKeys(label: label)
-        guard let first = known.first else {
+    /// A key of the name that has no certificate, such as an interrupted attempt leaves; else a new one.
+    private func pendingKey(
+        _ name: String, _ specification: KeySpecification, isFirst: Bool
+    ) throws -> (TokenKey, isNew: Bool) {
+        let objects = try index.objects(keys())
+        let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
+        let waiting = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).filter { item in
+            guard let object = item.object, let label = object.label?.text, label == name || IdentityVersion.isVersion(label, of: name)
+            else { return false }
+            return !certified.contains(object.publicKeyHash ?? object.id)
+        }
+        guard let first = waiting.first else {
+            let taken = Set(objects.compactMap { $0.label?.text })
+            let label = isFirst ? name : IdentityVersion.label(name, Date(), taken: taken)
             return (try tokenKey(for: generateKey(specification, label: label, isLabelUnique: true)), true)
         }
-        let key = try tokenKey(for: first)
-        guard known.count == 1, key.publicKey.algorithm.description == specification.description else {
+        let label = first.attributes[.label]?.text ?? name
+        let key = try tokenKey(for: KeyItem(item: first))
+        guard waiting.count == 1, key.publicKey.algorithm.description == specification.description,
+            !KeyItem(item: first).isExtractable
+        else {
             throw KeychainError(
-                .duplicateItem, "an interrupted attempt has left a key \"\(label)\" of another kind.",
-                hint: "Remove it: keyfob key rm \(label)", details: ["key": label])
+                .duplicateItem,
+                "a key \"\(label)\" without a certificate exists already on token \"\(token.label)\", of another kind.",
+                hint: "Name its kind, or remove it: keyfob key rm \(label)",
+                details: ["key": label, "token": token.label])
         }
         return (key, false)
     }
@@ -170,21 +183,18 @@ extension Keychain {
     /// The error of an attempt that failed. A key that was made for it goes, unless a certificate for it may be on
     /// its way: an issuer elsewhere may have answered without our knowing.
     private func abandoning(
-        _ key: TokenKey, isNew: Bool, of name: String, after error: any Error, _ issuer: any CertificateIssuer
+        _ key: TokenKey, isNew: Bool, after error: any Error, _ issuer: any CertificateIssuer
     ) -> any Error {
         let isLocal = switch issuer.issuerDescription {
         case .itself, .authority: true
         case .command, .acme: false
         }
         guard isNew, isLocal else { return error }
+        let own = Criteria(
+            .key, [.keyClass: .number(KeyClass.private.rawValue), .applicationLabel: .data(key.publicKey.identifier)])
         // The first error is the one to report; a key that cannot be removed is used by the next attempt.
-        if let item = try? privateKeys(label: IdentityVersion.pending(name)).first { try? delete(item) }
+        if let item = try? findOnToken(own).first { try? delete(KeyItem(item: item)) }
         return error
-    }
-
-    private func privateKeys(label: String) throws -> [KeyItem] {
-        try findOnToken(Criteria(.key, [.label: .string(label), .keyClass: .number(KeyClass.private.rawValue)]))
-            .map { KeyItem(item: $0) }
     }
 
     private func object(of key: TokenKey) throws -> TokenObject {
@@ -197,20 +207,14 @@ extension Keychain {
 
     private func checkIsFree(_ name: String) throws {
         guard !name.isEmpty else { throw KeychainError(.invalidArgument, "an identity needs a name.") }
-        guard IdentityVersion.name(ofVersion: name) == nil, !name.hasSuffix("@next") else {
+        guard IdentityVersion.name(ofVersion: name) == nil else {
             throw KeychainError(
-                .invalidArgument, "a name does not end in @next or in @ and a day: versions of identities are called so.")
+                .invalidArgument, "a name does not end in @ and a day: older versions of identities are called so.")
         }
         guard try findOnToken(Criteria(.identity, [.label: .string(name)])).isEmpty else {
             throw KeychainError(
                 .duplicateItem, "identity \"\(name)\" already exists in keychain \"\(self.name)\".",
                 hint: "Renew it: keyfob identity renew \(name)", details: ["name": name, "keychain": self.name])
-        }
-        guard try privateKeys(label: name).isEmpty else {
-            throw KeychainError(
-                .duplicateItem, "a key \"\(name)\" exists already on token \"\(token.label)\", without a certificate.",
-                hint: "Ask for one: keyfob key csr \(name), then keyfob identity install \(name) --cert FILE",
-                details: ["key": name, "token": token.label])
         }
     }
 }

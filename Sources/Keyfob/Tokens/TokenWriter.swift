@@ -139,7 +139,8 @@ struct TokenWriter: Sendable {
                 }
             }
             // In the form in which the plan saw them: with their public halves.
-            for (handle, object) in zip(found.map(\.handle), TokenStore.completing(found.map(\.object))) {
+            let objects = TokenStore.completing(found.map(\.object))
+            for (handle, object) in zip(found.map(\.handle), objects) {
                 if plan.kind.createsObjects, token.changeDetector != nil, try isRest(object, handle, in: session) {
                     try session.destroy(handle)
                     hasRemoved = true
@@ -157,6 +158,12 @@ struct TokenWriter: Sendable {
                         try session.setAttributes([.bytes(.label, [UInt8](planned.oldLabel ?? Data()))], of: handle)
                     }
                 }
+            }
+            // Certificates that were lost while their label was written.
+            for planned in plan.objects where plan.settlement(of: planned) == .restoreLabel {
+                guard let der = planned.certificate, !objects.contains(where: { planned.matches($0) }) else { continue }
+                let label = planned.oldLabel.map { AttributeValue.data($0) }
+                _ = try session.create(NewObject(certificate: Certificate(der: der), label: label).template)
             }
         }
         return hasRemoved

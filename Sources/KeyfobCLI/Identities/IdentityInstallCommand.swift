@@ -12,8 +12,7 @@ struct IdentityInstallCommand: ParsableCommand {
             "keyfob identity install api --cert fullchain.pem",
             "keyfob identity install api --cert - < api.crt"),
         discussion: """
-            The key is the one of the name, or the one that waits for it (NAME@next). A certificate for another key \
-            is refused. The certificate that bore the name before is kept as NAME@DAY: keyfob identity retire.
+            The key is one that was made under the name. A certificate for another key is refused. The certificate that bore the name before is kept as NAME@DAY: keyfob identity retire.
             """)
 
     @Argument(help: "The name of the key.")

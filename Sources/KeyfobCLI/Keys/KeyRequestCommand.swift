@@ -53,7 +53,9 @@ struct KeyRequestCommand: ParsableCommand {
     func run() throws {
         let (output, form) = try global.output(writing: [.pem, .der])
         let keychain = try global.openKeychain()
-        let key = try name.key(in: keychain)
+        // The name of an identity means the key of its version in use, which may have been made under another label.
+        let identity = try keychain.find(.identity(label: name.text)).first
+        let key = try identity?.key ?? name.key(in: keychain)
         let label = key.label ?? name.text
         guard let publicKey = try keychain.publicKey(of: key) else {
             throw KeychainError(.invalidArgument, "key \"\(label)\" has no public half.", details: ["key": label])
