@@ -16,6 +16,7 @@ let package = Package(
     products: [
         .executable(name: "keyfob", targets: ["KeyfobCLI"]),
         .library(name: "Keyfob", targets: ["Keyfob"]),
+        .library(name: "KeychainServices", targets: ["KeychainServices"]),
         .library(name: "KeyfobTesting", targets: ["KeyfobTesting"]),
         .library(name: "PKCS11", targets: ["PKCS11"]),
         .library(name: "OpenSSL", targets: ["OpenSSL"]),
@@ -45,6 +46,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        .target(name: "KeychainServices", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL"]),
         .target(name: "KeyfobTesting", dependencies: ["Keyfob", "KeyfobPrimitives", "PKCS11"]),
         .executableTarget(
             name: "KeyfobCLI",
@@ -59,7 +61,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["KeyfobPrimitives", "PKCS11"], path: "Tests/TestSupport"),
         // A process of its own for the tests that kill one or need several.
         .executableTarget(
-            name: "TestChild", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL"], path: "Tests/TestChild"),
+            name: "TestChild", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL", "PKCS11"], path: "Tests/TestChild"),
         .testTarget(name: "PrimitivesTests", dependencies: ["KeyfobPrimitives", "TestSupport"]),
         .testTarget(name: "PKCS11Tests", dependencies: ["PKCS11", "CP11Kit", "KeyfobPrimitives", "TestSupport"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "KeyfobPrimitives", "TestSupport"]),
@@ -68,6 +70,12 @@ let package = Package(
             dependencies: [
                 "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport", "TestChild",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .testTarget(
+            name: "KeychainServicesTests",
+            dependencies: [
+                "KeychainServices", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "OpenSSL", "TestSupport",
             ]
         ),
         .testTarget(name: "CommandTests", dependencies: ["KeyfobCLI", "Keyfob", "KeyfobPrimitives", "TestSupport"]),

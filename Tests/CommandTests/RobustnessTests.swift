@@ -116,6 +116,46 @@ import Testing
         }
     }
 
+    @Test func `the command of a PIN source runs no longer than --timeout says`() throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("lock").status == 0)
+        let started = Date()
+        let result = try home.keyfob("get", "a", "--pin-source", "cmd:sleep 25", "--timeout", "1s")
+        #expect(result.status == 13 && Date().timeIntervalSince(started) < 15, "\(result.error)")
+    }
+
+    @Test func `init removes the token that a killed one had only begun, and no token with objects`() throws {
+        let directory = try TemporaryDirectory()
+        let home = directory.path
+        let environment = ["HOME": home, "XDG_RUNTIME_DIR": home, "KEYFOB_NO_INPUT": "1"]
+        let data = home + "/.local/share/keyfob"
+        func token(_ files: [String]) throws -> String {
+            let path = data + "/tokens/" + UUID().uuidString.lowercased()
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            for file in files {
+                _ = FileManager.default.createFile(
+                    atPath: path + "/" + file, contents: nil, attributes: [.posixPermissions: 0o600])
+            }
+            return path
+        }
+        let begun = try token(["token.object", "token.lock", "generation"])
+        let full = try token(["token.object", UUID().uuidString.lowercased() + ".object"])
+        let earlier = try token(["token.object"])
+        let folder = home + "/.config/keyfob/keychains"
+        for path in [home + "/.config", home + "/.config/keyfob", folder, home + "/.local", data] {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+        let note = ["uuid": UUID().uuidString, "before": [URL(fileURLWithPath: earlier).lastPathComponent]] as [String: Any]
+        _ = FileManager.default.createFile(
+            atPath: folder + "/.login.creating", contents: try JSONSerialization.data(withJSONObject: note),
+            attributes: [.posixPermissions: 0o600])
+        let made = try Tool.keyfob(["init", "--unattended"], environment: environment).run()
+        #expect(made.status == 0, "\(made.error)")
+        #expect([begun, full, earlier].map { FileManager.default.fileExists(atPath: $0) } == [false, true, true])
+    }
+
     @Test func `after init is killed at any moment the next one succeeds`() async throws {
         let directory = try TemporaryDirectory()
         for round in 0..<12 {

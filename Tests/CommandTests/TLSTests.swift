@@ -55,7 +55,7 @@ struct TLSTests {
         #expect(pin.utf8.count < 32, "libp11 cuts longer ones")
         let curl = try home.keyfob("uri", "a", "--for", "curl")
         #expect(curl.output.contains("curl --engine pkcs11 "))
-        #expect(try home.keyfob("uri", "a", "--for", "nginx").status == 2)
+        #expect(try home.keyfob("uri", "a", "--for", "caddy").status == 2)
         #expect(try home.keyfob("uri", "none").status == 3)
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 import OpenSSL
+import PKCS11
 
 /// Does one thing with a keychain, again and again, until it is killed or done.
 ///
@@ -11,6 +12,7 @@ import OpenSSL
     static func main() throws {
         let arguments = CommandLine.arguments
         guard arguments.count >= 5 else { exit(64) }
+        if arguments[4] == "tokens" { return try tokens(arguments[5], Int(arguments[6]) ?? 0) }
         var directories = Directories(root: URL(fileURLWithPath: arguments[1], isDirectory: true))
         directories.tokens = URL(fileURLWithPath: arguments[2], isDirectory: true)
         var options = Keychain.Options()
@@ -25,6 +27,8 @@ import OpenSSL
         case "renewals": try renewals(keychain, rest[0])
         case "add": try add(keychain, rest[0])
         case "secrets": try secrets(keychain, Int(rest[0]) ?? 0)
+        case "rewrite": try rewrite(rest[0], milliseconds: UInt32(rest[1]) ?? 0)
+        case "objects": try objects(keychain)
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
         default: exit(64)
         }
@@ -96,6 +100,56 @@ import OpenSSL
         for item in try keychain.find(.genericPasswords).prefix(count) {
             say(try keychain.secret(of: item)?.copyString() ?? "none")
         }
+    }
+
+    /// Makes tokens while other threads ask SoftHSM for all tokens, by which it reads their files.
+    private static func tokens(_ path: String, _ count: Int) throws {
+        let directory = SoftHSMDirectory(root: URL(fileURLWithPath: path, isDirectory: true))
+        try directory.activate()
+        let module = try directory.module()
+        for _ in 0..<3 {
+            Thread.detachNewThread {
+                while true {
+                    for slot in (try? module.slots()) ?? [] { _ = try? slot.tokenInfo() }
+                }
+            }
+        }
+        for index in 0..<count {
+            let made = try directory.createToken(label: "token-\(index)")
+            guard try directory.token(serial: made.token.serial, label: made.token.label)?.hasUserPIN == true else { exit(1) }
+            say("made")
+        }
+        exit(0)
+    }
+
+    /// Does what each line from standard input says.
+    private static func objects(_ keychain: Keychain) throws {
+        let slot = try keychain.slot()
+        while let line = readLine() {
+            switch line {
+            case "look":
+                do { say(try slot.tokenInfo().label) } catch { say("broken") }
+            case "list":
+                say(try keychain.find(.keys).compactMap(\.label).sorted().joined(separator: ","))
+            default:
+                _ = try keychain.generateKey(.p256, label: line)
+                say("made")
+            }
+        }
+    }
+
+    /// Rewrites a file as SoftHSM does when the disk is slow: empty, and locked, until the content is written again.
+    private static func rewrite(_ path: String, milliseconds: UInt32) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        let content = try file.readToEnd() ?? Data()
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        guard unsafe fcntl(file.fileDescriptor, F_SETLK, &lock) == 0 else { exit(1) }
+        try file.truncate(atOffset: 0)
+        say("empty")
+        usleep(milliseconds * 1000)
+        try file.write(contentsOf: content)
+        say("done")
     }
 
     private static func mixed(_ keychain: Keychain, _ prefix: String, _ count: Int) throws {

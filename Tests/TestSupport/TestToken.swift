@@ -58,10 +58,11 @@ public struct TestToken: Sendable {
     }
 
     private static func initializeToken(_ label: String, _ module: Module, attempts: Int) throws -> TestToken {
-        // The newest slot is the free one, unless the module was initialised again. SoftHSM cannot read a token
-        // while another test logs in to it, nor one that another test has destroyed.
-        let free = try module.slots().filter { (try? $0.tokenInfo()).map { !$0.flags.contains(.tokenInitialized) } ?? false }
-        guard let slot = free.max(by: { $0.id < $1.id })
+        // The newest slot is the free one, unless the module was initialised again. Others are not asked: SoftHSM may
+        // take a token for broken that it reads while another test logs in to it.
+        guard let slot = try module.slots().newestFirst.first(where: { slot in
+            (try? slot.tokenInfo()).map { !$0.flags.contains(.tokenInitialized) } ?? false
+        })
         else {
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: "no free slot")
         }

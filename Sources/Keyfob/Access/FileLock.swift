@@ -26,6 +26,17 @@ package struct FileLock: ~Copyable {
         }
     }
 
+    /// Runs `body` with the lock held, or without it where it cannot be had by `deadline`. - Throws: What `body` throws.
+    package static func attempting<Result>(
+        _ url: URL, deadline: Deadline, _ body: () throws -> Result
+    ) throws -> Result {
+        let lock: FileLock
+        do throws(KeychainError) { lock = try FileLock(url, deadline: deadline) } catch { return try body() }
+        let result = Swift.Result { try body() }
+        lock.release()
+        return try result.get()
+    }
+
     private consuming func release() {}
 
     /// Waits for the lock until `deadline`; makes the lock file, mode 0600, if it is missing.

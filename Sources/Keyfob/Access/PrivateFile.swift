@@ -104,6 +104,29 @@ package enum PrivateFile {
         }
     }
 
+    /// Refuses a file that others than its owner can write, or replace because they can write its directory.
+    ///
+    /// In a sticky directory, such as /tmp, only the owner of a file can replace it. Links are followed. A file that
+    /// is not there is fine.
+    ///
+    /// - Throws: `unsafeFile`; `fileUnavailable`.
+    static func requireUnwritableByOthers(_ path: String) throws(KeychainError) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            if errno == ENOENT { return }
+            throw .file("read", path, errno)
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 || geteuid() == 0 else {
+            throw refusal(path, "belongs to another user")
+        }
+        guard status.st_mode & 0o022 == 0 else { throw refusal(path, "can be written by other users", status.st_mode) }
+        let directory = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
+        guard unsafe stat(directory, &status) == 0 else { throw .file("read", directory, errno) }
+        guard status.st_mode & 0o022 == 0 || status.st_mode & 0o1000 != 0 else {
+            throw refusal(directory, "can be written by other users", status.st_mode)
+        }
+    }
+
     private static func refusal(
         _ path: String, _ what: String, _ mode: mode_t? = nil, option: String? = nil
     ) -> KeychainError {

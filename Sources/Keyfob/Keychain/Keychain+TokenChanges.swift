@@ -38,7 +38,12 @@ extension Keychain {
 
     /// Makes an object and reads it back: a token that did not obey is an error, and the object is destroyed.
     func create(_ new: NewObject, in session: borrowing Session) throws -> TokenObject {
-        let handle = try session.create(new.template)
+        let handle: ObjectHandle
+        if let key = new.key {
+            handle = try PrivateKeyPlacement(key: key, template: new.template)(in: session)
+        } else {
+            handle = try session.create(new.template)
+        }
         return try confirm(handle, new.template, in: session)
     }
 

@@ -39,6 +39,8 @@ public final class Keychain: Sendable {
         public var logger: Logger
         /// How long a wait for the token, the vault or another process may take.
         public var timeout: Duration
+        /// How long a command that gives the PIN may run before it is killed.
+        public var pinCommandTimeout: Duration
         /// Asks a person for PINs and passphrases; without one nobody is asked.
         public var prompter: (any Prompter)?
         /// Whether anybody may be asked; without, sources that need a person fail at once, pinentry too.
@@ -62,6 +64,7 @@ public final class Keychain: Sendable {
         public init() {
             logger = Logger(label: "keyfob") { _ in SwiftLogNoOpLogHandler() }
             timeout = .seconds(10)
+            pinCommandTimeout = .seconds(30)
             allowsAsking = true
             allowsFinalTry = false
             allowsInsecureFiles = false
@@ -89,7 +92,8 @@ public final class Keychain: Sendable {
         self.store = store
         self.lockState = lockState
         pinEnvironment = PINEnvironment(
-            prompter: options.prompter, noInput: !options.allowsAsking, allowInsecureFiles: options.allowsInsecureFiles)
+            prompter: options.prompter, noInput: !options.allowsAsking, allowInsecureFiles: options.allowsInsecureFiles,
+            commandDeadline: options.pinCommandTimeout)
         self.token = token
         index = ObjectIndex(store: store, token: token)
     }
@@ -99,7 +103,8 @@ public final class Keychain: Sendable {
     /// Blocks for as long as it takes to open a file; the token is not touched.
     ///
     /// - Throws: `KeychainError`; `noSuchKeychain` or `notInitialized` where there is none, `vaultDamaged`,
-    ///   `vaultTooNew` or `vaultUnavailable` where its vault cannot be used, `invalidConfiguration`.
+    ///   `vaultTooNew` or `vaultUnavailable` where its vault cannot be used, `unsafeFile` where others can write the vault,
+    ///   `invalidConfiguration`.
     public static func open(
         _ name: String? = nil, in directories: Directories = Directories(), options: Options = Options()
     ) throws -> Keychain {

@@ -64,11 +64,15 @@ struct KeychainDraft {
             let taken = Set(others.compactMap { try? PKCS11URI($0.token).serial })
             let known = note.token.flatMap { try? PKCS11URI($0).serial }
             // A token whose file the kill has emptied would come back later.
-            try softHSM.heal()
+            let unusable = try softHSM.heal().unusable
             for token in try softHSM.tokens() where token.label == name && !taken.contains(token.serial) {
                 let isOurs = note.before.map { !$0.contains(token.directory.lastPathComponent) } ?? (token.serial == known)
                 guard isOurs, try ObjectListing(of: token).files.count <= 1 else { continue }
                 try softHSM.destroyToken(serial: token.serial, label: token.label)
+            }
+            // A token that was being made when the kill came has no PINs yet, and nothing on it.
+            for identifier in unusable where note.before.map({ !$0.contains(identifier) }) ?? false {
+                try softHSM.removeUnusableToken(identifier)
             }
             let uuid = note.uuid.uuidString.lowercased()
             if !others.contains(where: { $0.uuid == note.uuid }) {

@@ -12,6 +12,8 @@ struct NewObject: Sendable {
     let id: [UInt8]
     let fingerprint: Data?
     let template: AttributeTemplate
+    /// The private key that is imported, for tokens that take it wrapped only.
+    var key: PrivateKey?
 
     /// How the plan names it.
     var planned: TokenPlan.Object {
@@ -62,7 +64,7 @@ extension NewObject {
             NewObject(
                 objectClass: .privateKey, id: id,
                 fingerprint: isSelfDescribing ? Digest.sha256(classBytes(.privateKey) + spki) : nil,
-                template: privateTemplate),
+                template: privateTemplate, key: key),
             NewObject(
                 objectClass: .publicKey, id: id, fingerprint: Digest.sha256(classBytes(.publicKey) + spki),
                 template: publicTemplate)

@@ -75,6 +75,8 @@ struct TokenPlan: Codable, Sendable {
     var objects: [Object]
     /// Identities of rows that go with the objects.
     var rows: [Data] = []
+    /// When it was written, before anything was done; `nil` in the plans of earlier versions.
+    var begun: Date?
 }
 
 extension TokenPlan.Object {

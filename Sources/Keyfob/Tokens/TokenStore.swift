@@ -13,7 +13,7 @@ final class TokenStore: Sendable {
     let uri: PKCS11URI
     /// Tells whether objects changed; `nil` for tokens that cannot tell.
     let changeDetector: (any TokenChangeDetector)?
-    private let softHSM: SoftHSMDirectory?
+    let softHSM: SoftHSMDirectory?
     private let openModule: @Sendable () throws -> Module
     private let pin: @Sendable () throws -> SecretBytes?
     private let configuration: SessionPool.Configuration
@@ -21,7 +21,7 @@ final class TokenStore: Sendable {
     // These two are read at every operation, by all threads at once: a lock would be what they wait for.
     private let madePool = AtomicLazyReference<SessionPool>()
     /// Whether the token has been reached by this process.
-    private let hasWorked = Atomic(false)
+    let hasWorked = Atomic(false)
 
     private struct State {
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
@@ -99,7 +99,7 @@ final class TokenStore: Sendable {
     ///
     /// What goes wrong is met again, and reported, by the first call that needs the token.
     func openAhead() {
-        Thread.detachNewThread { [self] in _ = try? pool().tokenInfo() }
+        Thread.detachNewThread { [self] in _ = try? alone { try pool().tokenInfo() } }
     }
 
     /// Runs `body` with a session, and once more with fresh handles where a handle had died.
@@ -109,8 +109,7 @@ final class TokenStore: Sendable {
         _ operation: TokenOperation, idempotent: Bool = true, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
         do {
-            let pool = try pool()
-            return try patiently {
+            return try patiently { pool in
                 do { return try pool.withSession(idempotent: idempotent, body) } catch let error as PKCS11Error
                     where idempotent && error.recovery == .lookUpAgain
                 {
@@ -123,64 +122,27 @@ final class TokenStore: Sendable {
         }
     }
 
-    /// Runs `body`, and again where a token of ours could not be seen whole.
-    ///
-    /// SoftHSM empties and rewrites the token's file at every login of any process. Who looks in that moment finds
-    /// no token, or one without a PIN; so that is believed after a while only. Then the module is initialised anew,
-    /// for SoftHSM looks for tokens only once, and before that a file that a kill has left empty is put back.
-    ///
-    /// Safe for calls that are not idempotent: what failed is the way to the token, before `body`'s own work.
-    private func patiently<Result>(_ body: () throws -> Result) throws -> Result {
-        guard softHSM != nil else { return try body() }
-        for attempt in 0..<12 {
-            do {
-                let result = try body()
-                if !hasWorked.load(ordering: .relaxed) { hasWorked.store(true, ordering: .relaxed) }
-                return result
-            } catch let error as PKCS11Error where Self.isUnseen(error) {
-                if attempt >= 5 { try putBack(after: error) }
-                // Not in step with a process that logs in again and again.
-                usleep(.random(in: 1_000...10_000) << UInt32(min(attempt, 4)))
-            }
-        }
-        return try body()
-    }
-
-    /// Heals the directory of tokens, and has SoftHSM look for them anew where that can help.
-    ///
-    /// A token that this process has used before is known to SoftHSM, unless it was just put back: initialising
-    /// anew would only end the sessions of the process' other keychains.
-    ///
-    /// - Throws: `error` where the token is not there.
-    private func putBack(after error: PKCS11Error) throws {
-        guard let softHSM, let serial = uri.serial else { throw error }
-        let isRestored = try !softHSM.heal().restored.isEmpty
-        guard try softHSM.token(serial: serial, label: label)?.hasUserPIN == true else { throw error }
-        guard isRestored || !hasWorked.load(ordering: .relaxed) else { return }
-        forgetHandles()
-        try pool().module.reinitialize()
-    }
-
-    private static func isUnseen(_ error: PKCS11Error) -> Bool {
-        switch error.returnValue {
-        case .tokenNotPresent, .tokenNotRecognized: true
-        case .userPINNotInitialized, .userNotLoggedIn: error.function == .login
-        case .generalError: error.function == .getTokenInfo || error.function == .login
-        default: false
-        }
-    }
-
     /// To be called after a good login: SoftHSM has just rewritten the token's file, and a copy is kept of it.
     func didLogIn() throws {
         try softHSM?.refreshCopies()
     }
 
+    /// Removes what a change to a token of ours left half made, out of the module's sight.
+    ///
+    /// - Parameter start: When the change began.
+    func removeUnfinishedObjects(since start: Date?) throws {
+        guard let softHSM, let serial = uri.serial, let token = try softHSM.token(serial: serial, label: label) else {
+            return
+        }
+        try softHSM.removeUnfinishedObjects(of: token, since: start)
+    }
+
     /// Logs in now, with the PIN as it is now; nothing where somebody is logged in already.
     func login() throws {
         do {
-            let pool = try pool()
-            if state.withLock({ $0.isAnonymous }) { try pool.logout() }
-            try patiently { try pool.login() }
+            if state.withLock({ $0.isAnonymous }) { try pool().logout() }
+            // Also where the way there was open: a PIN that was refused before may be another one now.
+            try patiently(first: { try $0.login() }) { try $0.login() }
         } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
     }
 
@@ -345,10 +307,22 @@ final class TokenStore: Sendable {
     /// Objects without a class, certificates without a value and the like are debris of a killed process:
     /// left out, and counted in `debris`.
     func readObjects() throws -> (objects: [TokenObject], debris: Int) {
+        let first = try readListedObjects()
+        // There are files of which SoftHSM shows no object: private ones before a login, and the rests of kills; or it
+        // has stopped looking.
+        guard let files = changeDetector?.snapshot()?.entries.count, files > first.listed, try regainSight() else {
+            return (first.objects, first.debris)
+        }
+        let second = try readListedObjects()
+        return (second.objects, second.debris)
+    }
+
+    private func readListedObjects() throws -> (objects: [TokenObject], debris: Int, listed: Int) {
         try withSession(.read) { session in
             var objects: [TokenObject] = []
             var debris = 0
-            for handle in try session.findObjects() {
+            let handles = try session.findObjects()
+            for handle in handles {
                 let found: TokenObject?
                 do throws(PKCS11Error) { found = try read(handle, in: session) } catch {
                     // Gone since the search, or gone without SoftHSM's other processes being told of it.
@@ -360,7 +334,7 @@ final class TokenStore: Sendable {
                 guard let found else { continue }
                 objects.append(found)
             }
-            return (Self.completing(objects), debris)
+            return (Self.completing(objects), debris, handles.count)
         }
     }
 

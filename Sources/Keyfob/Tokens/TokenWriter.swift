@@ -47,12 +47,14 @@ struct TokenWriter: Sendable {
         commit: (any StoreWriter, Outcome) throws -> Result
     ) throws -> Result {
         try lock.withLock(until: deadline) {
+            try token.regainSight()
             try recoverLocked()
             let before = token.changeDetector?.snapshot()
             let objects = try index.objects(keys, at: before?.stamp)
-            guard let plan = try plan(objects) else {
+            guard var plan = try plan(objects) else {
                 return try store.write { try commit($0, Outcome()) }
             }
+            plan.begun = Date()
             let identity = Data(try RandomBytes.bytes(count: 16))
             let intent = try keys.sealPlan(plan, identity: identity, vault: store.identity)
             let intentID = try store.write { try $0.insert(intent) }
@@ -61,7 +63,8 @@ struct TokenWriter: Sendable {
                 let outcome = try token.withSession(operation, idempotent: false) { session in
                     try change(session) { refined in
                         current = refined
-                        var row = try keys.sealPlan(refined, identity: identity, vault: store.identity)
+                        current.begun = plan.begun
+                        var row = try keys.sealPlan(current, identity: identity, vault: store.identity)
                         row.id = intentID
                         try store.write { try $0.update(row) }
                     }
@@ -94,7 +97,10 @@ struct TokenWriter: Sendable {
 
     /// Settles changes that another process did not live to finish. Must be called without the lock.
     func recover() throws {
-        try lock.withLock(until: deadline) { try recoverLocked() }
+        try lock.withLock(until: deadline) {
+            try token.regainSight()
+            try recoverLocked()
+        }
     }
 
     private func recoverLocked() throws {
@@ -115,43 +121,27 @@ struct TokenWriter: Sendable {
     }
 
     /// Undoes or finishes a plan.
-    ///
-    /// Looks again after every pass that removed something: SoftHSM takes notice of a file that a killed process
-    /// left only when it has reason to read its directory anew.
     private func settle(_ plan: TokenPlan) throws {
-        for _ in 0..<4 where try !settleOnce(plan) { break }
-        token.forgetHandles()
-    }
-
-    /// One pass over the objects; whether it removed any.
-    private func settleOnce(_ plan: TokenPlan) throws -> Bool {
-        var hasRemoved = false
+        if plan.kind.createsObjects { try token.removeUnfinishedObjects(since: plan.begun) }
         try token.withSession(.destroy) { session in
             var found: [(handle: ObjectHandle, object: TokenObject)] = []
             for handle in try session.findObjects() {
                 do throws(PKCS11Error) {
                     if let object = try token.read(handle, in: session) { found.append((handle, object)) }
                 } catch {
-                    if plan.kind.createsObjects, token.changeDetector != nil, try isNothing(handle, in: session) {
-                        try session.destroy(handle)
-                        hasRemoved = true
+                    // What cannot be read is not in the plan; a session that has died is met again, and made anew.
+                    guard [.final, .lookUpAgain].contains(error.recovery) || error.returnValue == .generalError else {
+                        throw error
                     }
                 }
             }
             // In the form in which the plan saw them: with their public halves.
             let objects = TokenStore.completing(found.map(\.object))
             for (handle, object) in zip(found.map(\.handle), objects) {
-                if plan.kind.createsObjects, token.changeDetector != nil, try isRest(object, handle, in: session) {
-                    try session.destroy(handle)
-                    hasRemoved = true
-                    continue
-                }
                 guard let planned = plan.objects.first(where: { $0.matches(object) }) else { continue }
                 try leavingWhatTheTokenProtects {
                     switch plan.settlement(of: planned) {
-                    case .destroy:
-                        try session.destroy(handle)
-                        hasRemoved = true
+                    case .destroy: try session.destroy(handle)
                     case .restoreLabel:
                         // A label that is neither the old nor the new one was given by somebody else since.
                         guard object.label?.bytes ?? Data() == planned.newLabel else { return }
@@ -166,7 +156,7 @@ struct TokenWriter: Sendable {
                 _ = try session.create(NewObject(certificate: Certificate(der: der), label: label).template)
             }
         }
-        return hasRemoved
+        token.forgetHandles()
     }
 
     /// Passes over an object that the token will never let be changed: the plan would otherwise stand in the way
@@ -175,47 +165,6 @@ struct TokenWriter: Sendable {
         do { try body() } catch let error as PKCS11Error
             where error.returnValue == .actionProhibited || error.returnValue == .attributeReadOnly
         {}
-    }
-
-    /// Whether an object has nothing in it: the rest of a kill inside C_CreateObject, which nobody can use.
-    ///
-    /// It has no class yet, or is a certificate that has neither a value nor a URL in its place, which PKCS#11 does
-    /// not allow (2.40, section 4.6.3): only a kill leaves one.
-    private func isNothing(_ handle: ObjectHandle, in session: borrowing Session) throws(PKCS11Error) -> Bool {
-        let types: [AttributeType] = [.value, .url]
-        do throws(PKCS11Error) {
-            guard let objectClass = try session.attributes([.objectClass], of: handle).objectClass else { return true }
-            guard objectClass == .certificate else { return false }
-            let values = try session.attributes(types, of: handle)
-            return types.allSatisfy { values[$0]?.isEmpty ?? true }
-        } catch {
-            // Gone since the search: there is nothing left to remove.
-            if error.recovery == .lookUpAgain { return false }
-            guard error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid else {
-                throw error
-            }
-            return true
-        }
-    }
-
-    /// Whether an object on the default token is half of one that a kill cut short: no id, no label, and
-    /// either a public key, or a private key that cannot sign (tokens.md 6).
-    private func isRest(_ object: TokenObject, _ handle: ObjectHandle, in session: borrowing Session) throws -> Bool {
-        guard object.id.isEmpty, object.label == nil else { return false }
-        switch object.objectClass {
-        case .publicKey: return object.publicKeyInfo == nil
-        case .privateKey:
-            guard object.keyType == .ec else { return false }
-            do throws(PKCS11Error) {
-                _ = try session.sign([UInt8](repeating: 7, count: 32), with: handle, using: Mechanism(.ecdsa))
-            } catch {
-                // Any other refusal is that of a key which is whole and may not sign.
-                guard error.recovery == .final || error.returnValue == .generalError else { throw error }
-                return error.returnValue == .generalError
-            }
-            return false
-        default: return false
-        }
     }
 
     // MARK: Index

@@ -23,7 +23,8 @@ final class SQLiteStore: ItemStore {
     /// Opens a vault and brings its schema up to date.
     ///
     /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened,
-    ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it.
+    ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it, `unsafeFile` where
+    ///   others than the owner can write it or its directory.
     init(path: String, use: Use, busyTimeout: TimeInterval = 10) throws {
         self.path = path
         guard FileManager.default.fileExists(atPath: path) else {
@@ -31,6 +32,8 @@ final class SQLiteStore: ItemStore {
                 .vaultUnavailable, "the vault \(path) is missing.",
                 hint: "Restore it from a backup, or remove the keychain and create it again.")
         }
+        // Nobody could read anything in it by that, but exchange it for an earlier copy, or destroy it.
+        for suffix in ["", "-wal"] { try PrivateFile.requireUnwritableByOthers(path + suffix) }
         try Self.checkHeader(path)
         do {
             database = try Self.connect(path: path, use: use, busyTimeout: busyTimeout)

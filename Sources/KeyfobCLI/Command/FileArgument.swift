@@ -111,8 +111,7 @@ struct PassphraseOptions: ParsableArguments {
     ///
     /// - Throws: `KeychainError` of the source; `pinRequired` where nobody can be asked.
     func read(_ purpose: PINPurpose, _ global: GlobalOptions) throws -> SecretBytes {
-        let environment = PINEnvironment(
-            prompter: TerminalPrompter(global.terminal), allowInsecureFiles: global.insecureFile)
+        let environment = global.pinEnvironment(noInput: false)
         return try (source() ?? .prompt).read(purpose, from: environment)
     }
 }

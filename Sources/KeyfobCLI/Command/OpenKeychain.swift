@@ -23,7 +23,10 @@ extension GlobalOptions {
     func keychainOptions(allowsFinalTry: Bool = false) throws -> Keychain.Options {
         var options = Keychain.Options()
         options.isOneShot = true
-        if let timeout { options.timeout = timeout.duration }
+        if let timeout {
+            options.timeout = timeout.duration
+            options.pinCommandTimeout = timeout.duration
+        }
         // The variable KEYFOB_PIN_SOURCE is the library's to read: it goes after a URI's source.
         options.pinSource = try explicitPINSource.map { try PINSource(parsing: $0) }
         options.allowsAsking = terminal.mayAsk
@@ -36,6 +39,13 @@ extension GlobalOptions {
             }
         }
         return options
+    }
+
+    /// Where commands that read a PIN or passphrase themselves take it from.
+    func pinEnvironment(noInput: Bool) -> PINEnvironment {
+        PINEnvironment(
+            prompter: TerminalPrompter(terminal), noInput: noInput, allowInsecureFiles: insecureFile,
+            commandDeadline: timeout?.duration ?? Keychain.Options().pinCommandTimeout)
     }
 
     /// The keychain's name: `--keychain`, else the keychain on the token of `--token`; `nil` for the default one.

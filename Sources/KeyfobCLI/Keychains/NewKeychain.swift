@@ -76,9 +76,7 @@ struct NewKeychain {
     private func newPassphrase(_ source: PINSource?) throws -> SecretBytes {
         let chosen = try source ?? global.environmentPINSource.map { try PINSource(parsing: $0) }
         if let chosen, chosen != .prompt {
-            let environment = PINEnvironment(
-                prompter: TerminalPrompter(global.terminal), noInput: !global.terminal.mayAsk,
-                allowInsecureFiles: global.insecureFile)
+            let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
             return try chosen.read(.newPassphrase(keychain: name), from: environment)
         }
         let passphrase = try global.terminal.readNewSecret(
@@ -107,9 +105,7 @@ struct NewKeychain {
         let found = try TokenChoice.find(global.tokenName, module: options.module ?? global.modulePath)
         if global.dryRun { return try reportDryRun(token: found.info.label) }
         let option = try global.explicitPINSource.map { try PINSource(parsing: $0) }
-        let environment = PINEnvironment(
-            prompter: TerminalPrompter(global.terminal), noInput: !global.terminal.mayAsk,
-            allowInsecureFiles: global.insecureFile)
+        let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
         let selection = try PINSourceSelection(option: option, uri: found.uri.pinSource, environment: environment)
         let pin = try selection.source.read(.token(found.info.label), from: environment)
         let kept = [.option, .uri].contains(selection.origin) ? Self.lasting(selection.source) : nil

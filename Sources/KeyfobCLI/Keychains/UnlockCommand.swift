@@ -70,9 +70,7 @@ struct UnlockCommand: ParsableCommand {
         let prompt = "Recovery code of keychain \"\(keychain.name)\""
         let typed: SecretBytes
         if let source = try global.explicitPINSource.map({ try PINSource(parsing: $0) }), source != .prompt {
-            let environment = PINEnvironment(
-                prompter: TerminalPrompter(global.terminal), noInput: !global.terminal.mayAsk,
-                allowInsecureFiles: global.insecureFile)
+            let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
             typed = try source.read(.passphrase(keychain: keychain.name), from: environment)
         } else {
             typed = try global.terminal.readSecret(prompt + ": ", hint: "Give its source: --pin-source file:…")

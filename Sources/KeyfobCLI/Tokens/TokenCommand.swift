@@ -90,8 +90,7 @@ struct TokenShowCommand: ParsableCommand {
 
     private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
         if let keychain = token.keychain { return try keychain.tokenContents() }
-        let environment = PINEnvironment(
-            prompter: TerminalPrompter(global.terminal), allowInsecureFiles: global.insecureFile)
+        let environment = global.pinEnvironment(noInput: false)
         let pin = try global.explicitPINSource.map {
             try PINSource(parsing: $0).read(.token(info.label), from: environment)
         }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
@@ -10,14 +11,14 @@ struct URICommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "uri", "Print the PKCS#11 URI by which other programs reach a key or certificate.",
         examples: Examples(
-            "keyfob uri web", "keyfob uri web --for openssl", "keyfob uri web --env      # in a shell: eval \"$(…)\""),
+            "keyfob uri web --for nginx --write /etc/nginx/tls", "keyfob uri web --for curl --check",
+            "keyfob uri web --env      # in a shell: eval \"$(…)\""),
         discussion: """
             Of an identity it is the private key's. The URI never holds the PIN; where the PIN lies in a file, it names \
-            the file. --env prints the variables that programs need to find the token.
+            the file. --env prints the variables that programs need to find the token. --for prints what a program \
+            needs, for what is installed here; --check starts the program and makes it use the key.
+            Programs: \(Programs.names.joined(separator: ", ")).
             """)
-
-    /// Programs whose use is known.
-    enum Program: String, CaseIterable { case curl, openssl }
 
     /// Which object is meant.
     enum ObjectType: String, CaseIterable, ExpressibleByArgument { case `private`, `public`, cert }
@@ -30,8 +31,18 @@ struct URICommand: ParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Print the commands for a program: curl or openssl.", valueName: "program"))
+        help: ArgumentHelp("Print what a program needs to use the key.", valueName: "program"),
+        completion: .list(Programs.names))
     var program: String?
+
+    @Option(
+        name: .customLong("write"),
+        help: ArgumentHelp("With --for, write the files that the program needs.", valueName: "directory"),
+        completion: .directory)
+    var destination: String?
+
+    @Flag(help: "With --for, start the program and prove that it uses the key.")
+    var check = false
 
     @Flag(name: .customLong("env"), help: "Print the variables that programs need, for eval in a shell.")
     var environment = false
@@ -41,20 +52,14 @@ struct URICommand: ParsableCommand {
     func validate() throws {
         guard name != nil || environment else { throw ValidationError("Name an identity, key or certificate.") }
         guard !environment || program == nil else { throw ValidationError("--env and --for exclude each other.") }
+        guard program != nil || (destination == nil && !check) else {
+            throw ValidationError("--write and --check are for a program: add --for PROGRAM.")
+        }
     }
 
     func run() throws {
         let output = try global.output()
-        let program = try program.map { text -> Program in
-            guard let program = Program(rawValue: text) else {
-                throw KeychainError(
-                    .invalidArgument, "how to use a token in \(text) is not in this version.",
-                    hint:
-                        "Known: \(Program.allCases.map(\.rawValue).joined(separator: ", ")). The URI alone: keyfob uri NAME"
-                )
-            }
-            return program
-        }
+        let program = try program.map { try Programs.named($0) }
         let keychain = try global.openKeychain()
         if environment {
             if let name { _ = try find(name, keychain) }
@@ -70,28 +75,101 @@ struct URICommand: ParsableCommand {
             guard output.format.isMachineReadable else { return try StandardOutput.write(uri.description + "\n") }
             return try output.emit(document, sentence: "")
         }
-        guard let identity else {
-            throw KeychainError(
-                .itemNotFound,
-                "key \"\(label)\" has no certificate in the keychain, and \(program.rawValue) needs one.",
-                hint: "Add it: keyfob cert import FILE")
+        let subject = try keyOf(identity, uri, label, program, keychain)
+        try present(program, subject, output)
+    }
+
+    /// What `program` is told: the key, and the certificates above it.
+    private func keyOf(
+        _ identity: Identity?, _ uri: PKCS11URI, _ label: String, _ program: any Program.Type, _ keychain: Keychain
+    ) throws -> TokenUse {
+        let chain: [Certificate]
+        let root: Certificate?
+        let publicKey: PublicKey
+        if let identity {
+            let found = try keychain.chain(of: identity.certificate())
+            (chain, root) = (found.withoutRoot, found.isComplete ? found.certificates.last : nil)
+            publicKey = try identity.certificate().publicKey
+        } else {
+            guard !program.needsCertificate, let name else {
+                throw KeychainError(
+                    .itemNotFound,
+                    "key \"\(label)\" has no certificate in the keychain, and \(program.name) needs one.",
+                    hint: "Add it: keyfob cert import FILE")
+            }
+            guard let key = try keychain.publicKey(of: name.key(in: keychain)) else {
+                throw KeychainError(.invalidArgument, "key \"\(label)\" has no public half.")
+            }
+            (chain, root, publicKey) = ([], nil, key)
         }
-        guard let engine = OpenSSLEngine.path else {
-            throw KeychainError(
-                .moduleNotLoaded,
-                "OpenSSL's pkcs11 engine is not installed, by which \(program.rawValue) reaches tokens here.",
-                hint: "Install it: apt install libengine-pkcs11-openssl")
+        let slot = try keychain.slot()
+        let module: String
+        switch keychain.configuration.module {
+        case .path(let path): module = path
+        case .softHSM, .registered: module = slot.module.path
         }
-        let hasAuthorities = try keychain.chain(of: identity.certificate()).withoutRoot.count > 1
-        let lines = try commands(program, uri, label, hasAuthorities: hasAuthorities, engine: engine, keychain)
+        return TokenUse(
+            label: label, uri: uri, module: module, slotID: slot.id, tokenLabel: keychain.tokenLabel,
+            softHSMConfiguration: keychain.configuration.module == .softHSM
+                ? Keychains().softHSM.configuration.path : nil,
+            pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, root: root,
+            directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path)
+    }
+
+    /// Writes, checks and prints what the command line asks for.
+    private func present(_ program: any Program.Type, _ subject: TokenUse, _ output: Output) throws {
+        let recipe = try program.recipe(for: subject)
+        if destination != nil, !global.dryRun {
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: subject.directory, withIntermediateDirectories: true)
+            } catch {
+                throw KeychainError(
+                    .fileUnavailable, "cannot make the directory \(subject.directory).", cause: error)
+            }
+            try RecipeFiles.write(recipe.files, to: subject.directory)
+        }
+        var proof: String?
+        if check {
+            let scratch = try ProgramCheck()
+            var there = subject
+            there.directory = scratch.directory
+            proof = try scratch.run(
+                program.recipe(for: there), program: program.name,
+                deadline: .after(global.timeout.map(\.duration) ?? .seconds(120)))
+        }
         let document = Document([
-            "program": .string(program.rawValue), "uri": .string(uri.description), "engine": .string(engine),
-            "commands": .array(lines.map { .string($0) }),
+            "program": .string(program.name), "uri": .string(subject.uri.description),
+            "title": .string(recipe.title),
+            "environment": .object(recipe.environment.map { .init($0.name, .string($0.value)) }),
+            "commands": .array(recipe.lines.map { .string($0) }),
+            "notes": .array(recipe.notes.map { .string($0) }),
+            "files": .array(
+                recipe.files.map { file in
+                    .object([
+                        .init("path", .string(subject.path(file))), .init("written", .boolean(destination != nil)),
+                        .init("content", .string(file.content)),
+                    ])
+                }),
+            "check": .optional(proof),
         ])
         guard output.format.isMachineReadable else {
-            return try StandardOutput.write(lines.map { $0 + "\n" }.joined())
+            return try StandardOutput.write(text(recipe, subject, proof))
         }
         try output.emit(document, sentence: "")
+    }
+
+    private func text(_ recipe: Recipe, _ subject: TokenUse, _ proof: String?) -> String {
+        var text = ""
+        let names = recipe.files.map(\.name).joined(separator: ", ")
+        if destination != nil {
+            text += "Wrote \(names); none holds a secret.\n"
+        } else if !recipe.files.isEmpty {
+            text += "# files: \(names); write them with --write DIRECTORY\n"
+        }
+        text += recipe.text
+        if let proof { text += "# checked: \(proof)\n" }
+        return text
     }
 
     /// The object that is meant: an identity's before a key's before a certificate's.
@@ -145,54 +223,5 @@ struct URICommand: ParsableCommand {
             return try StandardOutput.write(variables.map { "export \($0.0)=\(ShellWord.quoted($0.1))\n" }.joined())
         }
         try output.emit(Document(members: variables.map { .init($0.0, .string($0.1)) }), sentence: "")
-    }
-
-    private func commands(
-        _ program: Program, _ uri: PKCS11URI, _ label: String, hasAuthorities: Bool, engine: String,
-        _ keychain: Keychain
-    ) throws -> [String] {
-        let stem = label.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? String($0) : "_" }.joined()
-        let word = ShellWord.quoted(stem + ".fullchain.pem")
-        let key = ShellWord.quoted(uri.description)
-        var lines = ["# \(program.rawValue) reaches the token through OpenSSL's engine \(engine)"]
-        lines += try variables(keychain).map { "export \($0.0)=\(ShellWord.quoted($0.1))" }
-        let selection = global.keychainName.map { " -k \(ShellWord.quoted($0))" } ?? ""
-        let export = "keyfob cert export \(ShellWord.quoted(label))\(selection) --chain"
-        lines.append("\(export) -o \(word)")
-        if keychain.pinFile == nil {
-            lines.append(
-                "# the PIN is not in a file: OpenSSL will ask for the token's PIN, not for the keychain's passphrase")
-        }
-        switch program {
-        case .curl: lines.append("curl --engine pkcs11 --cert \(word) --key-type ENG --key \(key) https://HOST/")
-        case .openssl:
-            // OpenSSL takes only the first certificate of -cert; the others come from a file of their own.
-            var certificates = "-cert \(word)"
-            if hasAuthorities {
-                let above = ShellWord.quoted(stem + ".above.pem")
-                lines.append("\(export) --no-leaf -o \(above)")
-                certificates += " -cert_chain \(above)"
-            }
-            lines.append(
-                "openssl s_client -engine pkcs11 -keyform engine -key \(key) \(certificates) -connect HOST:443")
-            lines.append(
-                "openssl s_server -engine pkcs11 -keyform engine -key \(key) \(certificates) -accept 4433 -www")
-        }
-        return lines
-    }
-}
-
-/// The engine through which OpenSSL before 3.2 reaches PKCS#11 tokens: libp11's.
-enum OpenSSLEngine {
-    /// Where it is installed; `nil` where it is not.
-    static var path: String? {
-        let directories =
-            (Environment.nonEmpty("OPENSSL_ENGINES").map { [$0] } ?? []) + [
-                "/usr/lib/x86_64-linux-gnu/engines-3", "/usr/lib/aarch64-linux-gnu/engines-3",
-                "/usr/lib/arm-linux-gnueabihf/engines-3", "/usr/lib/riscv64-linux-gnu/engines-3",
-                "/usr/lib64/engines-3",
-                "/usr/lib/engines-3", "/usr/local/lib/engines-3", "/usr/local/lib64/engines-3",
-            ]
-        return directories.map { $0 + "/pkcs11.so" }.first { unsafe access($0, R_OK) == 0 }
     }
 }

@@ -55,8 +55,10 @@ import KeyfobPrimitives
             var count: UnsafePointer<ASN1_INTEGER>?
             unsafe PKCS12_get0_mac(nil, nil, nil, &count, pointer)
             try Self.checkIterations(unsafe count == nil ? 1 : ASN1_INTEGER_get(count))
+            let modern = try unsafe PBMAC1(ofPFX: [UInt8](encoded("i2d_PKCS12") { unsafe i2d_PKCS12(pointer, $0) }))
             for form in forms {
-                let isRight = unsafe Self.withPassphrase(form) { unsafe PKCS12_verify_mac(pointer, $0, $1) } == 1
+                let isRight = try modern?.isRight(form)
+                    ?? (unsafe Self.withPassphrase(form) { unsafe PKCS12_verify_mac(pointer, $0, $1) } == 1)
                 let failure = OpenSSLError(draining: "PKCS12_verify_mac")
                 if isRight {
                     isAuthentic = true

@@ -39,7 +39,8 @@ extension Module {
         matching uri: PKCS11URI, failure: inout PKCS11Error?
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
-        for slot in try slots() where uri.slotID == nil || uri.slotID == slot.id {
+        let isExact = uri.serial != nil && uri.token != nil
+        for slot in try isExact ? slots().newestFirst : slots() where uri.slotID == nil || uri.slotID == slot.id {
             do throws(PKCS11Error) {
                 let info = try slot.tokenInfo()
                 guard uri.matches(info) else { continue }
@@ -50,6 +51,10 @@ extension Module {
                     else { continue }
                 }
                 result.append((slot, info))
+                // Serial numbers of SoftHSM's are random, so there is no second one; and to ask it for a token is to
+                // have it read the token's file. That of a token which somebody is logging in to is empty, and
+                // SoftHSM may take the token for broken from then on.
+                if isExact, info.manufacturer == "SoftHSM project" { break }
             } catch {
                 // A token that was pulled, or that nobody can read, is not the one. SoftHSM fails in general with a
                 // token that somebody is just logging in to.
@@ -58,5 +63,15 @@ extension Module {
             }
         }
         return result
+    }
+}
+
+extension [Slot] {
+    /// SoftHSM's slots: those of tokens that this process has made, and the free one, the last of them first.
+    ///
+    /// Slots are counted; those of the tokens that were there when SoftHSM was initialised have large random numbers.
+    package var newestFirst: [Slot] {
+        let (counted, named) = (filter { $0.id < 1 << 20 }, filter { $0.id >= 1 << 20 })
+        return counted.sorted { $0.id > $1.id } + named
     }
 }

@@ -187,6 +187,20 @@ import Synchronization
         }
     }
 
+    /// Whether the token answers where it was last found; `true` where it is yet to be looked for.
+    ///
+    /// SoftHSM may take a token for broken for ever, and then still signs with it, but sees and makes no new objects.
+    package var isTokenSound: Bool {
+        let state = currentState()
+        guard let place = state.withLock({ $0.place }), place.generation == module.generation else { return true }
+        do throws(PKCS11Error) {
+            _ = try place.slot.tokenInfo()
+            return true
+        } catch {
+            return error.returnValue != .generalError
+        }
+    }
+
     /// The state of this process' pool.
     @inline(__always)
     func currentState() -> Lock<State> {

@@ -16,15 +16,7 @@ final class TestKeychain: Sendable {
 
     init(_ options: Keychain.Options = .init()) throws {
         _ = try TestToken.loadModule()
-        throwaway = try Self.make(options)
-    }
-
-    /// Making a token meets the logins of the other tests of the process, which rewrite SoftHSM's files.
-    private static func make(_ options: Keychain.Options) throws -> ThrowawayKeychain {
-        for _ in 0..<4 {
-            do { return try ThrowawayKeychain(options: options, tokens: tokens) } catch { usleep(200_000) }
-        }
-        return try ThrowawayKeychain(options: options, tokens: tokens)
+        throwaway = try ThrowawayKeychain(options: options, tokens: Self.tokens)
     }
 
     /// The directory that this process is bound to, also of SoftHSM's users that know nothing of Keyfob.

@@ -11,15 +11,14 @@ import Testing
 /// Processes that are killed at any instant leave whole items or none.
 @Suite struct KillTests {
     static let rounds = 110
+    static let renewalRounds = 40
 
     /// What must hold after every kill: everything is whole, nothing is left to do.
     private func checkWhole(_ keychain: Keychain) throws -> [TokenObject] {
         try keychain.unlock()
         #expect(try keychain.store.read { try $0.intents().count } == 0)
         let (objects, debris) = try keychain.token.readObjects()
-        // SoftHSM may show the empty file of a killed creation only after the recovery has looked: seen in one of
-        // about ten runs, never listed as an item.
-        withKnownIssue("an object without a class outlives a recovery", isIntermittent: true) { #expect(debris == 0) }
+        #expect(debris == 0)
         #expect(!objects.contains { $0.id.isEmpty && $0.label == nil })
         let privateKeys = Set(objects.filter { $0.objectClass == .privateKey }.map(\.id))
         let publicKeys = Set(objects.filter { $0.objectClass == .publicKey }.map(\.id))
@@ -33,6 +32,20 @@ import Testing
         return objects
     }
 
+    /// Microseconds in which a child of this kind makes three changes here and now: kills at fixed times meet nothing
+    /// where the machine is slow, and where it is fast always the same.
+    private func timeOfThreeChanges(_ test: TestKeychain, _ work: [String]) throws -> UInt32 {
+        let child = try Child(test, work)
+        #expect(child.line() == "ready")
+        let start = Date()
+        var changes = 0
+        while changes < 3, let line = child.line() { changes += line.hasPrefix("<") ? 1 : 0 }
+        let elapsed = Date().timeIntervalSince(start)
+        try #require(changes == 3)
+        _ = child.kill9()
+        return UInt32(min(elapsed, 2) * 1_000_000)
+    }
+
     @Test func `an identity that is imported or removed is whole or not there after a kill at any instant`() throws {
         let test = try TestKeychain()
         let directory = try TemporaryDirectory()
@@ -44,12 +57,16 @@ import Testing
             try directory.write(certificate.keyPEM, to: "\(index).pem")
             hashes.append(try Certificate(der: certificate.der).publicKey.identifier)
         }
-        var present = Set<Int>()
         var completed = 0
+        let work = ["identities", directory.path, "\(count)"]
+        let window = try timeOfThreeChanges(test, work)
+        var present = Set(try test.reopen().find(.identities).compactMap { identity in
+            try hashes.firstIndex(of: identity.certificate().publicKey.identifier)
+        })
         for _ in 0..<Self.rounds {
-            let child = try Child(test, ["identities", directory.path, "\(count)"])
+            let child = try Child(test, work)
             #expect(child.line() == "ready")
-            usleep(.random(in: 0...200_000))
+            usleep(.random(in: 0...window))
             var pending: Int?
             for line in child.kill9() {
                 let index = try #require(Int(line.dropFirst(2)))
@@ -74,11 +91,12 @@ import Testing
 
     @Test func `a generated key is whole or not there after a kill at any instant`() throws {
         let test = try TestKeychain()
-        var done: Set<String> = []
+        let window = try timeOfThreeChanges(test, ["keys", "first"])
+        var done = Set(try test.reopen().find(.keys.keyClass(.private)).compactMap(\.label))
         for round in 0..<Self.rounds {
             let child = try Child(test, ["keys", "r\(round)"])
             #expect(child.line() == "ready")
-            usleep(.random(in: 0...40_000))
+            usleep(.random(in: 0...window))
             var pending: String?
             var added: Set<String> = []
             for line in child.kill9() {
@@ -105,10 +123,10 @@ import Testing
         var before = first.der
         var completed = 0
         var changed = 0
-        for _ in 0..<60 {
+        for _ in 0..<Self.renewalRounds {
             let child = try Child(test, ["renewals", "web"])
             #expect(child.line() == "ready")
-            usleep(.random(in: 0...400_000))
+            usleep(.random(in: 0...800_000))
             completed += child.kill9().filter { $0 == "<r" }.count
             let keychain = try test.reopen()
             let objects = try checkWhole(keychain)
@@ -117,14 +135,18 @@ import Testing
             #expect(found[0].key.label == "web")
             let signature = try keychain.tokenKey(for: found[0]).sign([1, 2, 3], using: .ecdsa(.sha256))
             #expect(try found[0].certificate().publicKey.verify(signature, of: [1, 2, 3], using: .ecdsa(.sha256)))
-            // The key in use, those of versions that were not retired yet, and one that waits.
+            // At most one key waits; those of versions that were not retired yet have their certificates.
             let keys = objects.filter { $0.objectClass == .privateKey }
             let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
-            #expect(keys.count <= 3 && keys.filter { !certified.contains($0.id) }.count <= 1)
+            #expect(keys.filter { !certified.contains($0.id) }.count <= 1)
+            // Versions pile up where none was retired in time; every object costs SoftHSM time.
+            if keys.count > 6 {
+                for version in try keychain.versions(of: "web").dropFirst() { try keychain.retire(version) }
+            }
             if found[0].der != before { changed += 1 }
             before = found[0].der
         }
-        print("renewals: 60 kills between \(completed) completed renewals, \(changed) with another version than before")
+        print("renewals: \(Self.renewalRounds) kills between \(completed) completed renewals, \(changed) with another version than before")
         #expect(completed > 0)
     }
 

@@ -107,6 +107,30 @@ import Testing
         #expect(files > 5)
     }
 
+    @Test(arguments: [
+        ("", 0o620, true), ("", 0o602, true), ("-wal", 0o666, true), ("", 0o644, false), (".", 0o770, true),
+        (".", 0o777, true), (".", 0o1777, false), (".", 0o755, false),
+    ])
+    func `a vault that others can write or replace is refused`(file: String, mode: Int, isRefused: Bool) throws {
+        let test = try TestKeychain()
+        try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
+        let vault = URL(fileURLWithPath: test.configuration.vault)
+        let path = file == "." ? vault.deletingLastPathComponent().path : vault.path + file
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        #expect(code { _ = try test.reopen() } == (isRefused ? .unsafeFile : nil))
+    }
+
+    @Test func `the command that gives the PIN may run no longer than it is allowed`() throws {
+        let test = try TestKeychain()
+        try test.keychain.lock()
+        var options = Keychain.Options()
+        options.pinSource = .command("sleep 20")
+        options.pinCommandTimeout = .milliseconds(300)
+        let started = Date()
+        #expect(code { try test.reopen(options).unlock() } == .timedOut)
+        #expect(Date().timeIntervalSince(started) < 15)
+    }
+
     @Test func `a stored PIN that is wrong is sent once, however often the keychain is opened`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))

@@ -4,12 +4,17 @@ import KeyfobPrimitives
 
 /// Files that kills leave in SoftHSM's token directories.
 ///
-/// A process that is killed while SoftHSM makes or destroys an object leaves an object file without a byte, or the
-/// lock file of an object that is gone. No program reads them, and nothing else removes them. What is younger than
-/// an hour may belong to a process that is at it right now: SoftHSM empties a file before it writes it, which makes
-/// the file young again.
+/// A process that is killed while SoftHSM makes or destroys an object leaves an object file with nothing in it, or the
+/// lock file of an object that is gone. Nothing else removes them.
+///
+/// Who settles a change that was cut short removes what that change can have left at once; see
+/// `removeUnfinishedObjects(of:since:)`. The rest goes once an hour. What is younger than an hour may then belong to a
+/// process that is at it right now: SoftHSM empties a file before it writes it, which makes the file young again.
 extension SoftHSMDirectory {
     private static let minimumAge = 3600
+
+    /// The lengths of an object file without attributes: nothing was written yet, or the counter was.
+    private static let emptyLengths: Set<Int> = [0, 8]
 
     /// Made by each sweep: its age tells when the last one was.
     var sweepMark: URL { root.appendingPathComponent("debris.swept") }
@@ -51,7 +56,7 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Removes empty `*.object` files but `token.object`, and `*.lock` files without their object.
+    /// Removes `*.object` files with no attributes but `token.object`, and `*.lock` files without their object.
     private func removeObjectDebris(in directory: URL) throws(KeychainError) {
         var objects: Set<String> = []
         var locks: [String] = []
@@ -63,21 +68,21 @@ extension SoftHSMDirectory {
             if name == stem + ".lock" {
                 locks.append(stem)
             } else if name == stem + ".object" {
-                if Self.isDebris(path, mustBeEmpty: true), unsafe unlink(path) == 0 { continue }
+                if Self.isDebris(path, isObject: true), unsafe unlink(path) == 0 { continue }
                 objects.insert(stem)
             }
         }
         for stem in locks where !objects.contains(stem) {
             let path = directory.appendingPathComponent(stem + ".lock").path
-            if Self.isDebris(path, mustBeEmpty: false) { unsafe unlink(path) }
+            if Self.isDebris(path, isObject: false) { unsafe unlink(path) }
         }
     }
 
-    private static func isDebris(_ path: String, mustBeEmpty: Bool) -> Bool {
+    private static func isDebris(_ path: String, isObject: Bool) -> Bool {
         guard let status = status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
             return false
         }
-        return age(status) >= minimumAge && (!mustBeEmpty || status.st_size == 0)
+        return age(status) >= minimumAge && (!isObject || emptyLengths.contains(Int(status.st_size)))
     }
 
     private static func status(_ path: String) -> stat? {
@@ -85,6 +90,88 @@ extension SoftHSMDirectory {
         return unsafe lstat(path, &status) == 0 ? status : nil
     }
 
+    private static func modification(_ status: stat) -> Date {
+        Date(timeIntervalSince1970: Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9)
+    }
+
     /// Seconds since the content was changed. A time in the future counts as now.
     private static func age(_ status: stat) -> Int { time(nil) - status.st_mtim.tv_sec }
+}
+
+// MARK: What a change has left
+
+extension SoftHSMDirectory {
+    /// Removes the objects that a process was making on a token when it was killed, and of which nothing is there.
+    ///
+    /// SoftHSM lists an object from its first moment on, and cannot be asked for these: another process takes notice
+    /// of a new file only when the token's generation file has moved, and the kill may have come before that. Blocks
+    /// for 100 ms and more where there is something to remove, else for one stat(2) a file.
+    ///
+    /// Keyfob's own writers hold the vault's lock. Those that know nothing of it show that they live: a file that
+    /// changes, or that somebody has locked, is left alone. One who makes no sign for that long does no harm to
+    /// himself by it: SoftHSM keeps the object in memory and makes its file anew when it writes.
+    ///
+    /// - Parameter start: When the change began. What was written before is not of it; `nil` takes in every file.
+    func removeUnfinishedObjects(of token: SoftHSMToken, since start: Date?) throws(KeychainError) {
+        // The kernel stamps files with a clock that runs some milliseconds behind.
+        let earliest = start.map { $0.addingTimeInterval(-2) } ?? .distantPast
+        var suspects: [(path: String, state: FileState)] = []
+        for name in try Self.names(in: token.directory) where name.hasSuffix(".object") && name != "token.object" {
+            let path = token.directory.appendingPathComponent(name).path
+            guard let status = Self.status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+                Self.modification(status) >= earliest, try Self.isUnfinished(path)
+            else { continue }
+            suspects.append((path, FileState(status)))
+        }
+        guard !suspects.isEmpty else { return }
+        usleep(Self.quietTime)
+        for (path, state) in suspects {
+            guard let status = Self.status(path), FileState(status) == state, try !Self.isLocked(path) else { continue }
+            let lock = path.dropLast("object".count) + "lock"
+            guard try !Self.isLocked(String(lock)), unsafe unlink(path) == 0 else { continue }
+            unsafe unlink(String(lock))
+        }
+    }
+
+    /// Microseconds for which a file must not change.
+    private static let quietTime: UInt32 = 100_000
+
+    /// Which file it is and which content it has.
+    private struct FileState: Equatable {
+        let numbers: [Int64]
+
+        init(_ status: stat) {
+            numbers = [
+                Int64(bitPattern: UInt64(status.st_ino)), Int64(status.st_size), Int64(status.st_ctim.tv_sec),
+                Int64(status.st_ctim.tv_nsec),
+            ]
+        }
+    }
+
+    /// Whether an object's file is empty, cut off, or without anything that somebody has put there.
+    private static func isUnfinished(_ path: String) throws(KeychainError) -> Bool {
+        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+            if errno == ENOENT { return false }
+            throw .file("read", path, errno)
+        }
+        let bytes = try file.read(limit: maximumLength)
+        // Too long to be the rest of anything.
+        guard bytes.count < maximumLength else { return false }
+        return ObjectFile(bytes.copyBytes())?.isUnfinished ?? true
+    }
+
+    private static let maximumLength = 1 << 20
+
+    /// Whether another process holds SoftHSM's lock on a file.
+    static func isLocked(_ path: String) throws(KeychainError) -> Bool {
+        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+            if errno == ENOENT { return false }
+            throw .file("read", path, errno)
+        }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        guard unsafe fcntl(file.descriptor, F_GETLK, &lock) == 0 else { throw .file("read", path, errno) }
+        return lock.l_type != Int16(F_UNLCK)
+    }
 }

@@ -38,6 +38,38 @@ extension SoftHSMDirectory {
         return found.first
     }
 
+    /// How a token was found.
+    enum Sight: Equatable {
+        case whole(SoftHSMToken)
+        /// Not among the tokens that can be read, and there are some that cannot.
+        case unclear
+        case absent
+    }
+
+    /// Looks for a token, for up to half a second where its file may just be being rewritten.
+    ///
+    /// - Throws: `fileUnavailable`; `tokenAmbiguous`.
+    func awaitToken(serial: String, label: String) throws(KeychainError) -> Sight {
+        let deadline = Deadline.after(.milliseconds(500))
+        while true {
+            // Before the tokens: what cannot be read then and can now is whole.
+            let isClear = try unusableIdentifiers().isEmpty
+            if let token = try token(serial: serial, label: label) { return .whole(token) }
+            if isClear { return .absent }
+            if deadline.hasPassed { return .unclear }
+            usleep(2_000)
+        }
+    }
+
+    /// Runs `body` while no other process of Keyfob's looks for tokens in this directory or logs in to one.
+    ///
+    /// Each login empties the token's file for a moment, and each initialisation of SoftHSM overlooks a token whose
+    /// file is empty. Others than Keyfob know nothing of the lock, so that it makes collisions rare and no more: who
+    /// cannot have it within two seconds goes on without.
+    func holdingLoginLock<Result>(_ body: () throws -> Result) throws -> Result {
+        try FileLock.attempting(root.appendingPathComponent("login.lock"), deadline: .after(.seconds(2)), body)
+    }
+
     /// Puts back what a kill in the middle of a login has emptied. Call it before loading the module.
     ///
     /// SoftHSM rewrites `token.object` at each login: it truncates, gives its lock back and then writes,
@@ -158,7 +190,9 @@ extension SoftHSMDirectory {
         for _ in 0..<200 {
             if try read(url) != nil { return false }
             let now = Self.fingerprint(url)
-            quiet = now == last ? quiet + 1 : 0
+            // A login that waits for the disk holds SoftHSM's lock while it does.
+            let isQuiet = try !Self.isLocked(url.path) && now == last
+            quiet = isQuiet ? quiet + 1 : 0
             last = now
             if quiet > 10 { return true }
             usleep(10_000)

@@ -71,27 +71,51 @@ extension SoftHSMDirectory {
         try destroyToken(serial: serial, label: label)
     }
 
+    /// Makes a token, and again where SoftHSM failed on the way.
+    ///
+    /// It does so where another thread of the process looks at all tokens while this one's file is being rewritten,
+    /// or initialises SoftHSM anew.
     private func create(_ label: String) throws(KeychainError) -> CreatedToken {
         let module = try module()
-        let pin = try Self.randomPIN()
-        let officer = try Self.randomPIN()
         let before = Set(try tokens())
-        let info: TokenInfo
-        do throws(PKCS11Error) {
-            let slot = try Self.initializeFreeSlot(of: module, label, officer)
-            let session = try slot.openSession(readWrite: true)
-            try session.login(.securityOfficer, pin: officer)
-            try session.initializePIN(pin)
-            try session.logout()
-            try session.close()
-            info = try slot.tokenInfo()
-        } catch {
-            // The half-made token is ours: it was not there before, and nobody knows its PINs.
-            for token in try tokens() where !before.contains(token) && token.label == label { try remove(token) }
-            throw KeychainError(
-                .failed, "SoftHSM could not make the token \"\(label)\".", details: ["token": label], cause: error)
+        var cause: PKCS11Error?
+        for attempt in 0..<6 {
+            if attempt > 0 { usleep(.random(in: 5_000...20_000) << UInt32(attempt)) }
+            do {
+                let (info, pin, officer) = try holdingLoginLock { try Self.create(label, in: module) }
+                return try finish(info, before, pin: pin, officer: officer)
+            } catch let error as PKCS11Error {
+                cause = error
+                // The half-made token is ours: it was not there before, and nobody knows its PINs.
+                for token in try tokens() where !before.contains(token) && token.label == label { try remove(token) }
+                guard error.recovery != .final || Self.isTransient(error.returnValue) else { break }
+            } catch let error as KeychainError {
+                throw error
+            } catch {
+                throw KeychainError(.failed, "cannot make random PINs.", cause: error)
+            }
         }
-        return try finish(info, before, pin: pin, officer: officer)
+        throw KeychainError(
+            .failed, "SoftHSM could not make the token \"\(label)\".", details: ["token": label], cause: cause)
+    }
+
+    private static func create(
+        _ label: String, in module: Module
+    ) throws -> (TokenInfo, pin: SecretBytes, officer: SecretBytes) {
+        let pin = try randomPIN()
+        let officer = try randomPIN()
+        let slot = try initializeFreeSlot(of: module, label, officer)
+        let session = try slot.openSession(readWrite: true)
+        try session.login(.securityOfficer, pin: officer)
+        try session.initializePIN(pin)
+        try session.logout()
+        try session.close()
+        return (try slot.tokenInfo(), pin, officer)
+    }
+
+    /// Refusals that are final elsewhere, and here come of a token whose file was read while it was empty.
+    private static func isTransient(_ value: ReturnValue) -> Bool {
+        [.tokenNotRecognized, .userPINNotInitialized, .pinIncorrect, .sessionExists].contains(value)
     }
 
     private func finish(
@@ -110,7 +134,7 @@ extension SoftHSMDirectory {
 
     /// The slot that SoftHSM always shows for a token yet to be.
     private static func freeSlot(of module: Module) throws(PKCS11Error) -> Slot {
-        for slot in try module.slots() {
+        for slot in try module.slots().newestFirst {
             do throws(PKCS11Error) {
                 if try !slot.tokenInfo().flags.contains(.tokenInitialized) { return slot }
             } catch {
@@ -168,12 +192,26 @@ extension SoftHSMDirectory {
         }
     }
 
-    private func remove(_ token: SoftHSMToken) throws(KeychainError) {
-        let identifier = token.directory.lastPathComponent
-        let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
-        guard unsafe rename(token.directory.path, grave.path) == 0 else {
-            throw .file("remove", token.directory.path, errno)
+    /// Removes the directory of a token that nobody can open and that has no objects; nothing where that is not so.
+    ///
+    /// - Throws: `timedOut` when another process holds the lock for ten seconds; `fileUnavailable`.
+    func removeUnusableToken(_ identifier: String) throws(KeychainError) {
+        try FileLock.holding(lockFile) { () throws(KeychainError) in
+            guard try healLocked().unusable.contains(identifier) else { return }
+            let names = try Self.names(in: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
+            guard !names.contains(where: { $0.hasSuffix(".object") && $0 != "token.object" }) else { return }
+            try remove(identifier)
         }
+    }
+
+    private func remove(_ token: SoftHSMToken) throws(KeychainError) {
+        try remove(token.directory.lastPathComponent)
+    }
+
+    private func remove(_ identifier: String) throws(KeychainError) {
+        let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
+        let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
+        guard unsafe rename(directory.path, grave.path) == 0 else { throw .file("remove", directory.path, errno) }
         try PrivateFile.synchronizeDirectory(tokensDirectory)
         try PrivateFile.remove(copyFile(identifier))
         unsafe rmdir(copyFile(identifier).deletingLastPathComponent().path)

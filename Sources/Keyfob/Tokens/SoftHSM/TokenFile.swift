@@ -2,9 +2,7 @@ import Foundation
 
 /// SoftHSM's `token.object`: what a token is called and the encrypted keys that its PINs open.
 ///
-/// Layout (SoftHSM 2.6, all numbers 8 bytes, big endian): a generation counter, then for each attribute
-/// its type, its kind (1 boolean, 2 number, 3 bytes, 4 attributes, 5 mechanisms) and its value. Only
-/// token files are read here; other objects are SoftHSM's own business.
+/// See ``ObjectFile`` for the layout.
 struct TokenFile: Sendable, Equatable {
     /// The label without its padding.
     let label: String
@@ -35,19 +33,12 @@ struct TokenFile: Sendable, Equatable {
     /// A rewrite that was interrupted between two attributes is well-formed as far as it goes: hence
     /// the parts are required and not only the framing.
     init?(_ bytes: [UInt8]) {
-        var reader = Reader(bytes: bytes[...])
-        guard reader.number() != nil else { return nil }
-        var values: [UInt64: [UInt8]] = [:]
-        while !reader.bytes.isEmpty {
-            guard let type = reader.number(), let kind = reader.number() else { return nil }
-            guard let value = reader.value(of: kind) else { return nil }
-            values[type] = value
-        }
-        guard let label = values[Tag.label], let serial = values[Tag.serial], let flags = values[Tag.flags],
-            let officer = values[Tag.securityOfficerPIN], !officer.isEmpty, flags.count == 8
+        guard let values = ObjectFile(bytes)?.values else { return nil }
+        guard let label = values[Tag.label], let serial = values[Tag.serial],
+            let officer = values[Tag.securityOfficerPIN], !officer.isEmpty, let flags = values[Tag.flags].flatMap(ObjectFile.number)
         else { return nil }
         let user = values[Tag.userPIN] ?? []
-        hasUserPIN = flags.reduce(0) { $0 << 8 | UInt64($1) } & Self.userPINInitialized != 0
+        hasUserPIN = flags & Self.userPINInitialized != 0
         guard !hasUserPIN || !user.isEmpty else { return nil }
         self.label = Self.text(label)
         self.serial = Self.text(serial)
@@ -58,34 +49,5 @@ struct TokenFile: Sendable, Equatable {
         var bytes = bytes[...]
         while let last = bytes.last, last == 0x20 || last == 0 { bytes.removeLast() }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private struct Reader {
-        var bytes: ArraySlice<UInt8>
-
-        mutating func number() -> UInt64? {
-            guard let raw = take(8) else { return nil }
-            return raw.reduce(0) { $0 << 8 | UInt64($1) }
-        }
-
-        mutating func value(of kind: UInt64) -> [UInt8]? {
-            switch kind {
-            case 1: return take(1)
-            case 2: return take(8)
-            case 3, 4:
-                guard let count = number(), count <= UInt64(bytes.count) else { return nil }
-                return take(Int(count))
-            case 5:
-                guard let count = number(), count <= UInt64(bytes.count / 8) else { return nil }
-                return take(Int(count) * 8)
-            default: return nil
-            }
-        }
-
-        private mutating func take(_ count: Int) -> [UInt8]? {
-            guard bytes.count >= count else { return nil }
-            defer { bytes.removeFirst(count) }
-            return Array(bytes.prefix(count))
-        }
     }
 }

@@ -1,0 +1,25 @@
+import Foundation
+
+/// When an item may be read, and what must be shown first; `SecAccessControlRef`.
+///
+/// Two are equal when protection and flags are. Any thread may use one at any time.
+// Immutable after `init`, and what it holds is Sendable: the class is, though its superclass does not say so.
+public final class SecAccessControl: NSObject, @unchecked Sendable {
+    /// One of the values of `kSecAttrAccessible`.
+    let protection: String
+    let flags: SecAccessControlCreateFlags
+
+    init(protection: String, flags: SecAccessControlCreateFlags) {
+        self.protection = protection
+        self.flags = flags
+    }
+
+    /// Whether protection and flags are equal.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? SecAccessControl else { return false }
+        return other.protection == protection && other.flags == flags
+    }
+
+    /// A hash of protection and flags.
+    public override var hash: Int { protection.hashValue ^ flags.rawValue.hashValue }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// An X.509 certificate; `SecCertificateRef`.
+///
+/// Two are equal when their DER is. Any thread may use one at any time.
+// Immutable after `init`, and what it holds is Sendable: the class is, though its superclass does not say so.
+public final class SecCertificate: NSObject, @unchecked Sendable {
+    /// The certificate, parsed.
+    let certificate: Certificate
+    /// The item of a keychain that it was read from.
+    let item: Item?
+
+    init(_ certificate: Certificate, item: Item? = nil) {
+        self.certificate = certificate
+        self.item = item
+    }
+
+    /// Whether the DER of both is the same.
+    public override func isEqual(_ object: Any?) -> Bool {
+        (object as? SecCertificate)?.certificate.der == certificate.der
+    }
+
+    /// A hash of the DER.
+    public override var hash: Int { certificate.der.hashValue }
+}

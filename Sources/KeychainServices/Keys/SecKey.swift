@@ -1,0 +1,57 @@
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// A key: a private key on a token or in memory, or a public key; `SecKeyRef`.
+///
+/// Two are equal when both are private or both public and their public bytes are the same. Any thread may use one
+/// at any time.
+// Immutable after `init`, and what it holds is Sendable: the class is, though its superclass does not say so.
+public final class SecKey: NSObject, @unchecked Sendable {
+    /// Where the key material is.
+    enum Material: Sendable {
+        /// A private key that a token holds; operations take place there.
+        case token(TokenKey)
+        /// A private key in this process's memory.
+        case memory(PrivateKey)
+        /// A public key.
+        case `public`(PublicKey)
+    }
+
+    let material: Material
+    /// The item of a keychain that it was read from, or stored as.
+    let item: Item?
+
+    init(_ material: Material, item: Item? = nil) {
+        self.material = material
+        self.item = item
+    }
+
+    /// The public half.
+    var publicKey: PublicKey {
+        switch material {
+        case .token(let key): key.publicKey
+        case .memory(let key): key.publicKey
+        case .public(let key): key
+        }
+    }
+
+    /// Whether it can sign, decrypt and agree on keys.
+    var isPrivate: Bool {
+        if case .public = material { false } else { true }
+    }
+
+    /// Whether both are the same half of the same pair.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? SecKey else { return false }
+        return other.isPrivate == isPrivate && other.publicKey == publicKey
+    }
+
+    /// A hash of the public bytes and the half.
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(isPrivate)
+        hasher.combine(publicKey)
+        return hasher.finalize()
+    }
+}

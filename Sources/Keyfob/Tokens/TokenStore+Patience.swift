@@ -1,0 +1,104 @@
+import Foundation
+import KeyfobPrimitives
+import PKCS11
+import Synchronization
+
+/// Getting to a token of ours while other processes log in to it.
+///
+/// SoftHSM empties and rewrites the token's file at every login of any process. On a disk that is busy the file has
+/// been seen empty for a second. Who looks in that time finds no token, one without a PIN, or a general error.
+extension TokenStore {
+    /// Runs `body`, and again where a token of ours could not be seen whole.
+    ///
+    /// Safe for calls that are not idempotent: what failed is the way to the token, before `body`'s own work.
+    ///
+    /// - Parameter first: What to do first if nobody has reached the token in this process.
+    func patiently<Result>(
+        first: (SessionPool) throws -> Void = { try $0.withSession { _ in } }, _ body: (SessionPool) throws -> Result
+    ) throws -> Result {
+        guard let softHSM else { return try body(pool()) }
+        for attempt in 0..<12 {
+            do {
+                return try body(reach(first))
+            } catch let error as PKCS11Error where Self.isUnseen(error) {
+                try recover(from: error, in: softHSM, attempt)
+                // Not in step with a process that logs in again and again.
+                usleep(.random(in: 1_000...10_000) << UInt32(min(attempt, 4)))
+            }
+        }
+        return try body(reach(first))
+    }
+
+    /// Loads the module and logs in at the first call of this process, while no other process of Keyfob's does.
+    private func reach(_ first: (SessionPool) throws -> Void) throws -> SessionPool {
+        if hasWorked.load(ordering: .relaxed) { return try pool() }
+        let reached = try alone {
+            let pool = try pool()
+            try first(pool)
+            return pool
+        }
+        hasWorked.store(true, ordering: .relaxed)
+        return reached
+    }
+
+    /// Runs `body` while no other process of Keyfob's looks for tokens or logs in to one, where it is a token of ours.
+    func alone<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let softHSM else { return try body() }
+        return try softHSM.holdingLoginLock(body)
+    }
+
+    /// Waits until the token's file is whole, and has SoftHSM look for tokens anew where that can help.
+    ///
+    /// SoftHSM lists tokens only when it is initialised. One that it does not know it will never know, and one that
+    /// it has found broken in a bad moment it may hold for broken for ever. Initialising anew ends all sessions of
+    /// the process, of other keychains too, which then log in again: it comes last where the token is known.
+    ///
+    /// - Throws: `error` where the token is not there, or nothing can be done for it.
+    private func recover(from error: PKCS11Error, in softHSM: SoftHSMDirectory, _ attempt: Int) throws {
+        guard let serial = uri.serial else { throw error }
+        var isRestored = false
+        switch try softHSM.awaitToken(serial: serial, label: label) {
+        case .whole(let token):
+            guard token.hasUserPIN else { throw error }
+        case .absent:
+            throw error
+        case .unclear:
+            let healing = try softHSM.heal()
+            isRestored = !healing.restored.isEmpty
+            guard isRestored || healing.unusable.isEmpty else { throw error }
+        }
+        let isUnknown = error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized
+        guard isRestored || isUnknown && attempt >= 1 || attempt >= 8 else { return }
+        forgetHandles()
+        try pool().module.reinitialize()
+    }
+
+    /// Has SoftHSM look at its tokens anew where it has taken this one for broken; whether it did.
+    ///
+    /// SoftHSM does so for good when it reads the token's file while a login of another process has emptied it, and
+    /// the other process then makes an object. It goes on to sign, and sees and makes no new objects.
+    @discardableResult
+    func regainSight() throws -> Bool {
+        guard let softHSM, let serial = uri.serial, hasWorked.load(ordering: .relaxed) else { return false }
+        for attempt in 0..<10 {
+            if try pool().isTokenSound { return attempt > 2 }
+            guard case .whole = try softHSM.awaitToken(serial: serial, label: label) else { return false }
+            // Mostly the file was empty just now, and the next look finds it whole.
+            if attempt >= 2 {
+                forgetHandles()
+                try pool().module.reinitialize()
+            }
+            usleep(20_000 << UInt32(min(attempt, 4)))
+        }
+        return false
+    }
+
+    private static func isUnseen(_ error: PKCS11Error) -> Bool {
+        switch error.returnValue {
+        case .tokenNotPresent, .tokenNotRecognized: true
+        case .userPINNotInitialized, .userNotLoggedIn: error.function == .login
+        case .generalError: error.function == .getTokenInfo || error.function == .login
+        default: false
+        }
+    }
+}

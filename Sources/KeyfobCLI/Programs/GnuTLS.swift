@@ -1,0 +1,40 @@
+import Keyfob
+import PKCS11
+
+/// GnuTLS: its tools, and programs built on it, take the URI in place of a file.
+struct GnuTLS: Program {
+    static let name = "gnutls"
+    static let summary = "gnutls-cli, gnutls-serv and programs built on GnuTLS"
+
+    static func recipe(for use: TokenUse) throws -> Recipe {
+        let chain = use.fullChain
+        var uri = use.uri
+        uri.pinSource = nil
+        let pin = use.pinFile.map { "GNUTLS_PIN=\"$(head -n 1 \(TokenUse.quoted($0)))\" " } ?? ""
+        func options(_ chain: String) -> String {
+            "--provider \(TokenUse.quoted(use.module)) --x509keyfile \(TokenUse.quoted(uri.description)) "
+                + "--x509certfile \(TokenUse.quoted(chain))"
+        }
+        return Recipe(
+            title: "GnuTLS reaches the token through its PKCS#11 module",
+            files: [chain], environment: use.softHSMConfiguration.map { [("SOFTHSM2_CONF", $0)] } ?? [],
+            lines: [
+                "\(pin)gnutls-cli \(options(use.path(chain))) HOST",
+                "\(pin)gnutls-serv \(options(use.path(chain))) --port 4433 --http",
+            ],
+            notes: use.pinFile == nil
+                ? use.pinNotes
+                : ["GnuTLS takes the PIN from its environment; that of a process can be read by its own user and root"],
+            check: """
+                command -v gnutls-serv >/dev/null || { echo 'gnutls-serv is not installed'; exit 127; }
+                \(use.pinFile == nil ? "echo 'the PIN is not in a file, and the check cannot ask for it'; exit 77" : "")
+                \(Handshake.functions)
+                chain=\(TokenUse.quoted(chain.name))
+                port=$(port)
+                \(pin)gnutls-serv \(options(chain.name)) --port "$port" --http --quiet </dev/null >server.log 2>&1 &
+                server=$!
+                await "$port" "$chain" || { cat server.log handshake.log; exit 1; }
+                \(Handshake.report)
+                """)
+    }
+}

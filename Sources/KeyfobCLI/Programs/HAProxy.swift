@@ -1,0 +1,15 @@
+import Keyfob
+
+/// HAProxy: reads private keys from files only.
+struct HAProxy: Program {
+    static let name = "haproxy"
+    static let summary = "a load balancer; cannot use tokens"
+
+    static func recipe(for use: TokenUse) throws -> Recipe {
+        // Its `crt` and `key` are read as PEM; `ssl-engine`, where it was built in, cannot name a key.
+        throw KeychainError(
+            .mechanismUnsupported,
+            "haproxy reads private keys from PEM files only; through OpenSSL's engine it cannot name one on a token.",
+            hint: "Let nginx or httpd end TLS in front of it: keyfob uri \(ShellWord.quoted(use.label)) --for nginx")
+    }
+}

@@ -1,0 +1,77 @@
+import Keyfob
+import PKCS11
+
+/// Apache's httpd: a server whose key is on the token; mod_ssl takes the URI in place of a file.
+struct HTTPD: Program {
+    static let name = "httpd"
+    static let summary = "Apache's web server"
+
+    static func recipe(for use: TokenUse) throws -> Recipe {
+        let engine = try OpenSSLEngine.required(by: name)
+        _ = try use.requiredPINFile(name)
+        let chain = use.fullChain
+        let site = [
+            "SSLCertificateFile    \(TokenUse.doubleQuoted(use.path(chain)))",
+            "SSLCertificateKeyFile \(TokenUse.doubleQuoted(use.uri.description))",
+        ]
+        return Recipe(
+            title: "httpd (2.4.42 or later) reaches the token through OpenSSL's engine \(engine)",
+            files: [chain], environment: use.environment,
+            lines: ["# in the VirtualHost"] + site,
+            notes: [
+                "Debian: put the export lines into /etc/apache2/envvars",
+                "httpd's children run as the user of the User directive: it must be able to read token and PIN file",
+            ],
+            check: check(site, chain.name))
+    }
+
+    /// Serves, restarts gracefully, and serves again with the new children.
+    private static func check(_ site: [String], _ chain: String) -> String {
+        """
+        PATH=$PATH:/usr/sbin:/usr/local/sbin
+        httpd=$(command -v apache2 || command -v httpd) || { echo 'httpd is not installed'; exit 127; }
+        [ "$(id -u)" != 0 ] || { echo 'httpd does not serve as root: run this as the user that owns the keychain'; exit 77; }
+        \(Handshake.functions)
+        chain=\(TokenUse.quoted(chain))
+        port=$(port)
+        for root in /usr/lib/apache2 /usr/lib64/httpd /etc/httpd; do
+            if [ -e "$root/modules/mod_ssl.so" ]; then break; fi
+        done
+        cat >httpd.conf <<CONFIGURATION
+        ServerRoot $root
+        ServerName localhost
+        PidFile $PWD/httpd.pid
+        DefaultRuntimeDir $PWD
+        Mutex file:$PWD
+        LoadModule mpm_event_module modules/mod_mpm_event.so
+        LoadModule authz_core_module modules/mod_authz_core.so
+        LoadModule socache_shmcb_module modules/mod_socache_shmcb.so
+        LoadModule ssl_module modules/mod_ssl.so
+        LoadModule alias_module modules/mod_alias.so
+        ErrorLog $PWD/httpd.log
+        Listen 127.0.0.1:$port
+        <VirtualHost *:$port>
+            SSLEngine on
+            \(site.joined(separator: "\n    "))
+            Redirect 204 /
+        </VirtualHost>
+        CONFIGURATION
+        "$httpd" -f "$PWD/httpd.conf" -DFOREGROUND >start.log 2>&1 &
+        server=$!
+        await "$port" "$chain" || { cat start.log httpd.log handshake.log; exit 1; }
+        before=$(pgrep -P "$server" | sort | tr '\\n' ' ')
+        "$httpd" -f "$PWD/httpd.conf" -k graceful >>start.log 2>&1
+        for attempt in $(seq 50); do
+            fresh=
+            for child in $(pgrep -P "$server"); do case " $before " in *" $child "*) ;; *) fresh=yes ;; esac; done
+            if [ -n "$fresh" ]; then break; fi
+            sleep 0.1
+        done
+        [ -n "$fresh" ] || { echo 'no new children after the restart'; cat httpd.log; exit 1; }
+        for connection in 1 2 3 4; do
+            await "$port" "$chain" || { echo 'no handshake after the restart'; cat httpd.log handshake.log; exit 1; }
+        done
+        \(Handshake.report)
+        """
+    }
+}

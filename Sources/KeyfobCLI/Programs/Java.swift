@@ -1,0 +1,56 @@
+import Keyfob
+
+/// Java: the token as a KeyStore, by the provider SunPKCS11.
+struct Java: Program {
+    static let name = "java"
+    static let summary = "KeyStore of type PKCS11 (SunPKCS11)"
+
+    static func recipe(for use: TokenUse) throws -> Recipe {
+        // SunPKCS11 knows tokens by slot alone. Its configuration quotes values with spaces.
+        let configuration = Recipe.File(
+            name: use.stem + ".java.cfg",
+            content: "name = keyfob\nlibrary = \(TokenUse.doubleQuoted(use.module))\nslot = \(use.slotID)\n")
+        func options(_ path: String) -> String {
+            "-keystore NONE -storetype PKCS11 -providerClass sun.security.pkcs11.SunPKCS11 "
+                + "-providerArg \(TokenUse.quoted(path))"
+        }
+        let pin = use.pinFile.map { " -storepass:file \(TokenUse.quoted($0))" } ?? ""
+        return Recipe(
+            title: "Java reaches the token through SunPKCS11; the identity is under its label",
+            files: [configuration, use.fullChain],
+            environment: use.softHSMConfiguration.map { [("SOFTHSM2_CONF", $0)] } ?? [],
+            lines: [
+                "keytool -list \(options(use.path(configuration)))\(pin)",
+                "# in code",
+                "#   Provider provider = Security.getProvider(\"SunPKCS11\").configure(\"\(use.path(configuration))\");",
+                "#   KeyStore store = KeyStore.getInstance(\"PKCS11\", provider);",
+                "#   store.load(null, pin);",
+            ],
+            notes: ["the slot's number is the token's for as long as it exists; SunPKCS11 cannot be told a label"],
+            check: check(use, configuration.name, options(configuration.name), pin))
+    }
+
+    /// Lists the identity under its label, and signs with it: `jarsigner` verifies what it made.
+    private static func check(
+        _ use: TokenUse, _ configuration: String, _ options: String, _ pin: String
+    ) -> String {
+        guard use.pinFile != nil else {
+            return "echo 'the PIN is not in a file, and the check cannot ask for it'; exit 77\n"
+        }
+        return """
+            command -v keytool >/dev/null || { echo 'keytool (a JRE) is not installed'; exit 127; }
+            label=\(TokenUse.quoted(use.label))
+            timeout 60 keytool -list \(options)\(pin) -alias "$label" >list.log 2>&1 || { cat list.log; exit 1; }
+            grep -q 'PrivateKeyEntry' list.log || { cat list.log; exit 1; }
+            # keytool signs a request with the key; openssl verifies it.
+            timeout 60 keytool -certreq \(options)\(pin) -alias "$label" -file request.pem >sign.log 2>&1 || { cat sign.log; exit 1; }
+            openssl req -in request.pem -noout -verify >verify.log 2>&1 || { cat verify.log; exit 1; }
+            grep -q 'verify OK' verify.log || { cat verify.log; exit 1; }
+            openssl req -in request.pem -noout -pubkey >request.pub
+            openssl x509 -in \(TokenUse.quoted(use.fullChain.name)) -noout -pubkey >certificate.pub
+            cmp request.pub certificate.pub
+            echo 'listed under its label; signed a request'
+
+            """
+    }
+}

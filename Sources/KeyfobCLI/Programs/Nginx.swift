@@ -1,0 +1,90 @@
+import Foundation
+import Keyfob
+import PKCS11
+
+/// nginx: a server whose key is on the token, by OpenSSL's engine.
+struct Nginx: Program {
+    static let name = "nginx"
+    static let summary = "a web server"
+
+    static func recipe(for use: TokenUse) throws -> Recipe {
+        let engine = try OpenSSLEngine.required(by: name)
+        _ = try use.requiredPINFile(name)
+        let chain = use.fullChain
+        let openssl = Recipe.File(
+            name: use.stem + ".openssl.cnf",
+            content: OpenSSLEngine.configuration(engine: engine, module: use.module))
+        // nginx clears its environment before it starts workers; `env` keeps a variable.
+        let environment = use.environment + [("OPENSSL_CONF", use.path(openssl))]
+        let service = Recipe.File(
+            name: use.stem + ".service.conf",
+            content: "[Service]\n"
+                + environment.map { "Environment=\(TokenUse.doubleQuoted($0.name + "=" + $0.value))\n" }.joined())
+        let key = TokenUse.doubleQuoted("engine:pkcs11:" + use.uri.description)
+        let site = [
+            "ssl_certificate     \(TokenUse.doubleQuoted(use.path(chain)));",
+            "ssl_certificate_key \(key);",
+            "ssl_protocols       TLSv1.2 TLSv1.3;",
+        ]
+        let main = environment.map { "env \($0.name);" }
+        return Recipe(
+            title: "nginx reaches the token through OpenSSL's engine \(engine)",
+            files: [chain, openssl, service], environment: environment,
+            lines: ["# at the top of nginx.conf"] + main + ["# in the server block"] + site,
+            notes: [
+                "the user that nginx's workers run as must be able to read token and PIN file",
+                "under systemd the variables come from \(use.path(service)):",
+                "  install it as /etc/systemd/system/nginx.service.d/keyfob.conf",
+            ],
+            check: check(main, site, chain.name))
+    }
+
+    /// Serves, reloads as `nginx -s reload` does, and serves again with the new workers.
+    private static func check(_ main: [String], _ site: [String], _ chain: String) -> String {
+        """
+        PATH=$PATH:/usr/sbin:/usr/local/sbin
+        command -v nginx >/dev/null || { echo 'nginx is not installed'; exit 127; }
+        \(Handshake.functions)
+        chain=\(TokenUse.quoted(chain))
+        port=$(port)
+        user=
+        if [ "$(id -u)" = 0 ]; then user='user root;'; fi
+        cat >nginx.conf <<CONFIGURATION
+        daemon off;
+        $user
+        pid $PWD/nginx.pid;
+        error_log $PWD/nginx.log info;
+        worker_processes 2;
+        \(main.joined(separator: "\n"))
+        events { worker_connections 64; }
+        http {
+            access_log off;
+            client_body_temp_path $PWD/body; proxy_temp_path $PWD/proxy; fastcgi_temp_path $PWD/fastcgi;
+            uwsgi_temp_path $PWD/uwsgi; scgi_temp_path $PWD/scgi;
+            server {
+                listen 127.0.0.1:$port ssl;
+                \(site.joined(separator: "\n        "))
+                location / { return 200; }
+            }
+        }
+        CONFIGURATION
+        nginx -p "$PWD" -c "$PWD/nginx.conf" >start.log 2>&1 &
+        server=$!
+        await "$port" "$chain" || { cat start.log nginx.log handshake.log; exit 1; }
+        before=$(pgrep -P "$server" | sort | tr '\\n' ' ')
+        nginx -p "$PWD" -c "$PWD/nginx.conf" -s reload >>start.log 2>&1
+        for attempt in $(seq 50); do
+            now=$(pgrep -P "$server" | sort | tr '\\n' ' ')
+            fresh=
+            for worker in $now; do case " $before " in *" $worker "*) ;; *) fresh=yes ;; esac; done
+            if [ -n "$fresh" ]; then break; fi
+            sleep 0.1
+        done
+        [ -n "$fresh" ] || { echo 'no new workers after the reload'; cat nginx.log; exit 1; }
+        for connection in 1 2 3 4; do
+            await "$port" "$chain" || { echo 'no handshake after the reload'; cat nginx.log handshake.log; exit 1; }
+        done
+        \(Handshake.report)
+        """
+    }
+}

@@ -1,0 +1,52 @@
+import Glibc
+import Keyfob
+
+/// The engine through which OpenSSL before version 4 reaches PKCS#11 tokens: libp11's.
+enum OpenSSLEngine {
+    /// Where it is installed; `nil` where it is not.
+    static var path: String? {
+        let directories =
+            (Environment.nonEmpty("OPENSSL_ENGINES").map { [$0] } ?? []) + [
+                "/usr/lib/x86_64-linux-gnu/engines-3", "/usr/lib/aarch64-linux-gnu/engines-3",
+                "/usr/lib/arm-linux-gnueabihf/engines-3", "/usr/lib/riscv64-linux-gnu/engines-3",
+                "/usr/lib64/engines-3",
+                "/usr/lib/engines-3", "/usr/local/lib/engines-3", "/usr/local/lib64/engines-3",
+            ]
+        return directories.map { $0 + "/pkcs11.so" }.first { unsafe access($0, R_OK) == 0 }
+    }
+
+    /// Where it is installed, for a program that cannot do without.
+    ///
+    /// - Throws: `KeychainError.moduleNotLoaded` where it is not.
+    static func required(by program: String) throws -> String {
+        guard let path else {
+            throw KeychainError(
+                .moduleNotLoaded,
+                "OpenSSL's pkcs11 engine is not installed, by which \(program) reaches tokens here.",
+                hint: "Install it: apt install libengine-pkcs11-openssl")
+        }
+        return path
+    }
+
+    /// A configuration of OpenSSL that loads the engine and initialises it at the start.
+    ///
+    /// For programs that load a key from an engine without initialising it first, as nginx does.
+    static func configuration(engine: String, module: String) -> String {
+        """
+        openssl_conf = openssl_init
+
+        [openssl_init]
+        engines = engine_section
+
+        [engine_section]
+        pkcs11 = pkcs11_section
+
+        [pkcs11_section]
+        engine_id = pkcs11
+        dynamic_path = \(engine)
+        MODULE_PATH = \(module)
+        init = 1
+
+        """
+    }
+}

@@ -1,0 +1,44 @@
+import Keyfob
+
+/// A program that can use a private key on a token, and what it needs for that.
+///
+/// `keyfob uri NAME --for PROGRAM` prints or writes the ``Recipe``; with `--check` it starts the program and proves
+/// it. To teach keyfob another program, write one type like the ones beside this and name it in `all`.
+protocol Program: Sendable {
+    /// What `--for` calls it.
+    static var name: String { get }
+    /// What it is, for the list in an error.
+    static var summary: String { get }
+    /// Whether it needs the key's certificate as well.
+    static var needsCertificate: Bool { get }
+
+    /// How the program reaches the key.
+    ///
+    /// - Throws: `KeychainError`; `mechanismUnsupported` where this program, as it is installed here, cannot.
+    static func recipe(for use: TokenUse) throws -> Recipe
+}
+
+extension Program {
+    static var needsCertificate: Bool { true }
+}
+
+/// The programs that `--for` knows.
+enum Programs {
+    static let all: [any Program.Type] = [
+        Curl.self, GnuTLS.self, HAProxy.self, HTTPD.self, Java.self, Nginx.self, NSS.self, OpenSSLTool.self,
+        PostgreSQL.self, SSH.self,
+    ]
+
+    /// The names, for completion and errors.
+    static var names: [String] { all.map { $0.name } }
+
+    /// The program of a name. - Throws: `KeychainError.invalidArgument` for one that is not known.
+    static func named(_ name: String) throws -> any Program.Type {
+        guard let program = all.first(where: { $0.name == name }) else {
+            throw KeychainError(
+                .invalidArgument, "how to use a token in \(name) is not in this version.",
+                hint: "Known: \(names.joined(separator: ", ")). The URI alone: keyfob uri NAME")
+        }
+        return program
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+
+/// Starts a program with what its recipe says, in a directory that is removed afterwards, and makes it use the key.
+struct ProgramCheck: ~Copyable {
+    /// The directory in which the program finds the recipe's files.
+    let directory: String
+
+    /// Makes the directory.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable`.
+    init() throws {
+        let parent = Environment.nonEmpty("TMPDIR") ?? "/tmp"
+        // Short, for the sockets of agents live in it too, and their paths are limited to 107 bytes.
+        var template = Array((parent + "/keyfob-XXXXXX").utf8CString)
+        guard let made = unsafe mkdtemp(&template) else {
+            throw KeychainError(
+                .fileUnavailable, "\(parent) takes no directory: \(unsafe String(cString: strerror(errno))).")
+        }
+        directory = unsafe String(cString: made)
+    }
+
+    deinit {
+        // Nothing secret is in it but keys that were made for the check; what stays behind is /tmp's to clean.
+        do { try FileManager.default.removeItem(atPath: directory) } catch {
+            StandardError.write("keyfob: \(directory) could not be removed.\n")
+        }
+    }
+
+    /// Runs the check and returns what the program showed, one line. Blocks until it has ended.
+    ///
+    /// - Throws: `KeychainError`; `failed` with the program's own words where it did not use the key, `refused`
+    ///   where it cannot be started here, `timedOut`.
+    func run(_ recipe: Recipe, program: String, deadline: Deadline) throws -> String {
+        try RecipeFiles.write(recipe.files, to: directory)
+        let exports = recipe.environment.map { "export \($0.name)=\(TokenUse.quoted($0.value))\n" }.joined()
+        let script = "cd \(TokenUse.quoted(directory))\nexec 2>&1\n" + exports + recipe.check
+        try RecipeFiles.write([.init(name: "check.sh", content: script)], to: directory)
+        let log = directory + "/check.log"
+        let status = try Self.status(of: directory + "/check.sh", log: log, deadline: deadline)
+        let output = String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
+        let lines = output.split(separator: "\n").map { Visible.text(String($0)) }
+        switch status {
+        case 0: return lines.last ?? ""
+        case nil:
+            throw KeychainError(.timedOut, "the check of \(program) did not end in time and was stopped.")
+        case 77, 127:
+            throw KeychainError(
+                .refused, "\(program) cannot be checked here: \(lines.last ?? "it cannot be started").",
+                hint: "Without --check the configuration is printed all the same.")
+        default:
+            throw KeychainError(
+                .failed, "\(program) did not use the key.",
+                hint: "It said:\n" + lines.suffix(12).map { "      " + $0 }.joined(separator: "\n"))
+        }
+    }
+
+    private static func status(of script: String, log: String, deadline: Deadline) throws -> Int32? {
+        guard let input = OpenFile(path: "/dev/null", flags: O_RDONLY),
+            let output = OpenFile(path: log, flags: O_WRONLY | O_CREAT | O_TRUNC)
+        else {
+            throw KeychainError(
+                .fileUnavailable, "cannot write \(log): \(unsafe String(cString: strerror(errno))).")
+        }
+        var child = try ChildProcess(
+            ["/bin/sh", "-eu", script], input: input.descriptor, output: output.descriptor, inOwnGroup: true)
+        return child.exitStatus(by: deadline)
+    }
+}
+
+/// The files of a recipe on disk.
+enum RecipeFiles {
+    /// Writes each file in one step; one that is there is replaced.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable`.
+    static func write(_ files: [Recipe.File], to directory: String) throws {
+        for file in files {
+            try FileDestination(path: directory + "/" + file.name, mode: file.isExecutable ? 0o755 : 0o644)
+                .write(SecretBytes(utf8: file.content))
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// What a program needs to use a key on a token: files, variables, lines of configuration, and a proof.
+struct Recipe {
+    /// A file beside the program's own configuration. None holds a secret.
+    struct File: Equatable {
+        /// Its name in the directory of `--write`.
+        let name: String
+        let content: String
+        var isExecutable = false
+    }
+
+    /// How the program reaches the token, with versions.
+    let title: String
+    /// Files that must be there.
+    var files: [File] = []
+    /// Variables of the program's environment.
+    var environment: [(name: String, value: String)] = []
+    /// Commands to type, or lines of the program's configuration.
+    let lines: [String]
+    /// What one must know; printed as comments.
+    var notes: [String] = []
+    /// A script for sh that starts the program with these files and makes it use the key, or fails.
+    ///
+    /// It runs in the directory of the files with `environment`, and stops what it started.
+    let check: String
+
+    /// All of it as text that a shell or a configuration takes, apart from `files`.
+    var text: String {
+        let exports = environment.map { "export \($0.name)=\(ShellWord.quoted($0.value))" }
+        return (["# \(title)"] + exports + lines + notes.map { "# \($0)" }).map { $0 + "\n" }.joined()
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// OpenSSH: logging in with a key on the token, with and without the agent.
+struct SSH: Program {
+    static let name = "ssh"
+    static let summary = "OpenSSH's client and agent"
+    static let needsCertificate = false
+
+    static func recipe(for use: TokenUse) throws -> Recipe {
+        guard let line = OpenSSHKey.line(use.publicKey, comment: use.stem) else {
+            throw KeychainError(
+                .mechanismUnsupported, "OpenSSH knows no form for a key of type \(use.publicKey.algorithm).",
+                hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
+        }
+        if case .ed25519 = use.publicKey.algorithm {
+            throw KeychainError(
+                .mechanismUnsupported, "OpenSSH uses RSA and EC keys of tokens, and no Ed25519 keys.",
+                hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
+        }
+        let publicKey = Recipe.File(name: use.stem + ".pub", content: line + "\n")
+        // OpenSSH asks for the PIN; where a file holds it, a program of three lines answers.
+        let askpass = use.pinFile.map {
+            Recipe.File(
+                name: use.stem + ".askpass",
+                content: "#!/bin/sh\n# Answers OpenSSH's question for the PIN of the token.\nexec head -n 1 \(TokenUse.quoted($0))\n",
+                isExecutable: true)
+        }
+        let asking = askpass.map { [("SSH_ASKPASS", use.path($0)), ("SSH_ASKPASS_REQUIRE", "force")] } ?? []
+        let module = TokenUse.quoted(use.module)
+        func options(_ file: String) -> String {
+            "-o PKCS11Provider=\(module) -o IdentityFile=\(TokenUse.quoted(file)) -o IdentitiesOnly=yes"
+        }
+        return Recipe(
+            title: "OpenSSH reaches the token through its PKCS#11 module",
+            files: [publicKey] + (askpass.map { [$0] } ?? []), environment: use.environment + asking,
+            lines: [
+                "ssh \(options(use.path(publicKey))) USER@HOST",
+                "# or put the key into the agent, once for a session",
+                "ssh-add -s \(module)",
+                "# or for one host, in ~/.ssh/config",
+                "# Host HOST", "#     PKCS11Provider \(use.module)", "#     IdentityFile \(use.path(publicKey))",
+                "#     IdentitiesOnly yes",
+            ],
+            notes: ["the line for authorized_keys on the host is in \(use.path(publicKey))"]
+                + (use.softHSMConfiguration == nil
+                    ? [] : ["the agent must be started with SOFTHSM2_CONF in its environment"]),
+            check: check(options(publicKey.name), publicKey.name, module, hasPIN: askpass != nil))
+    }
+
+    /// Logs in to a server of its own twice: by the client's option, then by the agent.
+    private static func check(_ options: String, _ publicKey: String, _ module: String, hasPIN: Bool) -> String {
+        guard hasPIN else { return "echo 'the PIN is not in a file, and the check cannot ask for it'; exit 77\n" }
+        return """
+            sshd=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v sshd) || { echo "the check needs OpenSSH's server, which is not installed"; exit 127; }
+            \(Handshake.functions)
+            port=$(port)
+            ssh-keygen -q -t ed25519 -f host -N ''
+            cp \(TokenUse.quoted(publicKey)) authorized
+            chmod 600 authorized
+            cat >sshd.conf <<CONFIGURATION
+            HostKey $PWD/host
+            AuthorizedKeysFile $PWD/authorized
+            StrictModes no
+            PidFile none
+            UsePAM no
+            PasswordAuthentication no
+            KbdInteractiveAuthentication no
+            PermitRootLogin prohibit-password
+            Port $port
+            ListenAddress 127.0.0.1
+            CONFIGURATION
+            if [ "$(id -u)" = 0 ]; then mkdir -p -m 755 /run/sshd; fi
+            "$sshd" -D -e -f "$PWD/sshd.conf" >server.log 2>&1 &
+            server=$!
+            # The server's word counts: the account's shell may refuse to run anything.
+            accepted() { [ "$(grep -c '^Accepted publickey' server.log)" -ge "$1" ]; }
+            login() {
+                timeout 20 ssh -F none -p "$port" -o StrictHostKeyChecking=no -o UserKnownHostsFile="$PWD/known" \\
+                    -o PreferredAuthentications=publickey -o ConnectTimeout=10 "$@" "$(id -un)@127.0.0.1" true || true
+            }
+            for attempt in $(seq 50); do
+                login \(options) >client.log 2>&1
+                if accepted 1; then break; fi
+                kill -0 "$server" 2>/dev/null || break
+                grep -q 'Connection refused' client.log || break
+                sleep 0.1
+            done
+            accepted 1 || { tr -d '\\r' <client.log; tr -d '\\r' <server.log; exit 1; }
+            eval "$(ssh-agent -a "$PWD/agent")" >/dev/null
+            trap 'ssh-agent -k >/dev/null 2>&1 || true; stop' EXIT
+            timeout 20 ssh-add -s \(module) >agent.log 2>&1 || { cat agent.log; exit 1; }
+            login -o IdentityFile=\(TokenUse.quoted(publicKey)) -o IdentitiesOnly=yes >client.log 2>&1
+            accepted 2 || { tr -d '\\r' <client.log; tr -d '\\r' <server.log; exit 1; }
+            echo 'client and agent'
+
+            """
+    }
+}

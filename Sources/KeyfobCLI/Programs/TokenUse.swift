@@ -1,0 +1,73 @@
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+
+/// A key on a token with all that other programs ask for.
+struct TokenUse {
+    /// The item's name, as people know it.
+    let label: String
+    /// The private key's URI.
+    let uri: PKCS11URI
+    /// The PKCS#11 module's path.
+    let module: String
+    /// The number of the token's slot, for programs that know tokens by nothing better.
+    let slotID: UInt
+    let tokenLabel: String
+    /// SoftHSM's configuration file, where the token is a SoftHSM token of Keyfob's own.
+    let softHSMConfiguration: String?
+    /// The file that holds the PIN and nothing else; `nil` where a person or another source gives it.
+    let pinFile: String?
+    let publicKey: PublicKey
+    /// The certificate and those above it without the root; empty for a key alone.
+    let chain: [Certificate]
+    /// The root above it, where the keychain has it.
+    let root: Certificate?
+    /// Where the recipe's files are, an absolute path.
+    var directory: String
+
+    /// `label` as the beginning of a file's name.
+    var stem: String {
+        let stem = label.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? String($0) : "_" }
+            .joined()
+        return stem.hasPrefix(".") || stem.hasPrefix("-") || stem.isEmpty ? "_" + stem : stem
+    }
+
+    /// The certificate chain as servers send it, and its file.
+    var fullChain: Recipe.File { .init(name: stem + ".fullchain.pem", content: chain.map(\.pem).joined()) }
+
+    /// The path of a file of the recipe.
+    func path(_ file: Recipe.File) -> String { directory + "/" + file.name }
+
+    /// The variables by which any program finds module and token.
+    var environment: [(name: String, value: String)] {
+        (softHSMConfiguration.map { [("SOFTHSM2_CONF", $0)] } ?? []) + [("PKCS11_MODULE_PATH", module)]
+    }
+
+    /// What to say where no file holds the PIN.
+    var pinNotes: [String] {
+        pinFile == nil
+            ? ["the PIN is not in a file: the program will ask for the token's PIN, not for the keychain's passphrase"]
+            : []
+    }
+
+    /// The PIN's file, for programs that cannot ask.
+    ///
+    /// - Throws: `KeychainError.pinRequired` where there is none.
+    func requiredPINFile(_ program: String) throws -> String {
+        guard let pinFile else {
+            throw KeychainError(
+                .pinRequired, "\(program) cannot ask for a PIN, and no file holds the PIN of token \"\(tokenLabel)\".",
+                hint: "Use a keychain whose PIN lies in a file: keyfob keychain create NAME --unattended")
+        }
+        return pinFile
+    }
+
+    /// A word of sh.
+    static func quoted(_ word: String) -> String { ShellWord.quoted(word) }
+
+    /// A string in double quotes, as nginx, httpd and OpenSSL's configuration files read it.
+    static func doubleQuoted(_ text: String) -> String {
+        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Private keys on their way to tokens that do not take them in clear.
+@Suite("Import of private keys, way by way")
+struct ImportLadderTests {
+    private static let softHSM = "/usr/lib/softhsm/libsofthsm2.so"
+
+    /// A keychain on a SoftHSM token behind the module that refuses.
+    private func household(refusing words: String) throws -> (Household, [String: String]) {
+        let household = try Household()
+        let tokens = household.directory.file("card-tokens")
+        try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)
+        let configuration = try household.directory.write(
+            Array("directories.tokendir = \(tokens)\nobjectstore.backend = file\nlog.level = ERROR\n".utf8), to: "card.conf")
+        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../FaultyModule/faulty.c").standardized.path
+        let module = household.directory.file("faulty.so")
+        let built = try Tool(
+            "/bin/sh",
+            ["-c", "cc -shared -fPIC $(pkg-config --cflags p11-kit-1) \"$1\" -ldl -o \"$2\"", "sh", source, module]
+        ).run()
+        try #require(built.status == 0, "\(built.error)")
+        let environment = [
+            "SOFTHSM2_CONF": configuration, "CARD_PIN": "1234", "FAULTY_TARGET": Self.softHSM, "FAULTY_REFUSE": words,
+        ]
+        let made = try Tool(
+            "/usr/bin/env",
+            [
+                "softhsm2-util", "--module", Self.softHSM, "--init-token", "--free", "--label", "card", "--so-pin",
+                "12345678", "--pin", "1234",
+            ],
+            environment: environment
+        ).run()
+        try #require(made.status == 0, "\(made.error)")
+        let created = try household.keyfob(
+            ["init", "--keychain", "card", "--token", "card", "--module", module, "--pin-source", "env:CARD_PIN"],
+            environment: environment)
+        try #require(created.status == 0, "\(created.error)")
+        return (household, environment)
+    }
+
+    private func makeIdentity(_ type: String, in household: Household) throws -> (key: String, certificate: String) {
+        let (key, certificate) = (household.directory.file("a.key"), household.directory.file("a.pem"))
+        let options = type == "rsa" ? ["rsa:2048"] : ["ec", "-pkeyopt", "ec_paramgen_curve:\(type)"]
+        let made = try Tool(
+            "/usr/bin/openssl",
+            ["req", "-x509", "-newkey"] + options + [
+                "-nodes", "-keyout", key, "-out", certificate, "-days", "30", "-subj", "/CN=a",
+            ]
+        ).run()
+        try #require(made.status == 0, "\(made.error)")
+        return (key, certificate)
+    }
+
+    @Test(
+        "a token that refuses plain private keys gets them wrapped, as sensitive as any other",
+        arguments: ["rsa", "P-256", "P-521"], ["create-private", "create-private create-secret"])
+    func wrapped(type: String, words: String) throws {
+        let (household, environment) = try household(refusing: words)
+        let files = try makeIdentity(type, in: household)
+        // The refusal is real: another tool meets it.
+        let refused = try Tool(
+            "/usr/bin/env",
+            [
+                "pkcs11-tool", "--module", household.directory.file("faulty.so"), "--token-label", "card", "--login",
+                "--pin", "1234", "--write-object", files.key, "--type", "privkey", "--id", "01",
+            ],
+            environment: environment
+        ).run()
+        #expect(refused.error.contains("CKR_TEMPLATE_INCONSISTENT") || refused.output.contains("CKR_TEMPLATE_INCONSISTENT"))
+
+        let imported = try household.keyfob(
+            ["identity", "import", files.key, files.certificate, "--name", "a", "--pin-source", "env:CARD_PIN"],
+            environment: environment)
+        #expect(imported.status == 0, "\(imported.error)")
+        // The check signs with the key and verifies with the certificate.
+        let checked = try household.keyfob(
+            ["identity", "check", "a", "--pin-source", "env:CARD_PIN"], environment: environment)
+        #expect(checked.output.contains("signed a test challenge"), "\(checked.output)\(checked.error)")
+        let objects = try Tool(
+            "/usr/bin/env",
+            [
+                "pkcs11-tool", "--module", Self.softHSM, "--token-label", "card", "--login", "--pin", "1234",
+                "--list-objects", "--type", "privkey",
+            ],
+            environment: environment
+        ).run().output
+        #expect(objects.components(separatedBy: "Private Key Object").count == 2, "the ephemeral keys are gone: \(objects)")
+        #expect(objects.contains("sensitive") && !objects.contains("extractable"))
+    }
+
+    @Test("a token that takes them neither way says so with its first answer, and keeps nothing")
+    func refused() throws {
+        let (household, environment) = try household(refusing: "create-private unwrap")
+        let files = try makeIdentity("P-256", in: household)
+        let failure = try household.failure(
+            ["identity", "import", files.key, files.certificate, "--name", "a", "--pin-source", "env:CARD_PIN"],
+            environment: environment)
+        #expect(failure.status != 0)
+        let objects = try Tool(
+            "/usr/bin/env",
+            [
+                "pkcs11-tool", "--module", Self.softHSM, "--token-label", "card", "--login", "--pin", "1234",
+                "--list-objects",
+            ],
+            environment: environment
+        ).run().output
+        #expect(!objects.contains("Private Key Object") && !objects.contains("Public Key Object"))
+        #expect(!objects.contains("Certificate Object"))
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+/// Every program that `--for` knows, started for real, with a key made on the token and one imported.
+@Suite("Programs that use a key on the token", .enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
+struct ProgramTests {
+    /// What stands in each proof: the protocol that was spoken, or what was done.
+    private static let proofs = [
+        "curl": "TLSv1.3", "openssl": "TLSv1.3", "nginx": "TLSv1.3", "httpd": "TLSv1.3", "postgresql": "TLSv1.3",
+        "gnutls": "TLSv1.3", "ssh": "client and agent", "java": "listed under its label; signed a request",
+        "nss": "TLSv1.3",
+    ]
+
+    @Test("each program uses the key, generated or imported", arguments: ["ec", "rsa"])
+    func proofs(keyType: String) throws {
+        let home = try ServingHome(keyType: keyType)
+        for program in Programs.names where program != "haproxy" && program != "ssh" {
+            try prove(program, keyType, home)
+        }
+    }
+
+    @Test("OpenSSH's client and agent use the key, generated or imported", arguments: ["ec", "rsa"])
+    func openSSH(keyType: String) throws {
+        try prove("ssh", keyType, ServingHome(keyType: keyType, keepsUser: true))
+    }
+
+    private func prove(_ program: String, _ keyType: String, _ home: ServingHome) throws {
+        for name in ["generated", "imported"] {
+            let result = try home.run("./keyfob uri \(name) --for \(program) --check --json")
+            #expect(result.status == 0, "\(program), \(keyType), \(name): \(result.error)")
+            guard result.status == 0 else { continue }
+            let document = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+            let proof = document?["check"] as? String
+            let wanted = program == "nss" && keyType == "rsa" ? "signed a request" : Self.proofs[program]
+            #expect(try proof?.contains(#require(wanted)) == true, "\(program) \(keyType): \(proof ?? "-")")
+        }
+        // Neither a process nor a directory of the checks is left.
+        #expect(try home.shell("ls -d keyfob-* 2>/dev/null || true") == "")
+        #expect(try home.shell("pgrep -f \"$PWD/keyfob-\" || true") == "")
+    }
+
+    @Test("a check tells a server with another key, and one that does not start", arguments: ["other", "missing"])
+    func failures(own: String) throws {
+        let recipe = Recipe(
+            title: "", lines: [],
+            check: """
+                for name in web other; do
+                    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $name.key -out $name.pem \\
+                        -days 2 -subj /CN=$name >req.log 2>&1
+                done
+                \(Handshake.functions)
+                port=$(port)
+                openssl s_server -key \(own).key -cert \(own).pem -accept "127.0.0.1:$port" -www </dev/null >own.log 2>&1 &
+                server=$!
+                if [ \(own) = other ]; then await "$port" other.pem; fi
+                await "$port" web.pem || { echo 'no handshake'; exit 1; }
+                """)
+        let check = try ProgramCheck()
+        let error = #expect(throws: KeychainError.self) {
+            try check.run(recipe, program: "s_server", deadline: .after(.seconds(60)))
+        }
+        #expect(error?.code == .failed && error?.hint?.contains("no handshake") == true)
+    }
+
+    @Test("a check that hangs is stopped, with what it started")
+    func hanging() throws {
+        let recipe = Recipe(title: "", lines: [], check: "sleep 3333 & echo $! >\(NSTemporaryDirectory())keyfob-hanging; wait\n")
+        let check = try ProgramCheck()
+        let error = #expect(throws: KeychainError.self) {
+            try check.run(recipe, program: "sleep", deadline: .after(.seconds(1)))
+        }
+        #expect(error?.code == .timedOut)
+        let file = NSTemporaryDirectory() + "keyfob-hanging"
+        defer { unsafe _ = unlink(file) }
+        let identifier = try #require(
+            pid_t(String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)))
+        // Killed with its group; nobody but init waits for it.
+        while kill(identifier, 0) == 0, try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8).contains(") S ") {
+            usleep(10_000)
+        }
+    }
+
+    @Test("files are written whole, hold no secret, and the configuration names them")
+    func files() throws {
+        let home = try ServingHome(keyType: "ec")
+        let output = try home.shell("./keyfob uri imported --for nginx --write tls/site")
+        let written = try home.shell("ls tls/site").split(separator: "\n").map(String.init)
+        #expect(written == ["imported.fullchain.pem", "imported.openssl.cnf", "imported.service.conf"])
+        #expect(output.contains("tls/site/imported.fullchain.pem\";"))
+        let content = try home.shell("cat tls/site/*")
+        #expect(!content.contains("PRIVATE KEY"))
+        let pin = try home.shell("cat home/.local/share/keyfob/pins/*.pin")
+        #expect(!pin.isEmpty && !content.contains(pin) && !output.contains(pin))
+        #expect(try home.shell("openssl x509 -in tls/site/imported.fullchain.pem -noout -subject").contains("imported"))
+    }
+
+    @Test(
+        "what cannot work says why",
+        arguments: [
+            ("uri imported --for haproxy", 8), ("uri imported --for caddy", 2), ("uri imported --check", 2),
+            ("uri imported --write x", 2),
+        ])
+    func refusals(arguments: String, status: Int32) throws {
+        let home = try ServingHome(keyType: "ec")
+        let result = try home.run("./keyfob \(arguments)")
+        #expect(result.status == status, "\(result.error)")
+        #expect(result.error.contains("keyfob: ") && result.error.contains("\n    "))
+    }
+
+    @Test("ssh takes a key that has no certificate")
+    func keyAlone() throws {
+        let home = try ServingHome(keyType: "ec", keepsUser: true)
+        let result = try home.run(
+            "./keyfob key generate git --type ec --curve p384 >/dev/null && ./keyfob uri git --for ssh --check")
+        #expect(result.status == 0, "\(result.error)")
+        #expect(result.output.contains("# checked: client and agent"))
+        #expect(try home.run("./keyfob uri git --for nginx").status == 3)
+    }
+}

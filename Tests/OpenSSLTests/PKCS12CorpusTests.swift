@@ -1,0 +1,63 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import TestSupport
+import Testing
+
+/// PKCS#12 files by every maker that is installed, as `Scripts/make-pkcs12-corpus` makes them.
+@Suite("PKCS#12 files of other makers")
+struct PKCS12CorpusTests {
+    /// A line of the manifest.
+    struct Row {
+        let file, passphrase, expected: String
+        let keys, certificates: Int
+        let friendlyName: String
+
+        init?(_ line: Substring) {
+            let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+            guard fields.count == 6, let keys = Int(fields[3]), let certificates = Int(fields[4]) else { return nil }
+            (file, passphrase, expected, friendlyName) = (fields[0], fields[1], fields[2], fields[5])
+            (self.keys, self.certificates) = (keys, certificates)
+        }
+    }
+
+    @Test("every file opens, old encryption only when allowed, and a wrong passphrase is told from damage")
+    func everyFile() throws {
+        let directory = try TemporaryDirectory()
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Scripts/make-pkcs12-corpus").standardized.path
+        let made = try TestSupport.run(script, [directory.path], timeout: 300)
+        try #require(made.status == 0, "\(made.stderr)")
+        let manifest = String(decoding: try directory.read("manifest.tsv"), as: UTF8.self)
+        let rows = try manifest.split(separator: "\n").map { try #require(Row($0), "\($0)") }
+        #expect(rows.count >= 21)
+        for maker in ["openssl", "byhand", "java", "nss", "gnutls"] {
+            let isMissing = made.stderr.contains("not installed")
+            #expect(isMissing || rows.contains { $0.file.hasPrefix(maker) }, "nothing by \(maker)")
+        }
+        for row in rows {
+            let data = Data(try directory.read(row.file))
+            let passphrase = SecretBytes(utf8: row.passphrase)
+            let contents = try PKCS12.read(data, passphrase: passphrase)
+            #expect(contents.keys.count == row.keys, "\(row.file)")
+            #expect(contents.certificates.count == row.certificates, "\(row.file)")
+            #expect(contents.identities.count == min(row.keys, row.certificates), "\(row.file)")
+            if !row.friendlyName.isEmpty {
+                #expect(contents.keys.first?.friendlyName == row.friendlyName, "\(row.file)")
+            }
+            for identity in contents.identities where row.certificates == 2 {
+                #expect(identity.chain.isComplete && identity.chain.certificates.count == 2, "\(row.file)")
+            }
+            let strictly = Result { try PKCS12.read(data, passphrase: passphrase, allowLegacy: false) }
+            #expect(Self.code(strictly) == (row.expected == "legacy" ? .legacyEncryption : nil), "\(row.file)")
+            // What is not encrypted and has no check cannot know a wrong passphrase.
+            guard !["openssl-plain.p12"].contains(row.file) else { continue }
+            let wrong = Result { try PKCS12.read(data, passphrase: SecretBytes(utf8: row.passphrase + "x")) }
+            #expect(Self.code(wrong) == .wrongPassphrase, "\(row.file)")
+        }
+    }
+
+    private static func code(_ result: Result<PKCS12.Contents, any Error>) -> PKCS12Error.Code? {
+        if case .failure(let error as PKCS12Error) = result { error.code } else { nil }
+    }
+}
