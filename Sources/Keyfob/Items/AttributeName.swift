@@ -124,6 +124,16 @@ extension AttributeName {
     public static let publicKeyHash = Self(rawValue: "pkhh")
 }
 
+/// Attributes of certificates that Apple's keychain has no name for.
+extension AttributeName {
+    /// The usages for which the certificate is trusted, separated by blanks; see ``TrustAnchor``.
+    public static let trustedUsages = Self(rawValue: "ktru")
+    /// How the identity is renewed, as JSON; see ``RenewalPolicy``.
+    public static let renewalPolicy = Self(rawValue: "krnw")
+    /// The services for which the identity is preferred, one on each line.
+    public static let preferredServices = Self(rawValue: "kuse")
+}
+
 /// Attributes of keys.
 extension AttributeName {
     /// `kSecAttrKeyClass`: 0 public, 1 private, 2 symmetric.

@@ -144,6 +144,7 @@ extension ClassSchema {
         Row(.subjectKeyID, .data),
         Row(.publicKeyHash, .data),
         Row(.label, .blob), Row(.alias, .blob), Row(.comment, .blob),
+        Row(.trustedUsages, .string), Row(.renewalPolicy, .data), Row(.preferredServices, .string),
     ]
 
     private static let keyRows: [Row] = [

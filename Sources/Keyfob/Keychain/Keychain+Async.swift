@@ -7,7 +7,7 @@ public import OpenSSL
 /// A call that has begun runs to its end even when the task is cancelled: a token must not be left half-way.
 /// Every one throws what its twin throws.
 extension Keychain {
-    private func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await BlockingExecutor.shared.run(body)
     }
 

@@ -72,13 +72,16 @@ extension Keychain {
                 "Add it: keyfob cert import FILE")
         }
         try checkSignature(key, add)
+        // An older version is kept for a while and then retired, never renewed.
+        let renewal = identity.nameOfVersion.map { "Its place has been taken: keyfob identity retire \($0)" }
+            ?? "Renew it: keyfob identity renew \(identity.label ?? "NAME")"
         if date < certificate.notBefore {
             add(.bad, "validity", "not valid yet", "Check the clock, or wait.")
         } else if date > certificate.notAfter {
-            add(.bad, "validity", "expired", "Install a new certificate for this key.")
+            add(.bad, "validity", "expired", renewal)
         } else if certificate.notAfter.timeIntervalSince(date) < 30 * 86400 {
             let days = Int(certificate.notAfter.timeIntervalSince(date) / 86400)
-            add(.warning, "validity", "expires in \(days) days", "Renew it.")
+            add(.warning, "validity", "expires in \(days) days", renewal)
         } else {
             add(.good, "validity", "valid")
         }

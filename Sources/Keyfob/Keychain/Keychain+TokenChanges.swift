@@ -199,7 +199,7 @@ extension Keychain {
                     let isKeyOfIdentity = item.itemClass == .identity && itemClass == .key
                     let identity = (isKeyOfIdentity ? item.keyReference : item.reference)?.identity
                     try updateRow(
-                        itemClass, object, identity, changes, removing, isServices: criteria.services != nil, writer,
+                        itemClass, object, identity: identity, changes, removing, isServices: criteria.services != nil, writer,
                         keys)
                 }
             }
@@ -247,20 +247,14 @@ extension Keychain {
         return rows
     }
 
-    private func updateRow(
-        _ itemClass: ItemClass, _ object: TokenObject, _ identity: Data?, _ changes: ItemAttributes,
-        _ removing: [AttributeName], isServices: Bool, _ writer: any StoreWriter, _ keys: VaultKeys
+    func updateRow(
+        _ itemClass: ItemClass, _ object: TokenObject, identity: Data? = nil, _ changes: ItemAttributes,
+        _ removing: [AttributeName], isServices: Bool = false, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
-        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
-        var found: SealedRow?
-        try writer.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: true) { row in
-            found = row
-            return identity != nil && row.identity != identity
-        }
         var own = changes
         let schema = ClassSchema.of(itemClass)
         for name in changes.names where schema[name] == nil || name == .label { own[name] = nil }
-        guard var row = found else {
+        guard var row = try row(itemClass, of: object, identity: identity, writer, keys) else {
             guard own.count > 0 else { return }
             try adopt(itemClass, object, own, writer, keys)
             return
@@ -275,11 +269,25 @@ extension Keychain {
         var complete = try object.itemAttributes()
         complete.merge(attributes)
         row.primaryKey = try keys.primaryKey(itemClass, complete)
-        row.terms = [term]
+        row.terms = [try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))]
         if isServices { try makeRoom(for: row, writer, keys) }
         do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
             throw duplicate(itemClass, complete)
         }
+    }
+
+    /// The row of an object, where it has one; of several that of `identity`.
+    func row(
+        _ itemClass: ItemClass, of object: TokenObject, identity: Data? = nil, _ reader: any StoreReader,
+        _ keys: VaultKeys
+    ) throws -> SealedRow? {
+        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
+        var found: SealedRow?
+        try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: true) { row in
+            found = row
+            return identity != nil && row.identity != identity
+        }
+        return found
     }
 
     /// Makes a row for an object that another tool made, under the identity its references already have.

@@ -34,15 +34,51 @@ extension Keychain {
         return criteria.arranged(found)
     }
 
-    /// The objects that can be seen, without those of changes that are under way.
+    /// The objects that can be seen; of a change that is under way, as they were before it.
+    ///
+    /// Objects and plans are not read in one step. Where a change began or ended in between, which the plans and the
+    /// stamp of the index tell, both are read again: a name must never be found twice, or not at all, because its
+    /// identity is being renewed.
     private func visibleObjects(_ keys: VaultKeys?, _ criteria: Criteria) throws -> [TokenObject] {
+        guard let keys else { return try index.objects(nil) }
+        for _ in 0..<3 {
+            let (objects, isConsistent) = try objectsBeforeChanges(keys)
+            if isConsistent { return objects }
+        }
+        // Others change the token faster than it can be read: they have to wait for once.
+        let lock = writer(keys).lock
+        do { return try lock.withLock(until: deadline) { try objectsBeforeChanges(keys).objects } } catch
+            let error as KeychainError where [.vaultBusy, .timedOut, .refused].contains(error.code)
+        {
+            // Who may not lock, or not in time, gets an answer all the same: the one of the last look.
+            return try objectsBeforeChanges(keys).objects
+        }
+    }
+
+    /// One look, and whether no change began or ended during it.
+    private func objectsBeforeChanges(_ keys: VaultKeys) throws -> (objects: [TokenObject], isConsistent: Bool) {
+        let before = try changes()
         let objects = try index.objects(keys)
-        guard let keys else { return objects }
-        let plans = try store.read { reader in
-            try reader.intents().map { try keys.openPlan($0, vault: store.identity) }
-        }.filter { $0.kind == .create }
-        guard !plans.isEmpty else { return objects }
-        return objects.filter { object in !plans.contains { $0.objects.contains { $0.matches(object) } } }
+        let after = try changes()
+        let visible = try after.intents.reduce(objects) { objects, intent in
+            try keys.openPlan(intent, vault: store.identity).hidden(from: objects)
+        }
+        return (visible, before == after)
+    }
+
+    /// What tells that a change began or ended.
+    private struct Changes: Equatable {
+        let intents: [IntentRow]
+        let stamp: Data?
+
+        static func == (left: Self, right: Self) -> Bool {
+            left.stamp == right.stamp
+                && left.intents.elementsEqual(right.intents) { $0.id == $1.id && $0.plan.tag == $1.plan.tag }
+        }
+    }
+
+    private func changes() throws -> Changes {
+        try store.read { Changes(intents: try $0.intents(), stamp: try $0.objectIndexStamp()) }
     }
 
     /// The items of a class among the objects: one for each row of an object, or one where it has no row.

@@ -8,6 +8,12 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         public let type: OID
         /// The value as text; octets that are no string of a known kind are shown in hexadecimal after "#".
         public let value: String
+
+        /// An attribute of a name that is to be made.
+        public init(type: OID, value: String) {
+            self.type = type
+            self.value = value
+        }
     }
 
     /// The whole Name in DER.
@@ -120,7 +126,7 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
 
     private func value(_ type: String) -> String? { attributes.last { $0.type.rawValue == type }?.value }
 
-    private static let shortNames = [
+    static let shortNames = [
         "2.5.4.3": "CN", "2.5.4.4": "SN", "2.5.4.5": "serialNumber", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST",
         "2.5.4.9": "STREET", "2.5.4.10": "O", "2.5.4.11": "OU", "2.5.4.12": "title", "2.5.4.42": "GN",
         "0.9.2342.19200300.100.1.1": "UID", "0.9.2342.19200300.100.1.25": "DC", "1.2.840.113549.1.9.1": "emailAddress",

@@ -145,6 +145,12 @@ enum DERWriter {
     }
 
     static func sequence(_ parts: [UInt8]...) -> [UInt8] { element(DERTag.sequence, parts.flatMap { $0 }) }
+    static func sequence(of parts: [[UInt8]]) -> [UInt8] { element(DERTag.sequence, parts.flatMap { $0 }) }
+
+    /// A SET OF: its elements stand in the order of their encodings (X.690 11.6).
+    static func set(of parts: [[UInt8]]) -> [UInt8] {
+        element(DERTag.set, parts.sorted { $0.lexicographicallyPrecedes($1) }.flatMap { $0 })
+    }
 
     /// An INTEGER from the big-endian octets of a number that is not negative.
     static func unsignedInteger(_ magnitude: some Collection<UInt8>) -> [UInt8] {
@@ -154,6 +160,9 @@ enum DERWriter {
     }
 
     static func bitString(_ octets: some Collection<UInt8>) -> [UInt8] { element(DERTag.bitString, [0] + octets) }
+
+    /// TRUE; DER leaves out what is FALSE where that is the default.
+    static let trueValue: [UInt8] = [DERTag.boolean, 1, 0xFF]
 
     private static func lengthOctets(_ count: Int) -> [UInt8] {
         var octets: [UInt8] = []

@@ -1,0 +1,124 @@
+import Foundation
+public import OpenSSL
+
+/// A certificate that the keychain's owner has decided to trust.
+///
+/// The certificate is an ordinary object on the token. The decision is an attribute of its row in the vault: sealed
+/// and authenticated, so that no program that merely writes to the token can make anybody trust anything, and gone
+/// together with the vault. PKCS#11's own mark, `CKA_TRUSTED`, only a security officer may set, and other programs
+/// give it other meanings.
+public struct TrustAnchor: Sendable {
+    /// The certificate as an item of the keychain.
+    public let item: CertificateItem
+    /// The certificate.
+    public let certificate: Certificate
+    /// What it is trusted for; `any` stands for everything.
+    public let usages: [CertificateUsage]
+
+    /// Whether it is trusted for a usage. Whoever asks for any usage is content with every anchor.
+    public func isTrusted(for usage: CertificateUsage) -> Bool {
+        usage == .any || usages.contains(.any) || usages.contains(usage)
+    }
+
+    /// `nil` for an item that nobody has decided to trust, or that is no certificate.
+    init?(_ item: Item) {
+        guard let text = item.attributes[.trustedUsages]?.text, !text.isEmpty else { return nil }
+        // What is no certificate can be nobody's anchor.
+        guard let certificate = try? item.certificate else { return nil }
+        self.item = CertificateItem(item: item)
+        self.certificate = certificate
+        usages = text.split(separator: " ").map { CertificateUsage(rawValue: String($0)) }
+    }
+
+    /// The value of the attribute; nothing given means any usage.
+    static func text(_ usages: [CertificateUsage]) -> String {
+        let words = Set(usages.map(\.rawValue))
+        return words.isEmpty || words.contains(CertificateUsage.any.rawValue)
+            ? CertificateUsage.any.rawValue : words.sorted().joined(separator: " ")
+    }
+}
+
+/// Whom the keychain trusts.
+extension Keychain {
+    /// The certificates that the keychain trusts, in the order in which they were added.
+    ///
+    /// Blocks. Needs no token operation where the vault's index is still true, but an unlocked keychain: trust is
+    /// sealed in the vault.
+    ///
+    /// - Parameter usage: Only those trusted for this usage.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token or the vault cannot be read.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func trustAnchors(for usage: CertificateUsage = .any) throws -> [TrustAnchor] {
+        _ = try keys()
+        return try findItems(Criteria(.certificate)).compactMap { TrustAnchor($0) }.filter { $0.isTrusted(for: usage) }
+    }
+
+    /// Trusts a certificate, which is added to the token unless it is there.
+    ///
+    /// What is trusted is an anchor, whether it signed itself or not: chains may end there. What it was trusted for
+    /// before is replaced.
+    ///
+    /// - Parameters:
+    ///   - usages: What for; nothing means everything.
+    ///   - label: The name of a certificate that is added; without one, its summary.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and as for adding a certificate.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func trust(
+        _ certificate: Certificate, for usages: [CertificateUsage] = [], label: String? = nil
+    ) throws -> TrustAnchor {
+        _ = try keys()
+        let value = AttributeValue.string(TrustAnchor.text(usages))
+        if let known = try storedCertificate(certificate), let reference = known.reference {
+            try update(Criteria(reference), [.trustedUsages: value])
+        } else {
+            var item = CertificateItem(certificate, label: label)
+            item.attributes[.trustedUsages] = value
+            try add(item)
+        }
+        guard let anchor = try storedCertificate(certificate).flatMap({ TrustAnchor($0) }) else {
+            throw KeychainError(.failed, "the certificate was stored and cannot be found again.")
+        }
+        return anchor
+    }
+
+    /// No longer trusts a certificate; it stays in the keychain.
+    ///
+    /// - Returns: Whether it was trusted before.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the vault cannot be written.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func distrust(_ certificate: Certificate) throws -> Bool {
+        _ = try keys()
+        guard let known = try storedCertificate(certificate), let reference = known.reference,
+            known.attributes[.trustedUsages] != nil
+        else { return false }
+        try update(Criteria(reference), [:], removing: [.trustedUsages])
+        return true
+    }
+
+    /// The keychain's item of a certificate.
+    func storedCertificate(_ certificate: Certificate) throws -> Item? {
+        try findItems(Criteria(.certificate, [.publicKeyHash: .data(certificate.publicKey.identifier)]))
+            .first { $0.certificateDER == certificate.der }
+    }
+
+    /// The certificates that the keychain trusts. - Throws: As the blocking form.
+    public func trustAnchors(for usage: CertificateUsage = .any) async throws -> [TrustAnchor] {
+        try await run { try self.trustAnchors(for: usage) }
+    }
+
+    /// Trusts a certificate. - Throws: As the blocking form.
+    @discardableResult
+    public func trust(
+        _ certificate: Certificate, for usages: [CertificateUsage] = [], label: String? = nil
+    ) async throws -> TrustAnchor {
+        try await run { try self.trust(certificate, for: usages, label: label) }
+    }
+
+    /// No longer trusts a certificate. - Throws: As the blocking form.
+    @discardableResult
+    public func distrust(_ certificate: Certificate) async throws -> Bool {
+        try await run { try self.distrust(certificate) }
+    }
+}

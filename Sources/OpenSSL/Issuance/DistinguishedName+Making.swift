@@ -1,0 +1,157 @@
+import Foundation
+
+/// Names that are to be written into requests and certificates.
+extension DistinguishedName {
+    /// A name of relative names in the order of the DER, the most specific one last, each mostly of one attribute.
+    ///
+    /// Values are written as UTF8String; country, serial number and qualifier as PrintableString, e-mail addresses and
+    /// domain components as IA5String, as RFC 5280 appendix A asks for.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) for a value that is empty, too long for its type (RFC 5280 appendix
+    ///   A.1) or has characters that its type cannot hold, and for a type that is no object identifier.
+    public init(relativeNames: [[Attribute]]) throws {
+        let sets = try relativeNames.map { attributes in
+            guard !attributes.isEmpty else { throw CryptoError(.invalidInput, "a relative name needs an attribute") }
+            return DERWriter.set(of: try attributes.map(Self.encoded))
+        }
+        try self.init(der: Data(DERWriter.sequence(of: sets)))
+    }
+
+    /// The name without any attribute, for certificates that say in their alternative names whom they are for.
+    public static var empty: DistinguishedName { get throws { try DistinguishedName(relativeNames: []) } }
+
+    /// A name of one common name.
+    ///
+    /// - Throws: As `init(relativeNames:)`; a common name has at most 64 characters.
+    public init(commonName: String) throws {
+        try self.init(relativeNames: [[Attribute(type: OID(rawValue: "2.5.4.3"), value: commonName)]])
+    }
+
+    /// A name from text: RFC 4514, such as `CN=web,O=Example`, most specific first; or as `openssl req -subj` takes
+    /// it, such as `/O=Example/CN=web`, most specific last.
+    ///
+    /// Types are the usual short names, in any case, or object identifiers. A backslash takes the next character as it
+    /// is, or two hexadecimal digits for a byte of UTF-8.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) for text of another form, and as `init(relativeNames:)`.
+    public init(parsing text: String) throws {
+        let isSlashed = text.hasPrefix("/")
+        let body = isSlashed ? text.dropFirst() : text[...]
+        guard !body.isEmpty else { throw CryptoError(.invalidInput, "the name is empty") }
+        let parts = try Self.split(body, at: isSlashed ? "/" : ",")
+        let names = try parts.map { part in
+            try Self.split(part, at: "+").map { pair -> Attribute in
+                guard let equals = pair.firstIndex(of: "=") else {
+                    throw CryptoError(.invalidInput, "each part of a name is TYPE=VALUE")
+                }
+                let type = try Self.type(pair[..<equals].trimmingBlanks)
+                return Attribute(type: type, value: try Self.unescaped(pair[pair.index(after: equals)...]))
+            }
+        }
+        try self.init(relativeNames: isSlashed ? names : names.reversed())
+    }
+
+    private static func encoded(_ attribute: Attribute) throws -> [UInt8] {
+        guard let type = attribute.type.der else { throw CryptoError(.invalidInput, "the type is no identifier") }
+        let octets = Array(attribute.value.utf8)
+        guard !octets.isEmpty else { throw CryptoError(.invalidInput, "a value of a name is not empty") }
+        let (tag, range): (UInt8, ClosedRange<Int>) = switch attribute.type.rawValue {
+        case "2.5.4.6": (DERTag.printableString, 2...2)
+        case "2.5.4.5", "2.5.4.46": (DERTag.printableString, 1...64)
+        case "1.2.840.113549.1.9.1": (DERTag.ia5String, 1...255)
+        case "0.9.2342.19200300.100.1.25": (DERTag.ia5String, 1...63)
+        case "2.5.4.3", "2.5.4.10", "2.5.4.11": (DERTag.utf8String, 1...64)
+        case "2.5.4.7", "2.5.4.8": (DERTag.utf8String, 1...128)
+        default: (DERTag.utf8String, 1...32768)
+        }
+        guard range.contains(attribute.value.unicodeScalars.count) else {
+            throw CryptoError(
+                .invalidInput, "a value of type \(shortNames[attribute.type.rawValue] ?? attribute.type.rawValue) has "
+                    + (range.lowerBound == range.upperBound
+                        ? "\(range.upperBound) characters" : "at most \(range.upperBound) characters"))
+        }
+        let isFit = switch tag {
+        case DERTag.printableString: octets.allSatisfy(isPrintable)
+        case DERTag.ia5String: octets.allSatisfy { $0 < 0x80 }
+        default: true
+        }
+        guard isFit else { throw CryptoError(.invalidInput, "a value has characters that its type cannot hold") }
+        return DERWriter.sequence(type, DERWriter.element(tag, octets))
+    }
+
+    /// The characters of a PrintableString (X.680 41.4).
+    private static func isPrintable(_ octet: UInt8) -> Bool {
+        switch octet {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: Array(" '()+,-./:=?".utf8).contains(octet)
+        }
+    }
+
+    private static func type(_ text: String) throws -> OID {
+        let wanted = text.lowercased()
+        if let known = shortNames.first(where: { $0.value.lowercased() == wanted }) { return OID(rawValue: known.key) }
+        let isNumber = wanted.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
+        guard isNumber, OID(rawValue: wanted).der != nil else {
+            throw CryptoError(.invalidInput, "a type of a name is one of CN, O, OU, L, ST, C, … or an identifier")
+        }
+        return OID(rawValue: wanted)
+    }
+
+    /// The parts between separators that no backslash stands before.
+    private static func split(_ text: Substring, at separator: Character) throws -> [Substring] {
+        var parts: [Substring] = []
+        var start = text.startIndex
+        var position = start
+        while position < text.endIndex {
+            let next = text.index(after: position)
+            if text[position] == "\\", next < text.endIndex {
+                position = text.index(after: next)
+                continue
+            }
+            if text[position] == separator {
+                parts.append(text[start..<position])
+                start = next
+            }
+            position = next
+        }
+        parts.append(text[start...])
+        guard parts.allSatisfy({ !$0.isEmpty }) else { throw CryptoError(.invalidInput, "a part of the name is empty") }
+        return parts
+    }
+
+    private static func unescaped(_ text: Substring) throws -> String {
+        var octets: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        // Blanks around a value are no part of it, unless a backslash stands before them.
+        while rest.first == 0x20 { rest.removeFirst() }
+        while rest.last == 0x20, rest.dropLast().last != 0x5C { rest.removeLast() }
+        while let octet = rest.popFirst() {
+            guard octet == 0x5C else {
+                octets.append(octet)
+                continue
+            }
+            if rest.count >= 2, let byte = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                octets.append(byte)
+                rest.removeFirst(2)
+            } else if let next = rest.popFirst() {
+                octets.append(next)
+            } else {
+                throw CryptoError(.invalidInput, "the name ends in a backslash")
+            }
+        }
+        guard let value = String(validating: octets, as: UTF8.self) else {
+            throw CryptoError(.invalidInput, "a value of the name is not UTF-8")
+        }
+        return value
+    }
+}
+
+extension Substring {
+    /// Without the blanks at both ends.
+    fileprivate var trimmingBlanks: String {
+        var text = self
+        while text.first == " " { text.removeFirst() }
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct TrustAnchorTests {
+    @Test func `a certificate is trusted for what was said, until it is not`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let root = try Certificate(der: TestCertificate("Root").der)
+        let other = try Certificate(der: TestCertificate("Other").der)
+        try keychain.add(CertificateItem(other, label: "other"))
+        #expect(try keychain.trustAnchors().isEmpty)
+
+        try keychain.trust(root, for: [.server], label: "corp")
+        try keychain.trust(other)
+        let anchors = try test.reopen().trustAnchors()
+        #expect(anchors.map(\.item.label) == ["other", "corp"])
+        #expect(anchors.map(\.usages) == [[.any], [.server]])
+        #expect(try keychain.trustAnchors(for: .client).map(\.certificate) == [other])
+        #expect(try keychain.trustAnchors(for: .server).count == 2)
+
+        try keychain.trust(root, for: [.client, .server])
+        #expect(try keychain.trustAnchors(for: .client).count == 2)
+        #expect(try keychain.find(.certificates).count == 2)
+
+        #expect(try keychain.distrust(root))
+        #expect(try !keychain.distrust(root))
+        #expect(try keychain.trustAnchors().map(\.certificate) == [other])
+        #expect(try keychain.find(.certificates).count == 2)
+    }
+
+    @Test func `a certificate that another program put on the token is not trusted before somebody says so`() throws {
+        let test = try TestKeychain()
+        let certificate = try TestCertificate("Foreign")
+        try test.tool([
+            "--write-object", certificate.directory.file("cert.der"), "--type", "cert", "--id", "01", "--label", "CA",
+        ])
+        #expect(try test.keychain.trustAnchors().isEmpty)
+        #expect(try test.keychain.find(.certificates).count == 1)
+        try test.keychain.trust(Certificate(der: certificate.der))
+        #expect(try test.keychain.trustAnchors().map(\.item.label) == ["CA"])
+        try test.tool(["--delete-object", "--type", "cert", "--id", "01"])
+        #expect(try test.keychain.trustAnchors().isEmpty)
+    }
+}
