@@ -21,12 +21,23 @@ let package = Package(
         .library(name: "PKCS11", targets: ["PKCS11"]),
         .library(name: "OpenSSL", targets: ["OpenSSL"]),
         .library(name: "KeyfobPrimitives", targets: ["KeyfobPrimitives"]),
+        .library(name: "KeyfobNIOSSL", targets: ["KeyfobNIOSSL"]),
+        .library(name: "KeyfobX509", targets: ["KeyfobX509"]),
+    ],
+    traits: [
+        .trait(name: "NIOSSL", description: "KeyfobNIOSSL: keys on the token in swift-nio-ssl's servers and clients."),
+        .trait(name: "X509", description: "KeyfobX509: keys on the token for swift-certificates."),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        // Used under traits only: whoever leaves them off neither fetches nor builds these.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     ],
     targets: [
         // C libraries of the system; each shim header holds only what Swift cannot import by itself.
@@ -44,6 +55,22 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .target(
+            name: "KeyfobNIOSSL",
+            dependencies: [
+                "Keyfob", "KeyfobPrimitives", "OpenSSL",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIOSSL"])),
+            ]
+        ),
+        .target(
+            name: "KeyfobX509",
+            dependencies: [
+                "Keyfob", "KeyfobPrimitives", "OpenSSL",
+                .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["X509"])),
+                .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["X509"])),
             ]
         ),
         .target(name: "KeychainServices", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL"]),
@@ -70,6 +97,24 @@ let package = Package(
             dependencies: [
                 "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport", "TestChild",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .testTarget(
+            name: "KeyfobNIOSSLTests",
+            dependencies: [
+                "KeyfobNIOSSL", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
+                .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIOSSL"])),
+            ]
+        ),
+        .testTarget(
+            name: "KeyfobX509Tests",
+            dependencies: [
+                "KeyfobX509", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "OpenSSL", "TestSupport",
+                .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["X509"])),
+                .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["X509"])),
             ]
         ),
         .testTarget(

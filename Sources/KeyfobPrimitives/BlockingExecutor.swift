@@ -33,6 +33,14 @@ public final class BlockingExecutor: Sendable {
         }
     }
 
+    /// Runs `work` on one of the threads and returns at once, for callers that wait in a way of their own, such as a
+    /// promise.
+    ///
+    /// Does not block for longer than it takes to put `work` into the queue, or to start a thread.
+    public func start(_ work: @escaping @Sendable () -> Void) {
+        enqueue(work)
+    }
+
     private func enqueue(_ work: @escaping @Sendable () -> Void) {
         let needsThread = state.withLock { state -> Bool in
             state.work.append(work)
@@ -40,7 +48,8 @@ public final class BlockingExecutor: Sendable {
             state.threads += 1
             return true
         }
-        state.broadcast()
+        // One piece of work wants one thread: waking all of them costs more than most signatures.
+        state.signal()
         guard needsThread else { return }
         let thread = Thread { [self] in loop() }
         thread.name = "keyfob-blocking"

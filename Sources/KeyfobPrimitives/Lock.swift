@@ -64,6 +64,11 @@ import Foundation
         }
     }
 
+    /// Wakes one thread in `wait(until:_:)`; for values of which each thread that waits can take the change.
+    public func signal() {
+        unsafe pthread_cond_signal(condition)
+    }
+
     /// Wakes every thread in `wait(until:_:)`, which then looks at the value again.
     public func broadcast() {
         unsafe pthread_cond_broadcast(condition)

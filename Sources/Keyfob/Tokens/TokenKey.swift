@@ -19,6 +19,8 @@ public struct TokenKey: Sendable {
     let keychain: Keychain
     let object: TokenObject
     let handle = TokenStore.KnownHandle(nil)
+    /// Whether this key needs the padding of RSA-PSS made here; found out by trying.
+    let padsHere = SharedFlag()
 
     init(keychain: Keychain, object: TokenObject, publicKey: PublicKey) {
         self.keychain = keychain
@@ -86,16 +88,30 @@ public struct TokenKey: Sendable {
     ) throws -> [UInt8] {
         switch publicKey.algorithm {
         case .rsa(let bits):
-            if let (mechanism, input) = Self.mechanism(scheme, digest), !keychain.token.lacks(mechanism) {
+            let isPSS = scheme.isPSS
+            var refusal: PKCS11Error?
+            if let (mechanism, input) = Self.mechanism(scheme, digest), !keychain.token.lacks(mechanism),
+                !isPSS || !padsHere.isSet
+            {
                 do throws(PKCS11Error) { return try session.sign(input, with: key, using: mechanism) } catch {
-                    guard keychain.token.learns(from: error, using: mechanism) else { throw error }
+                    // Tokens that do not check parameters beforehand refuse PSS in the middle, under many names.
+                    guard keychain.token.learns(from: error, using: mechanism) || isPSS && error.isRefusalOfMechanism
+                    else { throw error }
+                    refusal = error
                 }
             }
             let block: [UInt8]
             do { block = try RSAPadding.block(toSign: digest, using: scheme, bits: bits) } catch let error as CryptoError {
                 throw KeychainError(.invalidArgument, "cannot sign this way: \(error.detail).", cause: error)
             }
-            return try session.sign(block, with: key, using: Mechanism(.rsaX509))
+            do throws(PKCS11Error) {
+                let signature = try session.sign(block, with: key, using: Mechanism(.rsaX509))
+                if isPSS, refusal != nil { padsHere.set(true) }
+                return signature
+            } catch {
+                // Of two refusals that of the scheme itself is the better answer.
+                throw refusal ?? error
+            }
         case .ec(let curve):
             // Tokens differ in what they make of a digest that is longer than the order of the curve.
             let input = curve.bits.map { Array(digest.prefix(($0 + 7) / 8)) } ?? digest

@@ -1,0 +1,76 @@
+#if NIOSSL
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// The sentences of cli.md 5 for identities that cannot serve.
+extension KeychainError {
+    static func expired(_ name: String, _ certificate: Certificate, on date: Date) -> KeychainError {
+        let days = Int(date.timeIntervalSince(certificate.notAfter) / 86400)
+        let ago = days == 0 ? "today" : days == 1 ? "1 day ago" : "\(days) days ago"
+        return KeychainError(
+            .certificateExpired,
+            "certificate \"\(name)\" expired on \(certificate.notAfter.formatted(.iso8601.year().month().day())) (\(ago)).",
+            hint: "Renew: keyfob identity renew \(name)",
+            details: ["certificate": name, "notAfter": certificate.notAfter.formatted(.iso8601)])
+    }
+
+    static func notYetValid(_ name: String, _ certificate: Certificate, on date: Date) -> KeychainError {
+        KeychainError(
+            .certificateNotYetValid,
+            "certificate \"\(name)\" is valid only from \(certificate.notBefore.formatted(.iso8601)); this machine's clock "
+                + "says \(date.formatted(.iso8601)).",
+            hint: "Check the clock (timedatectl) or wait.",
+            details: ["certificate": name, "notBefore": certificate.notBefore.formatted(.iso8601)])
+    }
+
+    static func wrongHost(_ name: String, _ certificate: Certificate, _ host: String) -> KeychainError {
+        let names = certificate.dnsNames.isEmpty
+            ? certificate.subject.commonName ?? "no name" : certificate.dnsNames.joined(separator: ", ")
+        return KeychainError(
+            .certificateHostMismatch, "certificate \"\(name)\" is not for \(host); it is for \(names).",
+            hint: "Choose the identity by host name, or renew it with this name.",
+            details: ["certificate": name, "host": host])
+    }
+
+    static func wrongUsage(
+        _ name: String, _ certificate: Certificate, _ usage: CertificateUsage
+    ) -> KeychainError {
+        let allowed = certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")
+        return KeychainError(
+            .certificateUsageMismatch,
+            "certificate \"\(name)\" may not be used for a TLS \(usage)"
+                + (allowed.isEmpty ? ": its key usage has no signatures." : "; it is for \(allowed)."),
+            hint: "Renew it for this usage.", details: ["certificate": name])
+    }
+
+    static func noIssuer(_ name: String, _ certificate: Certificate) -> KeychainError {
+        KeychainError(
+            .chainIncomplete,
+            "no issuer certificate for \"\(name)\" (issuer \(certificate.issuer.commonName ?? certificate.issuer.description)).",
+            hint: "Add it: keyfob cert import FILE", details: ["certificate": name])
+    }
+
+    static func mismatch(_ name: String, _ cause: KeychainError) -> KeychainError {
+        KeychainError(
+            .identityMismatch, "the certificate of \"\(name)\" was not issued for its key: public keys differ.",
+            hint: cause.hint, details: ["certificate": name], cause: cause)
+    }
+
+    static func noTLS13(_ name: String, _ key: TokenTLSKey) -> KeychainError {
+        KeychainError(
+            .mechanismUnsupported,
+            "the token of \"\(name)\" cannot sign TLS 1.3 handshakes: it has neither RSA-PSS nor raw RSA for this key.",
+            hint: "It can do \(key.signatureAlgorithms.compactMap(\.scheme?.description).joined(separator: ", ")). Allow "
+                + "TLS 1.2, or use an EC key.",
+            details: ["certificate": name])
+    }
+
+    static func noIdentity(_ query: Query<Identity>, keychain: String) -> KeychainError {
+        let wanted = query.criteria.hostName.map { "for host \"\($0)\"" }
+            ?? query.criteria.attributes[.label].map { "\"\($0)\"" } ?? "that fits"
+        return KeychainError(
+            .itemNotFound, "no identity \(wanted) in keychain \"\(keychain)\".", hint: "All identities: keyfob identity ls")
+    }
+}
+#endif

@@ -1,0 +1,57 @@
+#if NIOSSL
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// An identity that matched, before anything was tried out.
+struct TLSCandidate {
+    let item: Identity
+    let certificate: OpenSSL.Certificate
+
+    init(_ item: Identity) throws {
+        self.item = item
+        certificate = try item.certificate()
+    }
+
+    /// What to call it in messages.
+    var name: String { item.label ?? certificate.subjectSummary ?? "identity" }
+
+    /// The one identity that a query means, on a date.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous`.
+    static func choose(_ query: Query<Identity>, in keychain: Keychain, on date: Date) throws -> TLSCandidate {
+        let all = try keychain.find(query).map { try TLSCandidate($0) }
+        let names = Set(all.compactMap(\.item.label))
+        let found = all.filter { !$0.isRetiring(among: names) }
+        // A version that is prepared for tomorrow must not push out today's.
+        let sorted = found.sorted { $0.rank(on: date) > $1.rank(on: date) }
+        guard let best = sorted.first else { throw KeychainError.noIdentity(query, keychain: keychain.name) }
+        let others = sorted.dropFirst().filter { $0.certificate != best.certificate }
+        guard others.allSatisfy({ $0.isVersion(of: best) && $0.rank(on: date) < best.rank(on: date) }) else {
+            let names = ([best] + others).prefix(5).map(\.name).joined(separator: ", ")
+            throw KeychainError(
+                .ambiguous, "the query matches \(others.count + 1) identities: \(names)\(others.count > 4 ? ", …" : "").",
+                hint: "Use the full name, or the reference of one of them.")
+        }
+        return best
+    }
+
+    /// Whether another one bears the name, and this one the name and a date: so a renewal labels what it replaces.
+    private func isRetiring(among names: Set<String>) -> Bool {
+        guard let label = item.label, let position = label.lastIndex(of: "@") else { return false }
+        return names.contains(String(label[..<position]))
+    }
+
+    /// Whether both are the same identity at different times.
+    private func isVersion(of other: TLSCandidate) -> Bool {
+        if let label = item.label, !label.isEmpty, label == other.item.label { return true }
+        return certificate.subject == other.certificate.subject
+            && Set(certificate.subjectAlternativeNames) == Set(other.certificate.subjectAlternativeNames)
+    }
+
+    /// Valid ones first; of those the one that began last, and of those the one that ends last.
+    private func rank(on date: Date) -> (Int, Date, Date) {
+        (certificate.isValid(on: date) ? 1 : 0, certificate.notBefore, certificate.notAfter)
+    }
+}
+#endif

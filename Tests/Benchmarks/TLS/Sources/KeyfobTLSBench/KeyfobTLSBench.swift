@@ -1,0 +1,127 @@
+import Foundation
+import Keyfob
+import KeyfobNIOSSL
+import KeyfobPrimitives
+import KeyfobTesting
+import NIOCore
+import NIOPosix
+import NIOSSL
+import OpenSSL
+
+/// Handshakes of a swift-nio-ssl server whose key is on a token, beside the same server with the key in memory and the
+/// token's own rate. Prints "side name value unit" lines for `Scripts/bench`.
+@main
+struct KeyfobTLSBench {
+    static func main() async throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let numbers = arguments.dropFirst().compactMap(Double.init)
+        switch arguments.first {
+        case "handshakes" where numbers.count == 2: try await handshakes(seconds: numbers[0], rounds: Int(numbers[1]))
+        case "rotate" where numbers.count == 2: try await rotate(atLeast: Int(numbers[0]), connections: Int(numbers[1]))
+        default:
+            FileHandle.standardError.write(
+                Data("usage: keyfob-tls-bench handshakes SECONDS ROUNDS | rotate HANDSHAKES CONNECTIONS\n".utf8))
+            exit(2)
+        }
+    }
+
+    static func print(_ side: String, _ name: String, _ value: Double, _ unit: String) {
+        // Not `print`, whose buffer is lost when a time limit ends the process.
+        FileHandle.standardOutput.write(Data("\(side) \(name) \(String(format: "%.4f", value)) \(unit)\n".utf8))
+    }
+
+    static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+
+    static let kinds: [(name: String, algorithm: KeyAlgorithm, scheme: SignatureScheme)] = [
+        ("p256", .ec(.p256), .ecdsa(.sha256)), ("rsa2048", .rsa(bits: 2048), .rsaPSS(.sha256)),
+    ]
+
+    static func handshakes(seconds: Double, rounds: Int) async throws {
+        for kind in kinds {
+            let throwaway = try ThrowawayKeychain()
+            let made = try Authority.issue(kind.algorithm)
+            let item = try await throwaway.keychain.importIdentity(
+                key: made.key, certificate: made.certificate, label: "web"
+            ).identity
+            let identity = try await TLSIdentity.load(.identity(label: "web"), in: throwaway.keychain)
+            let blocks = Lock(Blocks())
+            var onToken = identity.serverConfiguration()
+            onToken.privateKey = .privateKey(NIOSSLPrivateKey(customPrivateKey: MeasuredKey(identity.key, blocks)))
+            var inMemory = identity.serverConfiguration()
+            inMemory.privateKey = .privateKey(
+                try NIOSSLPrivateKey(bytes: made.key.pkcs8DER().copyBytes(), format: .der))
+            let rotating = try await RotatingTLSIdentity(.identity(label: "web"), in: throwaway.keychain)
+            let servers = [
+                "token": try await Server(onToken), "memory": try await Server(inMemory),
+                "following": try await Server(rotating.serverConfiguration()),
+            ]
+            let raw = try await rawRate(throwaway.keychain, item, kind.scheme, seconds: seconds)
+            print("raw", "C_Sign-\(kind.name)", raw, "sign/s")
+            for connections in [1, 8, 64] {
+                var rates: [String: [Double]] = [:]
+                for _ in 0..<rounds {
+                    // By turns, so that a busy machine is busy for all of them.
+                    for (name, server) in servers {
+                        let load = try Load(port: server.port)
+                        let result = await load.run(connections: connections, limit: .max, seconds: seconds)
+                        if result.failures > 0 { print("failed", "handshakes-\(kind.name)-\(name)", Double(result.failures), "handshakes") }
+                        rates[name, default: []].append(Double(result.handshakes) / result.seconds)
+                    }
+                }
+                let name = "handshakes-\(kind.name)-at-\(connections)"
+                let memory = median(rates["memory"] ?? [])
+                print("ours", name, median(rates["token"] ?? []), "conn/s")
+                print("peer", name, min(memory, raw), "conn/s")
+                print("ours", name + "-following", median(rates["following"] ?? []), "conn/s")
+                print("peer", name + "-following", min(memory, raw), "conn/s")
+            }
+            let seen = blocks.withLock { $0 }
+            print("ours", "loop-blocked-\(kind.name)-max", seen.longestWall * 1e3, "ms")
+            print("peer", "loop-blocked-\(kind.name)-max", 1, "ms")
+            print("ours", "loop-cpu-\(kind.name)-max", seen.longestCPU * 1e3, "ms")
+            print("peer", "loop-cpu-\(kind.name)-max", 1, "ms")
+            print("ours", "loop-cpu-\(kind.name)-mean", seen.totalCPU / Double(max(1, seen.calls)) * 1e3, "ms")
+            print("peer", "loop-cpu-\(kind.name)-mean", 1, "ms")
+        }
+    }
+
+    /// Renews the identity again and again while handshakes go on, and counts those that fail.
+    static func rotate(atLeast count: Int, connections: Int) async throws {
+        let throwaway = try ThrowawayKeychain()
+        let keychain = throwaway.keychain
+        let first = try Authority.issue(.ec(.p256))
+        var old = try await keychain.importIdentity(key: first.key, certificate: first.certificate, label: "web").identity
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "web"), in: keychain, interval: .milliseconds(100))
+        let server = try await Server(identity.serverConfiguration())
+        let load = try Load(port: server.port)
+        let running = Task { await load.run(connections: connections, limit: count, seconds: 600) }
+        let events = identity.events()
+        let renewals = Lock(0)
+        let renewing = Task {
+            var kinds: [KeyAlgorithm] = [.rsa(bits: 2048), .ec(.p384), .ec(.p256), .ed25519]
+            while !Task.isCancelled {
+                // Certificates have whole seconds, and a newer one is told by its first.
+                try await Task.sleep(for: .milliseconds(1100))
+                let made = try Authority.issue(kinds[0])
+                kinds.append(kinds.removeFirst())
+                let new = try await keychain.importIdentity(key: made.key, certificate: made.certificate).identity
+                // It came under its own name, beside the old one; now it takes the name.
+                try await keychain.update(.certificate(label: "localhost"), [.label: .string("web")])
+                for await event in events where event.kind == .renewed { break }
+                renewals.withLock { $0 += 1 }
+                try await Task.sleep(for: .seconds(1))
+                try await keychain.delete(old)
+                old = new
+            }
+        }
+        let result = await running.value
+        renewing.cancel()
+        do { try await renewing.value } catch is CancellationError {}
+        print("ours", "rotation-failed-handshakes", Double(result.failures), "handshakes")
+        print("peer", "rotation-failed-handshakes", 0, "handshakes")
+        print("info", "rotation-handshakes", Double(result.handshakes), "handshakes")
+        print("info", "rotation-renewals", Double(renewals.withLock { $0 }), "renewals")
+        print("info", "rotation-handshake-rate", Double(result.handshakes) / result.seconds, "conn/s")
+    }
+}

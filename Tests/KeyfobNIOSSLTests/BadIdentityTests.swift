@@ -1,0 +1,125 @@
+#if NIOSSL
+import Foundation
+import Keyfob
+import KeyfobNIOSSL
+import NIOSSL
+import OpenSSL
+import TestSupport
+import Testing
+
+struct BadIdentityTests {
+    /// What is wrong with an identity, and what it is called.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let name: String
+        let code: KeychainError.Code
+        var profile = "server"
+        var chain = true
+        var date: TimeInterval = 0
+        var hosts: [String] = []
+        var testDescription: String { name }
+    }
+
+    static let rows = [
+        Row(name: "expired", code: .certificateExpired, date: 21 * 86400),
+        Row(name: "not yet valid", code: .certificateNotYetValid, date: -86400),
+        Row(name: "for another host", code: .certificateHostMismatch, profile: "other", hosts: ["localhost"]),
+        Row(name: "for a client", code: .certificateUsageMismatch, profile: "client"),
+        Row(name: "for e-mail", code: .certificateUsageMismatch, profile: "email"),
+        Row(name: "for encryption alone", code: .certificateUsageMismatch, profile: "encipher"),
+        Row(name: "without its intermediate", code: .chainIncomplete, chain: false),
+    ]
+
+    @Test(arguments: rows)
+    func `an identity that cannot serve is refused`(row: Row) async throws {
+        let home = try TLSHome()
+        try home.add("web", .p256, row.profile, chain: row.chain)
+        var requirements = TLSRequirements.server
+        requirements.hostNames = row.hosts
+        requirements.date = { Date().addingTimeInterval(row.date) }
+        let found = await code {
+            _ = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain, requirements: requirements)
+        }
+        #expect(found == row.code)
+    }
+
+    @Test func `what was refused serves where it is said to be wanted`() async throws {
+        let home = try TLSHome()
+        try home.add("web", chain: false)
+        var requirements = TLSRequirements.server
+        requirements.allowsUnknownIssuer = true
+        requirements.allowsOutdated = true
+        requirements.date = { Date().addingTimeInterval(40 * 86400) }
+        let identity = try await TLSIdentity.load(
+            .identity(label: "web"), in: home.keychain, requirements: requirements)
+        #expect(identity.chain.count == 1)
+        let server = try await TLSServer(identity.serverConfiguration())
+        // The client has no intermediate, but the server is there.
+        #expect(try server.curl(home).status == 60)
+        #expect(try server.curl(home, ["--insecure"]).body == "ok")
+    }
+
+    @Test func `a trusted issuer is not missing`() async throws {
+        let home = try TLSHome()
+        try home.add("web", chain: false)
+        _ = try await home.keychain.trust(home.certificate("inter"), for: [.server])
+        let identity = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain)
+        #expect(identity.chain.map(\.subject.commonName) == ["localhost", "Test Intermediate"])
+    }
+
+    @Test func `no identity, and two of them`() async throws {
+        let home = try TLSHome()
+        let query = Query<Identity>.identities.host("localhost")
+        #expect(await code { _ = try await TLSIdentity.load(query, in: home.keychain) } == .itemNotFound)
+        try home.add("one")
+        try home.issue("two", subject: "/CN=another/O=Example")
+        try home.add("two")
+        #expect(await code { _ = try await TLSIdentity.load(query, in: home.keychain) } == .ambiguous)
+        let second = try await TLSIdentity.load(.identity(label: "two"), in: home.keychain)
+        #expect(second.certificate.subject.commonName == "another")
+        let reference = try #require(second.item.item.reference)
+        let again = try await TLSIdentity.load(Query(Criteria(reference)), in: home.keychain)
+        #expect(again.certificate == second.certificate)
+    }
+
+    @Test func `of two versions the newer one that is valid is taken`() async throws {
+        let home = try TLSHome()
+        let old = try home.add("web")
+        let new = try home.renew("web", file: "web2")
+        #expect(try await home.keychain.find(.identity(label: "web")).count == 2)
+        let identity = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain)
+        #expect(identity.certificate.der == new.der && identity.certificate.der != old.der)
+        // At a time when only the old one had begun.
+        var requirements = TLSRequirements.server
+        let then = try old.certificate().notBefore
+        requirements.date = { then }
+        let before = try await TLSIdentity.load(
+            .identity(label: "web"), in: home.keychain, requirements: requirements)
+        #expect(before.certificate.der == old.der)
+    }
+
+    @Test func `the version that bears the name is taken, also where it is the older one`() async throws {
+        let home = try TLSHome()
+        let old = try home.add("web")
+        try home.renew("web@2026-12-31", file: "web2")
+        let identity = try await TLSIdentity.load(.identities.host("localhost"), in: home.keychain)
+        #expect(identity.certificate.der == old.der)
+    }
+
+    @Test func `a certificate beside another's key is a mismatch`() async throws {
+        let home = try TLSHome()
+        try home.issue("web")
+        try home.issue("stranger")
+        // By the id alone, as a tool leaves it that writes a private key without its public half.
+        let id = try home.id(of: "web")
+        try home.shell("openssl x509 -in web.pem -outform DER -out web.der; openssl pkey -in stranger.key -outform DER -out s.der")
+        try home.tool(["--write-object", home.file("web.der"), "--type", "cert", "--label", "web", "--id", id])
+        try home.tool(["--write-object", home.file("s.der"), "--type", "privkey", "--label", "web", "--id", id])
+        var requirements = TLSRequirements.server
+        requirements.allowsUnknownIssuer = true
+        let found = await code {
+            _ = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain, requirements: requirements)
+        }
+        #expect(found == .identityMismatch)
+    }
+}
+#endif

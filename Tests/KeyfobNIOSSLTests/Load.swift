@@ -1,0 +1,68 @@
+#if NIOSSL
+import KeyfobPrimitives
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Handshakes one after the other on several connections at once, each verified up to the root.
+struct Load: Sendable {
+    let port: Int
+    let root: String
+
+    /// Runs until it is told to end. - Returns: How many handshakes there were, and how many of them failed.
+    func run(connections: Int, until isOver: @escaping @Sendable () -> Bool) async throws -> (handshakes: Int, failures: Int) {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .file(root)
+        let context = try NIOSSLContext(configuration: configuration)
+        return await withTaskGroup(of: (Int, Int).self) { group in
+            for _ in 0..<connections {
+                group.addTask {
+                    var (handshakes, failures) = (0, 0)
+                    while !isOver() {
+                        do { try await shakeHands(context) } catch { failures += 1 }
+                        handshakes += 1
+                    }
+                    return (handshakes, failures)
+                }
+            }
+            return await group.reduce(into: (0, 0)) { $0 = ($0.0 + $1.0, $0.1 + $1.1) }
+        }
+    }
+
+    private func shakeHands(_ context: NIOSSLContext) async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let promise = loop.makePromise(of: Void.self)
+        let channel: any Channel
+        do {
+            channel = try await ClientBootstrap(group: loop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandlers(
+                            NIOSSLClientHandler(context: context, serverHostname: "localhost"), Answer(promise))
+                    }
+                }
+                .connect(host: "127.0.0.1", port: port).get()
+        } catch {
+            promise.fail(error)
+            throw error
+        }
+        // With TLS 1.3 the client is done before the server has looked at anything; the echo tells that it has too.
+        try await channel.writeAndFlush(ByteBuffer(string: "x"))
+        try await promise.futureResult.get()
+        // What is left to be said at the end of a connection is no part of the handshake.
+        channel.close(promise: nil)
+    }
+
+    private final class Answer: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let promise: EventLoopPromise<Void>
+        init(_ promise: EventLoopPromise<Void>) { self.promise = promise }
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { promise.succeed(()) }
+        func channelInactive(context: ChannelHandlerContext) {
+            promise.fail(ChannelError.eof)
+            context.fireChannelInactive()
+        }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { promise.fail(error) }
+    }
+}
+#endif

@@ -1,0 +1,203 @@
+#if NIOSSL
+import Foundation
+import Keyfob
+import KeyfobNIOSSL
+import KeyfobPrimitives
+import NIOCore
+import NIOPosix
+import NIOSSL
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(3)))
+struct RotationTests {
+    /// The serial number of the certificate that a server shows.
+    private func served(_ server: TLSServer, _ home: TLSHome, _ options: [String] = []) throws -> Data {
+        let result = try server.sClient(home, options)
+        try #require(result.status == 0, "\(result.stderr)")
+        return try OpenSSL.Certificate(pem: result.stdout).der
+    }
+
+    private func next(
+        _ kind: TLSIdentityEvent.Kind, in events: AsyncStream<TLSIdentityEvent>
+    ) async -> TLSIdentityEvent? {
+        for await event in events where event.kind == kind { return event }
+        return nil
+    }
+
+    @Test(arguments: [KeyKind.p256, .rsa, .ed25519])
+    func `a renewal, of whatever kind of key, is served without a restart`(kind: KeyKind) async throws {
+        let home = try TLSHome()
+        let old = try home.add("web")
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "web"), in: home.keychain, interval: .milliseconds(100))
+        let events = identity.events()
+        let server = try await TLSServer(identity.serverConfiguration())
+        #expect(try served(server, home) == old.der)
+        let running = try await Connection(server, home)
+        #expect(try await running.echo("before") == "before")
+
+        let new = try home.renew("web", kind, file: "web2")
+        let event = try #require(await next(.renewed, in: events))
+        #expect(event.identity.certificate.der == new.der)
+        #expect(try served(server, home, ["-tls1_3"]) == new.der)
+        #expect(try served(server, home, ["-tls1_2"]) == new.der)
+        // Who was there before stays.
+        #expect(try await running.echo("after") == "after")
+        try await running.close()
+
+        // The old version is retired; nobody needs it any longer.
+        try await home.keychain.delete(old)
+        await identity.refresh()
+        #expect(try served(server, home) == new.der)
+        #expect(identity.current.certificate.der == new.der)
+    }
+
+    @Test func `what another process writes to the token is seen`() async throws {
+        let home = try TLSHome()
+        try home.add("web")
+        let identity = try await RotatingTLSIdentity(
+            .identities.host("localhost"), in: home.keychain, interval: .milliseconds(100))
+        let events = identity.events()
+        try await Task.sleep(for: .milliseconds(1100))
+        try home.issue("web2")
+        let id = try home.id(of: "web2")
+        try home.shell(
+            """
+            openssl x509 -in web2.pem -outform DER -out web2.der
+            openssl pkey -in web2.key -outform DER -out key.der; openssl pkey -in web2.key -pubout -outform DER -out pub.der
+            """)
+        for (file, type) in [("key.der", "privkey"), ("pub.der", "pubkey"), ("web2.der", "cert")] {
+            try home.tool(["--write-object", home.file(file), "--type", type, "--label", "web", "--id", id])
+        }
+        let event = try #require(await next(.renewed, in: events))
+        #expect(try event.identity.certificate == home.certificate("web2"))
+    }
+
+    @Test func `a renewal that cannot serve is refused, once, and the old one stays`() async throws {
+        let home = try TLSHome()
+        let old = try home.add("web")
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "web"), in: home.keychain, interval: .milliseconds(50))
+        let events = identity.events()
+        let server = try await TLSServer(identity.serverConfiguration())
+        let wrong = try home.renew("web", .p256, "client", file: "wrong")
+        let event = try #require(await next(.refused, in: events))
+        #expect(event.error?.code == .certificateUsageMismatch)
+        #expect(event.identity.certificate.der == old.der)
+        #expect(try served(server, home) == old.der)
+        // Looked at again, and not told again: the next event is the renewal that mends it.
+        await identity.refresh()
+        await identity.refresh()
+        try await home.keychain.delete(wrong)
+        let new = try home.renew("web", file: "web2")
+        let mended = await events.first { _ in true }
+        #expect(mended?.kind == .renewed)
+        #expect(try served(server, home) == new.der)
+    }
+
+    @Test func `signing fails while the key is away, and the server stays up`() async throws {
+        let home = try TLSHome()
+        let first = try home.add("web")
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "web"), in: home.keychain, interval: .milliseconds(100))
+        let events = identity.events()
+        let server = try await TLSServer(identity.serverConfiguration())
+        #expect(try server.curl(home).body == "ok")
+        // The key goes behind everybody's back.
+        try home.tool(["--delete-object", "--type", "privkey", "--label", "web"])
+        #expect(try server.curl(home).status != 0)
+        let event = try #require(await next(.signingFailed, in: events))
+        #expect(event.error?.code == .itemNotFound)
+        #expect(event.identity.certificate.der == first.der)
+        #expect(try server.curl(home).status != 0)
+        // A new identity under the name, and the same server serves again.
+        try await home.keychain.delete(.certificate(label: "web"))
+        try home.add("web", file: "again")
+        #expect(await next(.renewed, in: events) != nil)
+        #expect(try server.curl(home).body == "ok")
+    }
+
+    @Test func `no handshake fails while identities come and go`() async throws {
+        let home = try TLSHome()
+        var old = try home.add("web")
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "web"), in: home.keychain, interval: .milliseconds(50))
+        let server = try await TLSServer(identity.serverConfiguration())
+        let load = Load(port: server.port, root: home.file("root.pem"))
+        // As many as three renewals leave time for, or as the environment asks for.
+        let minimum = Int(ProcessInfo.processInfo.environment["KEYFOB_TEST_HANDSHAKES"] ?? "1") ?? 1
+        let isOver = Lock(false)
+        let running = Task { try await load.run(connections: 8, until: { isOver.withLock { $0 } }) }
+        var index = 0
+        while index < 3 || server.counters.withLock({ $0.handshakes }) < minimum {
+            let events = identity.events()
+            let new = try home.renew("web", index % 2 == 1 ? .rsa : .p256, file: "web\(index + 2)")
+            _ = await next(.renewed, in: events)
+            // Handshakes that began with the old key end within this.
+            try await Task.sleep(for: .milliseconds(500))
+            try await home.keychain.delete(old)
+            old = new
+            index += 1
+        }
+        isOver.withLock { $0 = true }
+        let (handshakes, failures) = try await running.value
+        #expect(failures == 0 && handshakes >= minimum)
+        #expect(server.counters.withLock { $0.failures } == 0)
+    }
+
+    @Test func `a client's certificate is renewed too`() async throws {
+        let home = try TLSHome()
+        try home.issue("server")
+        let old = try home.add("me", .p256, "client")
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "me"), in: home.keychain, requirements: .client, interval: .milliseconds(100))
+        let server = try OpenSSLServer(home, [])
+        defer { server.stop() }
+        let configuration = identity.clientConfiguration(trustRoots: .file(home.file("root.pem")))
+        let first = try await fetch(port: server.port, configuration)
+        #expect(first.contains("200"))
+        #expect(identity.current.certificate.der == old.der)
+    }
+}
+
+/// A connection that stays.
+private final class Connection: Sendable {
+    private let channel: any Channel
+    private let stream: AsyncStream<String>
+
+    init(_ server: TLSServer, _ home: TLSHome) async throws {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .file(home.file("root.pem"))
+        let context = try NIOSSLContext(configuration: configuration)
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+        self.stream = stream
+        channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers(
+                        NIOSSLClientHandler(context: context, serverHostname: "localhost"), Listener(continuation))
+                }
+            }
+            .connect(host: "127.0.0.1", port: server.port).get()
+    }
+
+    func echo(_ text: String) async throws -> String? {
+        try await channel.writeAndFlush(ByteBuffer(string: text))
+        return await stream.first { _ in true }
+    }
+
+    func close() async throws { try await channel.close() }
+
+    private final class Listener: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let continuation: AsyncStream<String>.Continuation
+        init(_ continuation: AsyncStream<String>.Continuation) { self.continuation = continuation }
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            continuation.yield(String(buffer: unwrapInboundIn(data)))
+        }
+        func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
+    }
+}
+#endif
