@@ -51,7 +51,7 @@ import Testing
         let keys = try keychain.keys()
         func leave() throws {
             let intent = try keys.sealPlan(plan, identity: Data(count: 16), vault: keychain.store.identity)
-            _ = try keychain.store.write { try $0.insert(intent) }
+            _ = try keychain.store.write(keys.tree) { try $0.insert(intent) }
         }
         // Gone, as SoftHSM leaves it.
         try leave()
