@@ -32,6 +32,12 @@ extension KeychainConfiguration {
             guard let seal = PassphraseSeal(value) else { return nil }
             recoverySeal = seal
         }
+        if let value = file["accessGroups"] {
+            guard case .array(let groups) = value else { return nil }
+            let names = groups.compactMap(\.text)
+            guard names.count == groups.count else { return nil }
+            accessGroups = names
+        }
     }
 
     /// A moment such as `2026-11-21T14:34:37Z`.
