@@ -44,6 +44,10 @@ import Glibc
                 try command.run()
                 return .success
             }
+            if let plain = PlainGet(arguments) {
+                try plain.run()
+                return .success
+            }
             let invocation = try Invocation(arguments, root: KeyfobCommand.self)
             var command = try invocation.parse(root: KeyfobCommand.self)
             if !type(of: command).configuration.subcommands.isEmpty {

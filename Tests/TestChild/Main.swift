@@ -30,11 +30,12 @@ import PKCS11
         case "rewrite": try rewrite(rest[0], milliseconds: UInt32(rest[1]) ?? 0)
         case "objects": try objects(keychain)
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
+        case "fork": try fork(keychain, rest, directories, options)
         default: exit(64)
         }
     }
 
-    private static func say(_ text: String) {
+    static func say(_ text: String) {
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
 

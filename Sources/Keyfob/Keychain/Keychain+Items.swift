@@ -123,7 +123,7 @@ extension Keychain {
         let keys = try keys()
         var remaining = criteria.limit ?? .max
         guard remaining > 0 else { return }
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             try forEachRow(
                 criteria, keys, reader: reader, skippingDamaged: damaged.map { report in { report($1) } }
             ) { _, item in
@@ -175,7 +175,7 @@ extension Keychain {
     private func storedRow(of item: Item) throws -> (SealedRow, ItemClass) {
         let keys = try keys()
         guard let reference = item.reference,
-            let row = try store.read({ try $0.row(identity: reference.identity, withSecret: true) })
+            let row = try store.read(keys.tree, { try $0.row(identity: reference.identity, withSecret: true) })
         else {
             throw KeychainError(
                 .itemNotFound, "\"\(Self.title(item.itemClass, item.attributes))\" is not in keychain \"\(name)\".")

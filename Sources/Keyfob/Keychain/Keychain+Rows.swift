@@ -31,7 +31,7 @@ extension Keychain {
             added.isRecorded = true
             return (row, added)
         }
-        try store.write { writer in
+        try store.write(keys.tree) { writer in
             for (row, item) in prepared {
                 do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
                     throw duplicate(item.itemClass, item.attributes)
@@ -107,7 +107,7 @@ extension Keychain {
         // A limit can only be applied on the way when the order is the one in which rows come.
         let limit = criteria.order == .created ? criteria.limit : nil
         guard limit != 0 else { return [] }
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             try forEachRow(criteria, keys, reader: reader) { _, item in
                 items.append(item)
                 return items.count != limit
@@ -132,7 +132,7 @@ extension Keychain {
             let versions = try nextVersions(criteria, changes: changes, removing: removing, secret: secret, keys)
             guard !versions.isEmpty else { return 0 }
             do {
-                try replaceRows(versions)
+                try replaceRows(versions, keys)
                 return versions.count
             } catch let error as KeychainError where error.code == .itemNotFound {
                 // Only the check of the version says so.
@@ -150,7 +150,7 @@ extension Keychain {
         _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
         var found: [(row: SealedRow, item: Item)] = []
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             try forEachRow(criteria, keys, reader: reader, withSecrets: true) { row, item in
                 found.append((row, item))
                 return true
@@ -168,8 +168,8 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; `itemNotFound` where a row is gone or has another version than it was read with,
     ///   `duplicateItem`.
-    private func replaceRows(_ versions: [(row: SealedRow, item: Item)]) throws {
-        try store.write { writer in
+    private func replaceRows(_ versions: [(row: SealedRow, item: Item)], _ keys: VaultKeys) throws {
+        try store.write(keys.tree) { writer in
             for (row, item) in versions {
                 do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
                     throw duplicate(item.itemClass, item.attributes)
@@ -201,7 +201,7 @@ extension Keychain {
     /// Removes every row that matches and returns how many there were.
     func deleteRows(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
-        return try store.write { writer in
+        return try store.write(keys.tree) { writer in
             var ids: [Int64] = []
             if let reference = criteria.reference, criteria.attributes.count == 0, criteria.accessGroups == nil {
                 // Need not be opened: nothing else could get rid of a row that is damaged.

@@ -29,11 +29,19 @@ extension Keychain {
 
     /// How many passwords the vault holds, generic and for servers.
     ///
-    /// Blocks for one query. - Throws: `KeychainError`; the errors of `unlock()`, `vaultDamaged`.
+    /// Blocks for two queries. - Throws: `KeychainError`; the errors of `unlock()`, and `vaultDamaged` also where another
+    /// program has added or removed items.
     public func passwordCount() throws -> Int {
         let keys = try keys()
-        return try store.read { reader in
-            try [ItemClass.genericPassword, .internetPassword].reduce(0) { count, itemClass in
+        return try store.read(keys.tree) { reader in
+            let (count, recorded) = (try reader.rowCount(), try reader.recordedRowCount())
+            guard count == recorded else {
+                throw KeychainError(
+                    .vaultDamaged,
+                    "the vault has \(count) items where Keyfob left \(recorded): another program has changed it.",
+                    hint: "Restore the vault from a backup.", details: ["reason": "replayed"])
+            }
+            return try [ItemClass.genericPassword, .internetPassword].reduce(0) { count, itemClass in
                 try count + reader.rowCount(classDigest: keys.digest(of: itemClass))
             }
         }

@@ -259,7 +259,7 @@ extension Keychain {
             guard !doomed.isEmpty else {
                 throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
             }
-            try store.read { reader in
+            try store.read(keys.tree) { reader in
                 for object in doomed {
                     guard let itemClass = object.itemClass else { continue }
                     try reader.forEachRow(

@@ -131,7 +131,7 @@ extension Keychain {
                 RecordedItem(order: row.id, identity: row.identity, attributes: attributes))
             return true
         }
-        try store.read { reader in
+        try store.read(keys.tree) { reader in
             for terms in searches {
                 try reader.forEachRow(
                     classDigest: keys.digest(of: itemClass), terms: terms, withSecrets: false, take)

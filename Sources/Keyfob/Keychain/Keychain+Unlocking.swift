@@ -1,5 +1,6 @@
 import Foundation
 public import KeyfobPrimitives
+import Logging
 import PKCS11
 
 /// Locking and unlocking.
@@ -79,15 +80,23 @@ extension Keychain {
 
 extension Keychain {
     /// The vault's keys, unlocking the keychain where that is needed and possible.
+    ///
+    /// A vault of an older format is brought up to date: it can tell too little to be read as it is.
     func keys() throws -> VaultKeys {
-        if let keys = lockState.withLock({ $0.keys }) { return keys }
+        if let keys = lockState.withLock({ $0.keys }) { return try upgradeVault(keys) }
         if let keys = try restoreUnlockedState() { return try settleInterruptedChanges(keys) }
         return try unlockAnew()
     }
 
+    /// As `keys()`, for whom it is enough that they are there.
+    func unlockIfLocked() throws {
+        guard lockState.withLock({ $0.keys == nil }) else { return }
+        _ = try keys()
+    }
+
     /// The vault's keys where they are to be had without asking anybody; `nil` where the keychain is locked.
     func keysIfUnlocked() throws -> VaultKeys? {
-        if let keys = lockState.withLock({ $0.keys }) { return keys }
+        if let keys = lockState.withLock({ $0.keys }) { return try upgradeVault(keys) }
         if let keys = try restoreUnlockedState() { return try settleInterruptedChanges(keys) }
         return try pinSource().source.isInteractive ? nil : unlockAnew()
     }
@@ -197,6 +206,7 @@ extension Keychain {
 
     /// Changes that a killed process left unfinished are settled when the keychain is unlocked next.
     private func settleInterruptedChanges(_ keys: VaultKeys) throws -> VaultKeys {
+        _ = try upgradeVault(keys)
         let isFirst = lockState.withLock { state in
             defer { state.hasRecovered = true }
             return !state.hasRecovered
@@ -205,6 +215,14 @@ extension Keychain {
         do { try writer(keys).recover() } catch let error as KeychainError where error.code == .vaultBusy {
             // Somebody lives who is at it; readers are shown nothing of it, and writers settle it under the lock.
         }
+        return keys
+    }
+
+    /// Brings a vault of an older format up to date, once, in one transaction; the token is not needed.
+    private func upgradeVault(_ keys: VaultKeys) throws -> VaultKeys {
+        guard try store.format < Schema.version else { return keys }
+        try store.write(keys.tree) { try $0.upgrade(keys.upgradeAttributes) }
+        options.logger.notice("the vault was brought to format \(Schema.version)")
         return keys
     }
 
@@ -220,7 +238,7 @@ extension Keychain {
         }
     }
 
-    private static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes)? {
+    static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes)? {
         unsafe payload.withUnsafeBytes { bytes in
             guard bytes.count > 2 else { return nil }
             let count = unsafe Int(bytes[0]) << 8 | Int(bytes[1])

@@ -17,7 +17,9 @@ import PKCS11
 /// pool. A keychain that is locked unlocks itself where it can without asking anybody: from the state that
 /// `keyfob unlock` left, or from a PIN source that needs no terminal.
 ///
-/// > Important: After `fork` a child must open the keychain anew.
+/// A child made by `fork` may use the blocking forms of a keychain that its parent opened, or open it anew: vault and
+/// token are opened again at its first call. The asynchronous forms need threads that a child does not have. A child
+/// that was forked while another thread was using the vault or the token is refused (`refused`).
 public final class Keychain: Sendable {
     /// The keychain's name.
     public let name: String
@@ -53,7 +55,8 @@ public final class Keychain: Sendable {
         public var allowsInsecureFiles: Bool
         /// Whether the process makes a few calls and ends, as a command does.
         public var isOneShot: Bool
-        /// Whether the token is opened at once, on a thread of its own, while the caller finds out what it needs.
+        /// Whether the token is opened at once, on a thread of its own, while the caller finds out what it needs; with
+        /// a login where the keychain is unlocked.
         ///
         /// Worth it for a process that is going to use the token for certain and wants to end soon.
         public var opensTokenAhead: Bool
@@ -96,6 +99,11 @@ public final class Keychain: Sendable {
             commandDeadline: options.pinCommandTimeout)
         self.token = token
         index = ObjectIndex(store: store, token: token)
+    }
+
+    deinit {
+        // A login rewrites the token's file: a process that ends now must not end in the middle of that.
+        token.finishOpeningAhead()
     }
 
     /// Opens a keychain by name; without one, the default keychain.

@@ -74,6 +74,10 @@ extension KeychainError {
             return make(
                 .keyNotExtractable, "the key cannot leave token \"\(label)\": it is marked not extractable.",
                 "Use it in place: keyfob uri NAME")
+        case .cantLock where error.function == .initialize:
+            return make(
+                .refused, "token \"\(label)\" cannot be used: \(error.detail ?? error.returnValue.name).",
+                "Fork before other threads use the keychain, or start another program instead.")
         case .functionCanceled, .cancel:
             return make(.cancelled, "the operation on token \"\(label)\" was cancelled.", nil)
         case _ where operation.isUnwrapping && cannotDecrypt.contains(error.returnValue)

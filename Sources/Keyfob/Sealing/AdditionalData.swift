@@ -14,13 +14,17 @@ struct AdditionalData: Sendable {
         case object = 0x4F
     }
 
-    /// `"keyfob"`, the format (1), the part, the vault, the row, the class, the version.
+    /// `"keyfob"`, the format, the part, the vault, the row, the class, the version.
     let bytes: [UInt8]
 
-    init(_ part: Part, vault: Data, row: Data, itemClass: ItemClass? = nil, version: Int64 = 0) {
+    /// - Parameter format: That of the part; `nil` for the one in use. Attributes have had 2 since the vault tells a row
+    ///   from an older copy of it: so nobody can pass off a row of today as one from before.
+    init(
+        _ part: Part, format: UInt8? = nil, vault: Data, row: Data, itemClass: ItemClass? = nil, version: Int64 = 0
+    ) {
         var bytes = Array("keyfob".utf8)
         bytes.reserveCapacity(52)
-        bytes.append(1)
+        bytes.append(format ?? (part == .attributes ? 2 : 1))
         bytes.append(part.rawValue)
         bytes.append(contentsOf: vault)
         bytes.append(contentsOf: row)

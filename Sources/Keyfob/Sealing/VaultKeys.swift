@@ -12,6 +12,8 @@ struct VaultKeys: Sendable {
     private let vault: Data
     private let attributeKey: AESGCM
     private let indexKey: HMACSHA256
+    /// Authenticates the vault's record of its rows.
+    let tree: RowTreeKey
     private let classDigests: [ItemClass: Data]
 
     /// Derives the keys.
@@ -26,6 +28,7 @@ struct VaultKeys: Sendable {
         attributeKey = try AESGCM(key: derive("attributes"))
         let indexKey = try HMACSHA256(key: derive("index"))
         self.indexKey = indexKey
+        tree = RowTreeKey(try HMACSHA256(key: derive("tree")))
         var digests: [ItemClass: Data] = [:]
         for itemClass in ItemClass.allCases {
             let code = try indexKey.authenticationCode(for: Array("class\(itemClass.rawValue)".utf8))
@@ -134,20 +137,66 @@ struct VaultKeys: Sendable {
 
     /// Decrypts the attributes of a row; class and version must be those it was written with.
     ///
-    /// - Throws: `KeychainError` with code `vaultDamaged`, which names the row.
+    /// - Throws: `KeychainError` with code `vaultDamaged`, which names the row, also where the row is whole but not
+    ///   the one that was written last.
     func openAttributes(_ row: SealedRow) throws -> (ItemClass, ItemAttributes) {
         let itemClass = itemClass(of: row.classDigest)
         do {
+            let attributes = try attributes(row, itemClass, format: nil)
+            switch row.standing {
+            case .current: break
+            case .superseded: throw Self.superseded(Keychain.title(itemClass ?? .genericPassword, attributes))
+            case .unknown(let error): throw error
+            }
             guard let itemClass else { throw Self.damaged(cause: nil) }
-            let bytes = try open(
-                row.attributes,
-                AdditionalData(
-                    .attributes, vault: vault, row: row.identity, itemClass: itemClass, version: row.version))
-            guard let attributes = ItemAttributes(encoded: bytes) else { throw Self.damaged(cause: nil) }
             return (itemClass, attributes)
         } catch let error as KeychainError {
             throw error.naming(row, itemClass)
         }
+    }
+
+    /// Decrypts what a row says, whatever its standing.
+    private func attributes(_ row: SealedRow, _ itemClass: ItemClass?, format: UInt8?) throws -> ItemAttributes {
+        guard let itemClass else { throw Self.damaged(cause: nil) }
+        let bytes = try open(
+            row.attributes,
+            AdditionalData(
+                .attributes, format: format, vault: vault, row: row.identity, itemClass: itemClass,
+                version: row.version))
+        guard let attributes = ItemAttributes(encoded: bytes) else { throw Self.damaged(cause: nil) }
+        return attributes
+    }
+
+    /// Whether the attributes of a row are whole, whatever its standing.
+    func opens(_ row: SealedRow) -> Bool {
+        // Any reason that it does not open is the same answer.
+        (try? attributes(row, itemClass(of: row.classDigest), format: nil)) != nil
+    }
+
+    /// The attributes of a row of format 1, sealed as in format 2; `nil` for a row that is damaged.
+    ///
+    /// - Throws: `KeychainError` with code `vaultDamaged` for a row that has format 2 already: it was put into an
+    ///   older vault, so that the upgrade would take all that is in it for good.
+    func upgradeAttributes(_ row: SealedRow) throws -> SealedBytes? {
+        let itemClass = itemClass(of: row.classDigest)
+        guard !opens(row) else {
+            throw KeychainError(
+                .vaultDamaged, "the vault claims to be older than its rows: another program has changed it.",
+                hint: "Restore the vault from a backup. Nothing was changed."
+            ).naming(row, itemClass)
+        }
+        // What is damaged stays as it is, to be reported and removed.
+        guard let itemClass, let attributes = try? attributes(row, itemClass, format: 1) else { return nil }
+        return try sealAttributes(attributes, of: itemClass, row: row.identity, version: row.version)
+    }
+
+    /// The error for a row that is whole, and not the one that was written last.
+    private static func superseded(_ title: String) -> KeychainError {
+        KeychainError(
+            .vaultDamaged,
+            "\"\(title)\" in the vault is not what was written last: another program put an older copy of it back.",
+            hint: "Restore the vault from a backup. The other items are not affected.",
+            details: ["name": title, "reason": "replayed"])
     }
 
     /// The error for ciphertext that does not open.

@@ -89,7 +89,7 @@ final class ObjectIndex: Sendable {
         guard Self.areDistinct(objects) else { return objects }
         let entries = try objects.map { try entry($0, keys) }
         do {
-            try store.write { try $0.replaceObjectIndex(entries, stamp: before) }
+            try store.write(keys.tree) { try $0.replaceObjectIndex(entries, stamp: before) }
         } catch let error as KeychainError where [.vaultBusy, .refused, .vaultUnavailable].contains(error.code) {
             // The index is a convenience: somebody who may only read gets the answer without it.
         }

@@ -18,6 +18,7 @@ public struct TokenKey: Sendable {
     public let publicKey: PublicKey
     private let keychain: Keychain
     let object: TokenObject
+    private let handle = TokenStore.KnownHandle(nil)
 
     init(keychain: Keychain, object: TokenObject, publicKey: PublicKey) {
         self.keychain = keychain
@@ -46,11 +47,11 @@ public struct TokenKey: Sendable {
             throw KeychainError(
                 .mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
         }
-        _ = try keychain.keys()
+        try keychain.unlockIfLocked()
         let token = keychain.token
         func made() throws -> [UInt8] {
             let signature = try token.withSession(.sign) { session in
-                try session.sign(input, with: token.handle(of: object, in: session), using: mechanism)
+                try session.sign(input, with: token.handle(of: object, known: handle, in: session), using: mechanism)
             }
             guard case .ec = publicKey.algorithm else { return signature }
             return try ECDSASignature(raw: signature).der

@@ -52,12 +52,12 @@ struct TokenWriter: Sendable {
             let before = token.changeDetector?.snapshot()
             let objects = try index.objects(keys, at: before?.stamp)
             guard var plan = try plan(objects) else {
-                return try store.write { try commit($0, Outcome()) }
+                return try store.write(keys.tree) { try commit($0, Outcome()) }
             }
             plan.begun = Date()
             let identity = Data(try RandomBytes.bytes(count: 16))
             let intent = try keys.sealPlan(plan, identity: identity, vault: store.identity)
-            let intentID = try store.write { try $0.insert(intent) }
+            let intentID = try store.write(keys.tree) { try $0.insert(intent) }
             var current = plan
             do {
                 let outcome = try token.withSession(operation, idempotent: false) { session in
@@ -66,7 +66,7 @@ struct TokenWriter: Sendable {
                         current.begun = plan.begun
                         var row = try keys.sealPlan(current, identity: identity, vault: store.identity)
                         row.id = intentID
-                        try store.write { try $0.update(row) }
+                        try store.write(keys.tree) { try $0.update(row) }
                     }
                 }
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
@@ -74,7 +74,7 @@ struct TokenWriter: Sendable {
                 let isDistinct = outcome.added.allSatisfy { new in !objects.contains { $0.isIndistinguishable(from: new) } }
                     && ObjectIndex.areDistinct(outcome.added)
                 let stamp = isDistinct ? newStamp(before: before, outcome) : nil
-                let result = try store.write { writer in
+                let result = try store.write(keys.tree) { writer in
                     let result = try commit(writer, outcome)
                     try updateIndex(writer, outcome, before: before, stamp: stamp)
                     try writer.deleteIntent(intentID)
@@ -87,7 +87,7 @@ struct TokenWriter: Sendable {
                 // what cannot be undone now, then. The first error is the one to report.
                 let isVoid = current.kind == .destroy ? isUntouched() : (try? settle(current)) != nil
                 // The plan that stays on disk is settled by the next opening.
-                if isVoid { try? store.write { try $0.deleteIntent(intentID) } }
+                if isVoid { try? store.write(keys.tree) { try $0.deleteIntent(intentID) } }
                 throw error
             }
         }
@@ -108,7 +108,7 @@ struct TokenWriter: Sendable {
         for intent in intents {
             let plan = try keys.openPlan(intent, vault: store.identity)
             try settle(plan)
-            try store.write { writer in
+            try store.write(keys.tree) { writer in
                 for identity in plan.kind == .destroy ? plan.rows : [] {
                     guard let row = try writer.row(identity: identity, withSecret: false) else { continue }
                     try writer.delete(rowID: row.id)

@@ -20,7 +20,11 @@ struct VaultLock: Sendable {
                 [EACCES, EPERM, EROFS].contains(errno) ? .refused : .vaultUnavailable,
                 "the lock \(path) cannot be opened: \(unsafe String(cString: strerror(errno))).")
         }
-        defer { close(descriptor) }
+        // Unlocked by name: a child that was forked meanwhile has the descriptor, too, and would keep the lock.
+        defer {
+            flock(descriptor, LOCK_UN)
+            close(descriptor)
+        }
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else {
                 throw KeychainError(

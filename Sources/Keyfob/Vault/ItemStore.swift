@@ -13,14 +13,24 @@ protocol ItemStore: Sendable {
     /// Identifies the vault; 16 random bytes, made with it. Part of all additional data.
     var identity: Data { get }
 
-    /// Runs `body` on one consistent state.
-    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
+    /// The format of the vault. Below `Schema.version` no row can be read or written before ``StoreWriter/upgrade(_:)``.
+    var format: Int { get throws }
 
-    /// Runs `body` in one transaction.
-    func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result
+    /// Runs `body` on one consistent state. Rows are compared with the record of `tree`; without it their standing
+    /// is unknown.
+    func read<Result>(_ tree: RowTreeKey?, _ body: (any StoreReader) throws -> Result) throws -> Result
 
-    /// Checks the file itself; the findings, empty when it is sound.
-    func integrityFindings() throws -> [String]
+    /// Runs `body` in one transaction, which also brings the record of the rows up to date.
+    func write<Result>(_ tree: RowTreeKey, _ body: (any StoreWriter) throws -> Result) throws -> Result
+
+    /// Checks the file itself and, with `tree`, that it holds the rows that were written last and no others; the
+    /// findings, empty when it is sound.
+    func integrityFindings(_ tree: RowTreeKey?) throws -> [String]
+}
+
+extension ItemStore {
+    /// Runs `body` on one consistent state; for what is no row.
+    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try read(nil, body) }
 }
 
 /// Reads of one consistent state.
@@ -44,6 +54,9 @@ protocol StoreReader {
     /// How many rows of a class there are.
     func rowCount(classDigest: Data) throws -> Int
 
+    /// How many rows there are by the record of the rows.
+    func recordedRowCount() throws -> Int
+
     /// All wrapping keys, oldest first.
     func wrappingKeys() throws -> [WrappingKeyRow]
 
@@ -59,6 +72,17 @@ protocol StoreReader {
 
 /// Changes within one transaction.
 protocol StoreWriter: StoreReader {
+    /// Begins the record of the rows in a vault that has no row yet.
+    func beginRecord() throws
+
+    /// Makes a new record of the rows that are there and for which `isWhole` says so; how many they are.
+    func renewRecord(_ isWhole: (SealedRow) throws -> Bool) throws -> Int
+
+    /// Brings a vault of an older format up to date; does nothing in one that is.
+    ///
+    /// `reseal` gives a row's attributes in the new form, or `nil` for a row that is damaged.
+    func upgrade(_ reseal: (SealedRow) throws -> SealedBytes?) throws
+
     /// Inserts a row with its recipients and terms and returns its id.
     func insert(_ row: SealedRow) throws -> Int64
 

@@ -2,6 +2,8 @@ import CLinux
 import Foundation
 import GRDB
 import GRDBSQLite
+import KeyfobPrimitives
+import Synchronization
 
 /// The vault in one SQLite file, through GRDB.
 ///
@@ -9,8 +11,12 @@ import GRDBSQLite
 /// is synced before it returns, because a script that was told "Stored" may pull the plug next.
 final class SQLiteStore: ItemStore {
     let identity: Data
-    private let database: any DatabaseWriter
+    private let connection: VaultConnection
     private let path: String
+    /// Formats only grow: once it is the newest nobody need look again.
+    private let isNewest = Atomic(false)
+    /// The newest record of the rows that this process has seen, as far as it was checked.
+    private let newestRecord = Lock<RowTree.Snapshot?>(nil)
 
     /// How a process is going to use the store.
     enum Use: Sendable {
@@ -27,7 +33,7 @@ final class SQLiteStore: ItemStore {
     ///   others than the owner can write it or its directory.
     init(path: String, use: Use, busyTimeout: TimeInterval = 10) throws {
         self.path = path
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard unsafe access(path, F_OK) == 0 else {
             throw KeychainError(
                 .vaultUnavailable, "the vault \(path) is missing.",
                 hint: "Restore it from a backup, or remove the keychain and create it again.")
@@ -36,25 +42,24 @@ final class SQLiteStore: ItemStore {
         for suffix in ["", "-wal"] { try PrivateFile.requireUnwritableByOthers(path + suffix) }
         try Self.checkHeader(path)
         do {
-            database = try Self.connect(path: path, use: use, busyTimeout: busyTimeout)
-            identity = try Self.identify(database, path: path)
+            connection = try VaultConnection { try Self.connect(path: path, use: use, busyTimeout: busyTimeout) }
+            identity = try connection.use { try Self.identify($0, path: path) }
         } catch { throw Self.translate(error, path: path) }
     }
 
     /// Looks at the file before SQLite does, which would write a header into an empty file and change the
     /// journal of another program's database.
     private static func checkHeader(_ path: String) throws {
-        let header: Data
-        do {
-            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            header = try file.read(upToCount: 100) ?? Data()
-            try file.close()
+        let header: [UInt8]
+        do throws(KeychainError) {
+            guard let file = OpenFile(path: path, flags: O_RDONLY) else { throw .file("read", path, errno) }
+            header = try file.read(limit: 100).copyBytes()
         } catch {
             throw KeychainError(
                 .vaultUnavailable, "the vault \(path) cannot be read.", hint: "Check the file's permissions.",
                 cause: error)
         }
-        let magic = Data("SQLite format 3".utf8) + [0]
+        let magic = Array("SQLite format 3".utf8) + [0]
         let application = header.count == 100 ? Int(UInt32(bigEndianBytes: header[68..<72]) ?? 0) : 0
         guard header.starts(with: magic), application == Schema.applicationID else {
             throw KeychainError(.vaultDamaged, "\(path) is not a Keyfob vault.", hint: "Restore it from a backup.")
@@ -77,8 +82,8 @@ final class SQLiteStore: ItemStore {
         do {
             let database = try connect(path: path, use: .oneShot, busyTimeout: 10)
             try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
-            try Schema.migrator.migrate(database)
             try database.write { db in
+                try Schema.create(db)
                 try db.execute(sql: "INSERT INTO vault (name, value) VALUES ('identity', ?)", arguments: [identity])
             }
             try database.close()
@@ -103,6 +108,9 @@ final class SQLiteStore: ItemStore {
             // make it anew: four syncs for a command that reads one secret.
             var isPersistent: CInt = 1
             unsafe sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
+            // The log is kept, but empty: whoever opens a vault that nobody else has open reads a log again that has
+            // anything in it, and at its end writes it, with two syncs, into the database once more.
+            if use == .oneShot { try db.execute(sql: "PRAGMA journal_size_limit = 0") }
         }
         switch use {
         case .server:
@@ -129,7 +137,6 @@ final class SQLiteStore: ItemStore {
                 "the vault \(path) has format \(state.version); this program knows up to \(Schema.version).",
                 hint: "Update keyfob. Nothing was changed.")
         }
-        if state.version < Schema.version { try Schema.migrator.migrate(database) }
         let identity = try database.read { db in
             try Data.fetchOne(db, sql: "SELECT value FROM vault WHERE name = 'identity'")
         }
@@ -140,44 +147,73 @@ final class SQLiteStore: ItemStore {
         return identity
     }
 
-    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    var format: Int {
+        get throws {
+            if isNewest.load(ordering: .relaxed) { return Schema.version }
+            do {
+                let format = try connection.use {
+                    try $0.unsafeReentrantRead { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
+                }
+                if format == Schema.version { isNewest.store(true, ordering: .relaxed) }
+                return format
+            } catch { throw Self.translate(error, path: path) }
+        }
+    }
+
+    func read<Result>(_ tree: RowTreeKey?, _ body: (any StoreReader) throws -> Result) throws -> Result {
+        // Taken before the transaction begins, which therefore sees at least this much.
+        let newest = newestRecord.withLock { $0 }
         do {
             // Reentrant: a caller that walks the items may ask for the secret of the one at hand.
-            return try database.unsafeReentrantRead { db in
-                guard !db.isInsideTransaction else { return try body(SQLiteTransaction(db: db)) }
+            return try connection.use { try $0.unsafeReentrantRead { db in
+                guard !db.isInsideTransaction else { return try body(SQLiteTransaction(db, tree)) }
                 var result: Result?
                 try db.inTransaction(.deferred) {
-                    result = try body(SQLiteTransaction(db: db))
+                    let transaction = SQLiteTransaction(db, tree, previous: newest)
+                    result = try body(transaction)
+                    // What a reader sees was committed.
+                    note(transaction.tree)
                     return .commit
                 }
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
                 return result
-            }
+            } }
         } catch { throw Self.translate(error, path: path) }
     }
 
-    func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+    func write<Result>(_ tree: RowTreeKey, _ body: (any StoreWriter) throws -> Result) throws -> Result {
+        let newest = newestRecord.withLock { $0 }
         do {
-            return try database.writeWithoutTransaction { db in
+            return try connection.use { try $0.writeWithoutTransaction { db in
                 // Rolled back whole by GRDB when the body throws.
                 var result: Result?
+                let transaction = SQLiteTransaction(db, tree, previous: newest)
                 try db.inTransaction(.immediate) {
-                    result = try body(SQLiteTransaction(db: db))
+                    result = try body(transaction)
+                    try transaction.tree?.flush()
                     return .commit
                 }
+                note(transaction.tree)
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
                 return result
-            }
+            } }
         } catch { throw Self.translate(error, path: path) }
     }
 
-    func integrityFindings() throws -> [String] {
+    /// Remembers how far the record of the rows has come.
+    private func note(_ tree: RowTree?) {
+        guard let snapshot = tree?.snapshot else { return }
+        newestRecord.withLock { if snapshot.isBetter(than: $0) { $0 = snapshot } }
+    }
+
+    func integrityFindings(_ tree: RowTreeKey?) throws -> [String] {
         do {
-            return try database.read { db in
+            return try connection.use { try $0.read { db in
                 let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check")
-                return try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
+                let findings = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
                     + orphans.map { _ in "a row refers to one that is missing" }
-            }
+                return findings + (tree == nil ? [] : try SQLiteTransaction(db, tree).recordFindings())
+            } }
         } catch { throw Self.translate(error, path: path) }
     }
 

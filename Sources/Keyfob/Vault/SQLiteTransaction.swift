@@ -8,6 +8,13 @@ import GRDB
 /// another type, which a damaged file may well hold.
 struct SQLiteTransaction: StoreWriter {
     let db: Database
+    /// The record of the rows; `nil` for a transaction that has nothing to do with rows.
+    let tree: RowTree?
+
+    init(_ db: Database, _ key: RowTreeKey?, previous: RowTree.Snapshot? = nil) {
+        self.db = db
+        tree = key.map { RowTree(key: $0, storage: SQLiteTreeStorage(db: db), previous: previous) }
+    }
 
     private static let columns = """
         item.id, item.identity, item.class, item.primary_key, item.version, item.created, item.modified, \
@@ -22,7 +29,14 @@ struct SQLiteTransaction: StoreWriter {
         CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x'', x''
         """
 
-    private func sealedRow(_ row: Row, withSecret: Bool) throws -> SealedRow {
+    /// The secret's tag, and not its ciphertext, which may be long.
+    static let columnsWithSecretTag = """
+        item.id, item.identity, item.class, item.primary_key, item.version, item.created, item.modified, \
+        item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
+        CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x'', item.secret_tag
+        """
+
+    func sealedRow(_ row: Row, withSecret: Bool) throws -> SealedRow {
         let hasSecret = row.hasBytes(10)
         var sealed = SealedRow(
             id: try row.decode(atIndex: 0), identity: try row.decode(atIndex: 1),
@@ -34,7 +48,21 @@ struct SQLiteTransaction: StoreWriter {
             secret: hasSecret
                 ? SealedBytes(initializationVector: row.bytes(10), ciphertext: row.bytes(11), tag: row.bytes(12)) : nil)
         if withSecret, hasSecret { sealed.recipients = try recipients(of: sealed.id) }
+        if let tree { sealed.standing = try standing(of: sealed, withSecret: withSecret, in: tree) }
         return sealed
+    }
+
+    /// Compares a row with what the record has of it.
+    private func standing(of row: SealedRow, withSecret: Bool, in tree: RowTree) throws -> SealedRow.Standing {
+        do {
+            let entry = try tree.entry(of: row.id)
+            let own = row.treeEntry
+            // Without the secret's tag no more can be told than whether there is a secret.
+            let isSameSecret = withSecret ? own.low == entry.low : (row.secret == nil) == (entry.low == 0)
+            return entry != .none && own.high == entry.high && isSameSecret ? .current : .superseded
+        } catch let error as KeychainError {
+            return .unknown(error)
+        }
     }
 
     private func recipients(of item: Int64) throws -> [Recipient] {
@@ -151,6 +179,7 @@ struct SQLiteTransaction: StoreWriter {
         ])
         let id = db.lastInsertedRowID
         try insertSatellites(of: row, id: id)
+        try record(row.treeEntry, of: id)
         return id
     }
 
@@ -172,6 +201,13 @@ struct SQLiteTransaction: StoreWriter {
         try db.cachedStatement(sql: "DELETE FROM term WHERE item = ?").execute(arguments: [row.id])
         try db.cachedStatement(sql: "DELETE FROM recipient WHERE item = ?").execute(arguments: [row.id])
         try insertSatellites(of: row, id: row.id)
+        try record(row.treeEntry, of: row.id)
+    }
+
+    /// Brings the record up to date.
+    private func record(_ entry: RowTree.Entry, of id: Int64) throws {
+        guard let tree else { throw KeychainError(.failed, "a row was written without the vault's record of its rows.") }
+        try tree.set(entry, of: id)
     }
 
     /// Executes a statement that may find the primary key taken, and says so in the keychain's words.
@@ -199,6 +235,7 @@ struct SQLiteTransaction: StoreWriter {
 
     func delete(rowID: Int64) throws {
         try db.cachedStatement(sql: "DELETE FROM item WHERE id = ?").execute(arguments: [rowID])
+        try record(.none, of: rowID)
     }
 
     func insert(_ key: WrappingKeyRow) throws -> Int64 {
@@ -265,6 +302,33 @@ struct SQLiteTransaction: StoreWriter {
             try db.execute(sql: "DELETE FROM token_index")
         }
     }
+}
+
+/// The nodes of a ``RowTree`` in their table.
+struct SQLiteTreeStorage: RowTree.Storage {
+    let db: Database
+
+    /// The root lies behind the topmost nodes, which change together with it.
+    private static let rootNumber = Int64.max
+
+    func treeRoot() throws -> [UInt8]? { try treeNode(Self.rootNumber) }
+
+    func treeNode(_ number: Int64) throws -> [UInt8]? {
+        let statement = try db.cachedStatement(sql: "SELECT node FROM row_tree WHERE number = ?")
+        return try Row.fetchOne(statement, arguments: [number]).map { $0.bytes(0) }
+    }
+
+    func setTreeRoot(_ bytes: [UInt8]) throws { try setTreeNode(Self.rootNumber, bytes) }
+
+    func setTreeNode(_ number: Int64, _ bytes: [UInt8]?) throws {
+        guard let bytes else {
+            return try db.cachedStatement(sql: "DELETE FROM row_tree WHERE number = ?").execute(arguments: [number])
+        }
+        let sql = "INSERT INTO row_tree (number, node) VALUES (?, ?) ON CONFLICT DO UPDATE SET node = excluded.node"
+        try db.cachedStatement(sql: sql).execute(arguments: [number, Data(bytes)])
+    }
+
+    func removeTreeNodes() throws { try db.execute(sql: "DELETE FROM row_tree") }
 }
 
 extension Row {

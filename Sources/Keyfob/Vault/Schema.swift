@@ -7,17 +7,28 @@ enum Schema {
     static let applicationID = 0x4B46_4F42
 
     /// `PRAGMA user_version`: the format that this program writes. One more for every migration below.
-    static let version = 1
+    static let version = 2
 
-    /// Computed, not stored: the migrator is needed only when a vault is made or is older than the program.
-    static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("1") { db in
-            try db.execute(sql: version1)
-            try db.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = 1")
-        }
-        return migrator
+    /// Makes the tables of a new vault.
+    static func create(_ db: Database) throws {
+        try db.execute(sql: version1)
+        try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+        try addTree(db)
     }
+
+    /// The step from format 1 to 2; the rows are the caller's to seal anew and to record.
+    static func addTree(_ db: Database) throws {
+        try db.execute(sql: version2)
+        try db.execute(sql: "PRAGMA user_version = 2")
+    }
+
+    /// The nodes of the rows' Merkle tree, and under the largest number its root.
+    private static let version2 = """
+        CREATE TABLE row_tree (
+            number INTEGER PRIMARY KEY,
+            node BLOB NOT NULL
+        );
+        """
 
     private static let version1 = """
         CREATE TABLE vault (

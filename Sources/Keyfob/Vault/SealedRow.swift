@@ -39,6 +39,27 @@ struct SealedRow: Sendable {
     var recipients: [Recipient] = []
     /// Keyed digests of the indexed attributes. Written, never read back.
     var terms: Set<Data> = []
+    /// What the vault's record of its rows says of this one, for a row that was read.
+    var standing = Standing.unknown(KeychainError(.failed, "a row was read without the vault's record of its rows."))
+
+    /// Whether a row is the one that was written last.
+    enum Standing: Sendable {
+        /// It is.
+        case current
+        /// It is not: an older copy, or one of a row that was removed.
+        case superseded
+        /// The record cannot be read, or was not asked for.
+        case unknown(KeychainError)
+    }
+
+    /// What the record keeps of the row: the beginnings of the tags of its attributes and of its secret.
+    ///
+    /// A tag is as good as random to whoever has no key, so that 64 bits tell any two versions apart.
+    var treeEntry: RowTree.Entry {
+        RowTree.Entry(
+            high: UInt64(bigEndianBytes: attributes.tag.prefix(8)) ?? 0,
+            low: secret.map { UInt64(bigEndianBytes: $0.tag.prefix(8)) ?? 0 } ?? 0)
+    }
 }
 
 /// A key on the token that wraps row keys and the metadata key.

@@ -58,9 +58,36 @@ public struct ECDSASignature: Hashable, Sendable {
             throw CryptoError(.invalidInput, "r and s have the same length")
         }
         self.raw = raw
+        der = Self.encoded(raw)
+    }
+
+    /// Written straight into its place: a server makes one of these with each signature, and the parts of a general
+    /// writer would be eight allocations.
+    private static func encoded(_ raw: [UInt8]) -> [UInt8] {
         let half = raw.count / 2
-        der = DERWriter.sequence(
-            DERWriter.unsignedInteger(raw.prefix(half)), DERWriter.unsignedInteger(raw.suffix(half)))
+        let numbers = [raw[..<half].drop { $0 == 0 }, raw[half...].drop { $0 == 0 }]
+        // A number's first bit is its sign, and the number zero has one byte.
+        func count(_ number: ArraySlice<UInt8>) -> Int { number.count + (number.first ?? 0x80 >= 0x80 ? 1 : 0) }
+        func header(_ tag: UInt8, _ count: Int, to der: inout [UInt8]) {
+            der.append(tag)
+            if count >= 0x100 {
+                der += [0x82, UInt8(truncatingIfNeeded: count >> 8)]
+            } else if count >= 0x80 {
+                der.append(0x81)
+            }
+            der.append(UInt8(truncatingIfNeeded: count))
+        }
+        func headerCount(_ count: Int) -> Int { count >= 0x100 ? 4 : count >= 0x80 ? 3 : 2 }
+        let content = numbers.reduce(0) { $0 + headerCount(count($1)) + count($1) }
+        var der: [UInt8] = []
+        der.reserveCapacity(headerCount(content) + content)
+        header(0x30, content, to: &der)
+        for number in numbers {
+            header(0x02, count(number), to: &der)
+            if count(number) > number.count { der.append(0) }
+            der += number
+        }
+        return der
     }
 
     /// From DER, for a curve whose order takes `size` bytes.

@@ -27,6 +27,10 @@ import Synchronization
     private let release: (@Sendable () -> Void)?
     private let lifecycle = Lock(Lifecycle())
     private let process = Atomic<Int32>(getpid())
+    /// The process whose calls `gate` counts; 0 while a child finds out what it inherited.
+    private let caller = Atomic<Int32>(getpid())
+    /// Whether this process was forked while another thread was inside of the library.
+    private let isCutOff = Atomic(false)
 
     private struct Lifecycle {
         /// Whether finalising falls to us: not when somebody else had initialised the library before.
@@ -122,8 +126,34 @@ import Synchronization
         }
     }
 
+    /// Refuses to go on in a child that was forked while another thread of its parent was inside of the library.
+    ///
+    /// That thread may have held one of the library's own locks, which nobody in the child will ever release: calls
+    /// into SoftHSM then wait for ever.
+    func checkFork() throws(PKCS11Error) {
+        let identifier = getpid()
+        while true {
+            let seen = caller.load(ordering: .acquiring)
+            if seen == identifier { break }
+            guard seen != 0, caller.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing).exchanged
+            else {
+                usleep(100)
+                continue
+            }
+            // No call of this process has been counted yet.
+            isCutOff.store(!gate.isQuiet, ordering: .relaxed)
+            caller.store(identifier, ordering: .releasing)
+        }
+        guard !isCutOff.load(ordering: .relaxed) else {
+            throw PKCS11Error(
+                function: .initialize, returnValue: .cantLock,
+                detail: "this process was forked while its parent was using the module")
+        }
+    }
+
     /// Makes one C call that belongs to no session, at a moment when the library is not being finalised.
     func call(_ function: PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
+        try checkFork()
         while !gate.enter() {
             // Whoever shut the gate holds this lock until it is open again.
             lifecycle.withLock { _ in }

@@ -20,12 +20,15 @@ import Testing
         }
 
         var identity: Data { store.identity }
-        func integrityFindings() throws -> [String] { try store.integrityFindings() }
-        func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try store.read(body) }
+        var format: Int { get throws { try store.format } }
+        func integrityFindings(_ tree: RowTreeKey?) throws -> [String] { try store.integrityFindings(tree) }
+        func read<Result>(_ tree: RowTreeKey?, _ body: (any StoreReader) throws -> Result) throws -> Result {
+            try store.read(tree, body)
+        }
 
-        func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+        func write<Result>(_ tree: RowTreeKey, _ body: (any StoreWriter) throws -> Result) throws -> Result {
             try before()
-            return try holdingSessions(SessionPool.Configuration.defaultMaximumSessions) { try store.write(body) }
+            return try holdingSessions(SessionPool.Configuration.defaultMaximumSessions) { try store.write(tree, body) }
         }
 
         /// Whoever wants the token inside of the transaction waits in vain.

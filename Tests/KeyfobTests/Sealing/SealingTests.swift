@@ -125,7 +125,7 @@ import Testing
             ])
             return try suite.wrap(first.metadataKey, with: handle, in: session)
         }
-        try test.keychain.store.write { writer in
+        try test.keychain.store.write(first.tree) { writer in
             _ = try writer.insert(WrappingKeyRow(
                 keyID: "known \"key\"", suite: row.suite, objectID: Data(id), encryptedMetadataKey: wrapped, created: 0,
                 isActive: true))

@@ -28,7 +28,7 @@ import Testing
         let rows = try Set(keychain.rows(.key, keys).keys).union(keychain.rows(.certificate, keys).keys)
         let recorded = objects.filter { $0.objectClass == .privateKey || $0.objectClass == .certificate }.map(\.fingerprint)
         #expect(rows == Set(recorded) && recorded.count == Set(recorded).count)
-        #expect(try keychain.store.integrityFindings().isEmpty)
+        #expect(try keychain.vaultFindings().isEmpty)
         return objects
     }
 
@@ -148,6 +148,24 @@ import Testing
         }
         print("renewals: \(Self.renewalRounds) kills between \(completed) completed renewals, \(changed) with another version than before")
         #expect(completed > 0)
+    }
+
+    @Test func `the record of the rows is true after a kill at any instant`() throws {
+        let test = try TestKeychain()
+        var killed = 0
+        for round in 0..<Self.rounds {
+            let child = try Child(test, ["mixed", "r\(round)", "1000"])
+            #expect(child.line() == "ready")
+            usleep(.random(in: 0...60_000))
+            if child.kill9().last != "done" { killed += 1 }
+            let keychain = try test.reopen()
+            #expect(try keychain.vaultFindings().isEmpty)
+            for item in try keychain.find(.genericPasswords).suffix(3) {
+                #expect(try keychain.secret(of: item) == SecretBytes(item.service))
+            }
+        }
+        #expect(killed > 0)
+        #expect(try test.keychain.store.read { try $0.rowCount() } > 0)
     }
 
     @Test func `an emptied token object heals when the keychain is opened, and its keys work`() throws {

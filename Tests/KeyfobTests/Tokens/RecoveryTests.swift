@@ -51,7 +51,7 @@ import Testing
         let keys = try keychain.keys()
         func leave() throws {
             let intent = try keys.sealPlan(plan, identity: Data(count: 16), vault: keychain.store.identity)
-            _ = try keychain.store.write { try $0.insert(intent) }
+            _ = try keychain.store.write(keys.tree) { try $0.insert(intent) }
         }
         // Gone, as SoftHSM leaves it.
         try leave()
@@ -108,7 +108,7 @@ import Testing
     private func leave(_ plan: TokenPlan, _ keychain: Keychain) throws {
         let keys = try keychain.keys()
         let intent = try keys.sealPlan(plan, identity: RandomBytes.secret(count: 16).copyData(), vault: keychain.store.identity)
-        _ = try keychain.store.write { try $0.insert(intent) }
+        _ = try keychain.store.write(keys.tree) { try $0.insert(intent) }
     }
 
     @Test func `an interrupted renaming is taken back, but not over a name that was given since`() throws {

@@ -76,7 +76,7 @@ import Testing
         plan.begun = Date(timeIntervalSinceNow: -1)
         let identity = try RandomBytes.secret(count: 16).copyData()
         let intent = try keys.sealPlan(plan, identity: identity, vault: test.keychain.store.identity)
-        _ = try test.keychain.store.write { try $0.insert(intent) }
+        _ = try test.keychain.store.write(keys.tree) { try $0.insert(intent) }
     }
 
     private func exists(_ file: URL) -> Bool { FileManager.default.fileExists(atPath: file.path) }

@@ -1,0 +1,78 @@
+import Foundation
+import GRDB
+import KeyfobPrimitives
+import KeyfobTesting
+import Testing
+
+@testable import Keyfob
+
+/// Processes that fork while they have a keychain open, their pool of sessions included.
+@Suite struct ForkTests {
+    @Test(arguments: ["same", "anew"])
+    func `both sides of a fork use the keychain, the vault and the token`(how: String) throws {
+        let test = try TestKeychain()
+        let end = try Child(test, ["fork", how]).waitForEnd()
+        #expect(end.status == 0 && Set(end.lines) == ["ready", "child done", "parent done"], "\(how): \(end)")
+        try check(test, ["warm-up", "parent", "child"])
+    }
+
+    @Test func `a child outlives its parent, while others come and go`() throws {
+        let test = try TestKeychain()
+        try leaveToOthers(test)
+        let child = try Child(test, ["fork", "orphan"])
+        #expect(child.line() == "ready")
+        // Whoever comes first to a vault that seems to be nobody's makes its shared memory anew.
+        for _ in 0..<200 {
+            _ = try test.reopen().find(.genericPasswords)
+            usleep(5_000)
+        }
+        let end = child.waitForEnd()
+        #expect(end.status == 0 && end.lines == ["child done"], "\(end)")
+        try check(test, ["warm-up", "child"])
+    }
+
+    @Test func `a child that was forked in the middle of a transaction is refused, and its parent goes on`() throws {
+        let test = try TestKeychain()
+        let end = try Child(test, ["fork", "busy"]).waitForEnd()
+        #expect(end.status == 0 && end.lines == ["ready", "child: refused", "parent done"], "\(end)")
+        try check(test, ["warm-up", "parent"])
+    }
+
+    @Test func `a child that was forked in the middle of signing works or is refused, and never waits for ever`() throws {
+        let test = try TestKeychain()
+        var answers: [String: Int] = [:]
+        for _ in 0..<8 {
+            let end = try Child(test, ["fork", "signing"]).waitForEnd()
+            #expect(end.status == 0 && end.lines.contains("parent done"), "\(end)")
+            answers[end.lines.first { $0.hasPrefix("child") } ?? "nothing", default: 0] += 1
+            try test.keychain.delete(.genericPasswords)
+            try test.keychain.delete(.keys)
+        }
+        print("forks while three threads sign: \(answers)")
+        #expect(Set(answers.keys).isSubset(of: ["child done", "child: refused"]))
+        #expect(try test.keychain.vaultFindings().isEmpty)
+    }
+
+    /// Puts a copy in the vault's place, so that this process holds no lock on the file.
+    private func leaveToOthers(_ test: TestKeychain) throws {
+        let path = test.configuration.vault
+        try test.sql { try $0.execute(sql: "VACUUM INTO ?", arguments: [path + ".new"]) }
+        let copy = try DatabaseQueue(path: path + ".new")
+        try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        try copy.close()
+        for file in ["-wal", "-shm", ".new-wal", ".new-shm"].map({ path + $0 })
+        where FileManager.default.fileExists(atPath: file) { try FileManager.default.removeItem(atPath: file) }
+        #expect(unsafe rename(path + ".new", path) == 0)
+    }
+
+    private func check(_ test: TestKeychain, _ prefixes: [String]) throws {
+        let keychain = try test.reopen()
+        let expected = Set(prefixes.flatMap { prefix in (0..<20).map { "\(prefix)-\($0)" } } + ["before"])
+        let items = try keychain.find(.genericPasswords)
+        #expect(Set(items.map(\.service)) == expected && items.count == expected.count)
+        for item in items { #expect(try keychain.secret(of: item) == SecretBytes(item.service)) }
+        let labels = try keychain.find(.keys.keyClass(.private)).compactMap(\.label)
+        #expect(labels.sorted() == (prefixes + ["key"]).sorted())
+        #expect(try keychain.vaultFindings().isEmpty)
+    }
+}
