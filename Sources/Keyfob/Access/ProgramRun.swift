@@ -48,7 +48,8 @@ enum ProgramRun {
         var position = 0
         while position < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe pwrite(file.descriptor, bytes.baseAddress.map { unsafe $0 + position }, bytes.count - position, position)
+                unsafe pwrite(
+                    file.descriptor, bytes.baseAddress.map { unsafe $0 + position }, bytes.count - position, position)
             }
             guard count > 0 || errno == EINTR else { throw .file("write", "a temporary file", errno) }
             position += max(0, count)

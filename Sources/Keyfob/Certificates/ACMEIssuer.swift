@@ -201,7 +201,8 @@ private struct ChallengeAnswer {
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
         } catch {
             throw KeychainError(
-                .fileUnavailable, "cannot write \(file.path).", hint: "Is --web-root the document root, and may you write there?",
+                .fileUnavailable, "cannot write \(file.path).",
+                hint: "Is --web-root the document root, and may you write there?",
                 details: ["path": file.path], cause: error)
         }
     }

@@ -48,7 +48,8 @@ struct ACMESession {
         }
         guard meta["externalAccountRequired"] as? Bool != true else {
             throw KeychainError(
-                .issuerFailed, "\(settings.host) takes only accounts that were opened elsewhere (external account binding).",
+                .issuerFailed,
+                "\(settings.host) takes only accounts that were opened elsewhere (external account binding).",
                 hint: "This version cannot do that.")
         }
         var payload: [String: Any] = ["termsOfServiceAgreed": settings.agreesToTerms]
@@ -109,7 +110,9 @@ struct ACMESession {
         let content = try payload.map { Base64URL.encode(try Self.json($0)) } ?? ""
         let der = try key.sign(Array("\(protected).\(content)".utf8), using: .ecdsa(.sha256))
         let signature = try ECDSASignature(der: der, size: 32).raw
-        return try Self.json(["protected": protected, "payload": content, "signature": Base64URL.encode(Data(signature))])
+        return try Self.json([
+            "protected": protected, "payload": content, "signature": Base64URL.encode(Data(signature)),
+        ])
     }
 
     private mutating func takeNonce() throws -> String {

@@ -46,7 +46,8 @@ public struct IssuedCertificate: Sendable {
     init(_ certificates: [Certificate], for request: CertificationRequest, by issuer: String) throws {
         guard let own = certificates.first(where: { $0.publicKey == request.publicKey }) else {
             throw KeychainError(
-                .issuerFailed, "\(issuer) gave \(certificates.count) certificates, none of them for the key of the request.")
+                .issuerFailed,
+                "\(issuer) gave \(certificates.count) certificates, none of them for the key of the request.")
         }
         certificate = own
         chain = certificates.filter { $0 != own }

@@ -57,7 +57,8 @@ public struct CertificateVerification: Sendable {
 extension Keychain {
     /// Verifies a certificate up to an anchor (RFC 5280 6.1), without revocation and without the network.
     ///
-    /// Blocks, some 10 ms where the system's authorities have to be read. Certificates of the keychain complete the chain.
+    /// Blocks, some 10 ms where the system's authorities have to be read. Certificates of the keychain complete the
+    /// chain.
     ///
     /// - Parameters:
     ///   - intermediates: Further certificates that may stand in the chain, such as those of a file.

@@ -43,7 +43,8 @@ struct HTTPRequest {
         var arguments = [
             // First, so that no configuration of the user's changes what is sent.
             "curl", "--disable", "--silent", "--show-error", "--include", "--suppress-connect-headers", "--globoff",
-            "--http1.1", "--max-time", "55", "--max-filesize", "4194304", "--proto", protocols, "--user-agent", "keyfob",
+            "--http1.1", "--max-time", "55", "--max-filesize", "4194304", "--proto", protocols,
+            "--user-agent", "keyfob",
         ]
         if allowsPlain { arguments += ["--location", "--max-redirs", "3", "--proto-redir", protocols] }
         if let authorityFile { arguments += ["--cacert", authorityFile] }
@@ -94,7 +95,8 @@ struct HTTPRequest {
                 let value = line[line.index(after: colon)...].drop { $0 == " " }
                 return (line[..<colon].lowercased(), String(value))
             }
-            let isInterim = (100..<200).contains(status) || (300..<400).contains(status) && rest.starts(with: Data("HTTP/".utf8))
+            let isRedirected = (300..<400).contains(status) && rest.starts(with: Data("HTTP/".utf8))
+            let isInterim = (100..<200).contains(status) || isRedirected
             if !isInterim { return Response(status: status, headers: headers, body: Data(rest)) }
         }
         throw KeychainError(.issuerFailed, "the server's answer is not HTTP.")

@@ -84,7 +84,9 @@ extension Keychain {
             hint: "The certificate belongs to key sha256:\(theirs)…"
                 + (ours.map { "; yours is sha256:\($0)…" } ?? "")
                 + ". Find the key: keyfob key ls --pub sha256:\(theirs)",
-            details: ["certificateKey": "sha256:\(theirs)", "key": ours.map { "sha256:\($0)" } ?? "unknown", "name": name])
+            details: [
+                "certificateKey": "sha256:\(theirs)", "key": ours.map { "sha256:\($0)" } ?? "unknown", "name": name,
+            ])
     }
 
     /// Gives a name to a certificate, and other labels to those that bore the name before.

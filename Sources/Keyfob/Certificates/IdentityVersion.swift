@@ -3,7 +3,8 @@ import PKCS11
 
 /// How the versions of an identity are named.
 ///
-/// An identity is known by a name, which is the label of its certificate on the token. The version in use bears the name
+/// An identity is known by a name, which is the label of its certificate on the token. The version in use bears the
+/// name
 /// itself, so that every program which looks for the name finds that certificate and no other; an older one bears the
 /// name and the day on which it expires.
 ///

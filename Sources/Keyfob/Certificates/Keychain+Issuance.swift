@@ -38,11 +38,13 @@ public enum RenewalKey: Sendable, Hashable {
 extension Keychain {
     /// Makes an identity: a key on the token, a request, a certificate by an issuer, and both under one name.
     ///
-    /// Blocks for as long as the issuer takes. A process that is killed at any instant leaves the whole identity or none,
+    /// Blocks for as long as the issuer takes. A process that is killed at any instant leaves the whole identity or
+    /// none,
     /// and at most a key of the name without a certificate, which the next attempt uses.
     ///
     /// - Parameter report: Takes note of the issuer's steps.
-    /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no certificate, `invalidArgument` for a name
+    /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no
+    ///   certificate, `invalidArgument` for a name
     ///   or an extension that cannot be written, `issuerFailed`, `identityMismatch` where the issuer gave a certificate
     ///   for another key, and as for generating a key.
     @available(*, noasync, message: "use the asynchronous form")
@@ -157,7 +159,8 @@ extension Keychain {
         let objects = try index.objects(keys())
         let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
         let waiting = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).filter { item in
-            guard let object = item.object, let label = object.label?.text, label == name || IdentityVersion.isVersion(label, of: name)
+            guard let object = item.object, let label = object.label?.text,
+                label == name || IdentityVersion.isVersion(label, of: name)
             else { return false }
             return !certified.contains(object.publicKeyHash ?? object.id)
         }

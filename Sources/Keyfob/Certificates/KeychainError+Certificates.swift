@@ -34,7 +34,8 @@ extension CertificateVerification {
                 .certificateUntrusted,
                 isLeaf
                     ? "certificate \"\(name)\" signed itself, and nobody has decided to trust it."
-                    : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", which nobody has decided to trust.",
+                    : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
+                        + "which nobody has decided to trust.",
                 "If you do: keyfob trust add FILE --scope user")
         case .hostMismatch, .addressMismatch:
             let names = certificate.subjectAlternativeNames.prefix(8).map { $0.ipText ?? $0.text }

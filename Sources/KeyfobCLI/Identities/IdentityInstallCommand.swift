@@ -12,7 +12,8 @@ struct IdentityInstallCommand: ParsableCommand {
             "keyfob identity install api --cert fullchain.pem",
             "keyfob identity install api --cert - < api.crt"),
         discussion: """
-            The key is one that was made under the name. A certificate for another key is refused. The certificate that bore the name before is kept as NAME@DAY: keyfob identity retire.
+            The key is one that was made under the name. A certificate for another key is refused. \
+            The certificate that bore the name before is kept as NAME@DAY: keyfob identity retire.
             """)
 
     @Argument(help: "The name of the key.")

@@ -63,7 +63,9 @@ struct CertificateWishes: ParsableArguments {
             throw ValidationError("\"\(Visible.text(address))\" is no IP address.")
         }
         for name in otherName where Self.parts(name) == nil {
-            throw ValidationError("--other-name takes an object identifier, a colon and text, such as 1.3.6.1.4.1.311.20.2.3:web@example.org.")
+            throw ValidationError(
+                "--other-name takes an object identifier, a colon and text, "
+                    + "such as 1.3.6.1.4.1.311.20.2.3:web@example.org.")
         }
     }
 
