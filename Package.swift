@@ -78,7 +78,7 @@ let package = Package(
         .executableTarget(
             name: "KeyfobCLI",
             dependencies: [
-                "CLinux", "Keyfob", "KeyfobPrimitives", "PKCS11", "OpenSSL",
+                "CLinux", "KeychainServices", "Keyfob", "KeyfobPrimitives", "PKCS11", "OpenSSL",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),

@@ -43,6 +43,43 @@ static inline int keyfob_hkdf(EVP_KDF *kdf, const char *digest, const void *key,
     return result;
 }
 
+/// The KDF of ANSI X9.63 (EVP_KDF-X963(7)).
+static inline int keyfob_x963(EVP_KDF *kdf, const char *digest, const void *secret, size_t secret_count,
+                              const void *info, size_t info_count, unsigned char *output, size_t output_count) {
+    OSSL_PARAM parameters[4], *next = parameters;
+    EVP_KDF_CTX *context = EVP_KDF_CTX_new(kdf);
+    int result;
+    if (context == NULL)
+        return 0;
+    *next++ = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)digest, 0);
+    *next++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SECRET, (void *)secret, secret_count);
+    if (info_count > 0)
+        *next++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)info, info_count);
+    *next = OSSL_PARAM_construct_end();
+    result = EVP_KDF_derive(context, output, output_count, parameters);
+    EVP_KDF_CTX_free(context);
+    return result;
+}
+
+// OpenSSL 3 deprecates the RSA paddings as separate functions and offers nothing in their place for keys that it
+// does not hold itself.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+/// The message in a block of RSAES-OAEP, or -1; `block` is as long as the modulus (RSA_padding_add_PKCS1_OAEP(3)).
+static inline int keyfob_rsa_open_oaep(unsigned char *output, int output_count, const unsigned char *block,
+                                       int count, const EVP_MD *digest) {
+    return RSA_padding_check_PKCS1_OAEP_mgf1(output, output_count, block, count, count, NULL, 0, digest, digest);
+}
+
+/// The message in a block of RSAES-PKCS1-v1_5, or -1; `block` is as long as the modulus.
+static inline int keyfob_rsa_open_pkcs1(unsigned char *output, int output_count, const unsigned char *block,
+                                        int count) {
+    return RSA_padding_check_PKCS1_type_2(output, output_count, block, count, count);
+}
+
+#pragma GCC diagnostic pop
+
 /// A keyed HMAC context (EVP_MAC-HMAC(7)), or NULL.
 static inline EVP_MAC_CTX *keyfob_hmac_new(EVP_MAC *mac, const char *digest, const unsigned char *key, size_t count) {
     OSSL_PARAM parameters[2] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)digest, 0),

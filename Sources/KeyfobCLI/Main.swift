@@ -18,6 +18,7 @@ import Glibc
         let status: ExitStatus
         // The one place where the name we were started by matters. Names not listed are keyfob.
         switch arguments.first?.split(separator: "/").last.map(String.init) {
+        case "security": status = SecurityTool.run(Array(arguments.dropFirst()))
         default: status = keyfob(Array(arguments.dropFirst()))
         }
         // Not `exit`: it would take the module's own data apart under the thread that opens the token ahead, which
@@ -42,6 +43,10 @@ import Glibc
             if arguments.first?.hasPrefix("---completion") == true {
                 var command = try KeyfobCommand.parseAsRoot(arguments)
                 try command.run()
+                return .success
+            }
+            if let plain = PlainGet(arguments) {
+                try plain.run()
                 return .success
             }
             let invocation = try Invocation(arguments, root: KeyfobCommand.self)

@@ -10,6 +10,7 @@ let package = Package(
             name: "keyfob-bench",
             dependencies: [
                 .product(name: "Keyfob", package: "keyfob"),
+                .product(name: "KeychainServices", package: "keyfob"),
                 .product(name: "PKCS11", package: "keyfob"),
                 .product(name: "KeyfobPrimitives", package: "keyfob"),
                 .product(name: "OpenSSL", package: "keyfob"),

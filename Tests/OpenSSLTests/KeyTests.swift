@@ -278,6 +278,26 @@ struct KeyTests {
         #expect(cryptoCode { _ = try ECDSASignature(raw: [1]) } == .invalidInput)
     }
 
+    @Test(arguments: [
+        (2, [0, 0]), (2, [0x7F, 0x80]), (64, [0x00, 0x80, 0x01]), (64, [0xFF, 0x01]), (132, [0x01, 0xFF]),
+        (252, [0x7F]), (254, [0x80]), (256, [0xFF, 0x00]), (510, [0x80]), (512, [0x01, 0x80]), (1024, [0xFE]),
+    ] as [(Int, [UInt8])])
+    func `the DER of a signature is the shortest, whatever its numbers`(count: Int, pattern: [UInt8]) throws {
+        let raw = (0..<count).map { pattern[$0 % pattern.count] }
+        let der = try ECDSASignature(raw: raw).der
+        #expect(try ECDSASignature(der: der, size: count / 2).raw == raw)
+        func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+            let count = content.count
+            let length = count < 0x80 ? [count] : count < 0x100 ? [0x81, count] : [0x82, count >> 8, count & 0xFF]
+            return [tag] + length.map { UInt8($0) } + content
+        }
+        func integer(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+            let number = Array(bytes.drop { $0 == 0 })
+            return element(2, number.first.map { $0 < 0x80 } ?? false ? number : [0] + number)
+        }
+        #expect(der == element(0x30, integer(raw.prefix(count / 2)) + integer(raw.suffix(count / 2))))
+    }
+
     @Test("Random bytes are no key and no crash")
     func garbage() throws {
         for round in 0..<300 {

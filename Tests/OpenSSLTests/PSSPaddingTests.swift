@@ -9,7 +9,7 @@ struct PSSPaddingTests {
     func `openssl believes a raw signature of a block that was padded here`(bits: Int, hash: (Digest, String)) throws {
         let directory = try TemporaryDirectory()
         let message = [UInt8]("the message".utf8)
-        let block = try PSSPadding.encode(digest: [UInt8](hash.0(message)), hash: hash.0, modulusBits: bits)
+        let block = try RSAPadding.block(toSign: [UInt8](hash.0(message)), using: .rsaPSS(hash.0), bits: bits)
         #expect(block.count == (bits + 7) / 8)
         try directory.write(message, to: "message")
         try directory.write(block, to: "block")
@@ -34,14 +34,14 @@ struct PSSPaddingTests {
 
     @Test func `each block has a salt of its own`() throws {
         let digest = [UInt8](Digest.sha256([1]))
-        let blocks = try (0..<8).map { _ in try PSSPadding.encode(digest: digest, hash: .sha256, modulusBits: 2048) }
+        let blocks = try (0..<8).map { _ in try RSAPadding.block(toSign: digest, using: .rsaPSS(.sha256), bits: 2048) }
         #expect(Set(blocks).count == 8)
     }
 
     @Test(arguments: [(512, Digest.sha256, 32), (1024, .sha512, 64), (2048, .sha256, 31), (2048, .sha256, 0), (0, .sha1, 20)])
     func `what has no room, or is no digest, is refused`(bits: Int, hash: Digest, count: Int) {
         #expect(throws: CryptoError.self) {
-            try PSSPadding.encode(digest: [UInt8](repeating: 7, count: count), hash: hash, modulusBits: bits)
+            try RSAPadding.block(toSign: [UInt8](repeating: 7, count: count), using: .rsaPSS(hash), bits: bits)
         }
     }
 }

@@ -24,6 +24,7 @@ import PKCS11
         switch arguments[4] {
         case "identities": try identities(keychain, rest[0], Int(rest[1]) ?? 0)
         case "keys": try keys(keychain, rest[0])
+        case "renewals": try renewals(keychain, rest[0])
         case "add": try add(keychain, rest[0])
         case "secrets": try secrets(keychain, Int(rest[0]) ?? 0)
         case "rewrite": try rewrite(rest[0], milliseconds: UInt32(rest[1]) ?? 0)
@@ -56,6 +57,19 @@ import PKCS11
                     try keychain.delete(query)
                     say("<-\(index)")
                 }
+            }
+        }
+    }
+
+    /// Renews an identity and retires the version before, for ever.
+    private static func renewals(_ keychain: Keychain, _ name: String) throws {
+        for index in 0... {
+            let identity = try keychain.only(.identity(label: name))
+            say(">r")
+            try keychain.renewIdentity(identity, key: index % 2 == 0 ? .new(nil) : .same, issuer: SelfIssuer())
+            say("<r")
+            for version in try keychain.versions(of: name) where version.nameOfVersion != nil {
+                try keychain.retire(version)
             }
         }
     }

@@ -38,7 +38,7 @@ public struct PINEnvironment: Sendable {
     private let memory = Lock<[PINSource: SecretBytes]>([:])
 
     /// `$CREDENTIALS_DIRECTORY`.
-    public static var credentialsDirectory: String? { ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"] }
+    public static var credentialsDirectory: String? { EnvironmentVariable.value("CREDENTIALS_DIRECTORY") }
 
     /// Makes an environment. Reads nothing.
     public init(

@@ -66,6 +66,18 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
         tag = Data(sealed.tag)
     }
 
+    /// The seal in a configuration's text, as `Codable` writes it; `nil` where a member is missing or of another kind.
+    init?(_ value: JSONText) {
+        func data(_ name: String) -> Data? { value[name]?.text.flatMap { Data(base64Encoded: $0) } }
+        guard let kdf = value["kdf"]?.text, let n = value["n"]?.integer, let r = value["r"]?.integer,
+            let p = value["p"]?.integer, let salt = data("salt"), let nonce = data("nonce"),
+            let ciphertext = data("ciphertext"), let tag = data("tag")
+        else { return nil }
+        self.kdf = kdf
+        (self.n, self.r, self.p) = (n, r, p)
+        (self.salt, self.nonce, self.ciphertext, self.tag) = (salt, nonce, ciphertext, tag)
+    }
+
     /// Opens the seal. Blocks as sealing does.
     ///
     /// - Throws: `passphraseIncorrect` when the passphrase is wrong or the seal was made for another

@@ -29,7 +29,11 @@ struct UnlockedRecord {
         guard header.starts(with: Self.magic) else { return nil }
         bootIdentifier = Array(header[4..<20])
         end = header[20..<28].reduce(0) { $0 << 8 | UInt64($1) }
-        payload = unsafe bytes.withUnsafeBytes { unsafe SecretBytes($0.dropFirst(Self.headerCount)) }
+        payload = unsafe SecretBytes(count: bytes.count - Self.headerCount) { target in
+            unsafe bytes.withUnsafeBytes { source in
+                for index in target.indices { unsafe target[index] = unsafe source[Self.headerCount + index] }
+            }
+        }
     }
 
     var encoded: SecretBytes {
@@ -62,8 +66,10 @@ struct UnlockedRecord {
         let none = [UInt8](repeating: 0, count: 16)
         guard let file = OpenFile(path: "/proc/sys/kernel/random/boot_id", flags: O_RDONLY) else { return none }
         do {
-            let text = try file.read(limit: 64).copyString() ?? ""
-            guard let uuid = UUID(uuidString: text.trimmingCharacters(in: .whitespacesAndNewlines)) else { return none }
+            // 36 characters and a newline.
+            guard let text = try file.read(limit: 64).prefix(36).copyString(), let uuid = UUID(uuidString: text) else {
+                return none
+            }
             return unsafe withUnsafeBytes(of: uuid.uuid) { unsafe Array($0) }
         } catch {
             return none

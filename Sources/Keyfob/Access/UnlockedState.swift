@@ -125,6 +125,6 @@ public struct UnlockedState: Sendable {
         guard let uuid = UUID(uuidString: keychain) else {
             throw KeychainError(.invalidArgument, "a keychain is named by a UUID here.")
         }
-        return directory.appendingPathComponent("unlocked-" + uuid.uuidString.lowercased())
+        return directory.appendingPathComponent("unlocked-" + uuid.uuidString.lowercased(), isDirectory: false)
     }
 }

@@ -28,7 +28,7 @@ public struct WrongPINMemory: Sendable {
 
     /// The memory in `directories.state`. Nothing is read or made yet.
     public init(directories: Directories) {
-        file = directories.state.appendingPathComponent("wrong-pins.json")
+        file = directories.state.appendingPathComponent("wrong-pins.json", isDirectory: false)
     }
 
     /// Whether `pin` has failed at the token before. Blocks for some 10 ms if the token has an entry.

@@ -44,6 +44,14 @@ extension AttributeName {
     public static let tombstone = Self(rawValue: "tomb")
     /// `kSecAttrAlias`.
     public static let alias = Self(rawValue: "alis")
+    /// `kSecAttrSysBound`.
+    public static let systemBound = Self(rawValue: "sysb")
+    /// `kSecAttrPCSPlaintextServiceIdentifier`.
+    public static let plaintextService = Self(rawValue: "pcss")
+    /// `kSecAttrPCSPlaintextPublicKey`.
+    public static let plaintextPublicKey = Self(rawValue: "pcsk")
+    /// `kSecAttrPCSPlaintextPublicIdentity`.
+    public static let plaintextIdentity = Self(rawValue: "pcsi")
 }
 
 /// Attributes of passwords.
@@ -84,6 +92,18 @@ extension AttributeName {
     public static let port = Self(rawValue: "port")
     /// `kSecAttrPath`.
     public static let path = Self(rawValue: "path")
+    /// `kSecDataInetExtraNotes`.
+    public static let extraNotes = Self(rawValue: "binn")
+    /// `kSecDataInetExtraHistory`.
+    public static let extraHistory = Self(rawValue: "bini")
+    /// `kSecDataInetExtraClientDefined0`.
+    public static let clientDefined0 = Self(rawValue: "bin0")
+    /// `kSecDataInetExtraClientDefined1`.
+    public static let clientDefined1 = Self(rawValue: "bin1")
+    /// `kSecDataInetExtraClientDefined2`.
+    public static let clientDefined2 = Self(rawValue: "bin2")
+    /// `kSecDataInetExtraClientDefined3`.
+    public static let clientDefined3 = Self(rawValue: "bin3")
 }
 
 /// Attributes of certificates.
@@ -108,6 +128,10 @@ extension AttributeName {
 extension AttributeName {
     /// The usages for which the certificate is trusted, separated by blanks; see ``TrustAnchor``.
     public static let trustedUsages = Self(rawValue: "ktru")
+    /// How the identity is renewed, as JSON; see ``RenewalPolicy``.
+    public static let renewalPolicy = Self(rawValue: "krnw")
+    /// The services for which the identity is preferred, one on each line.
+    public static let preferredServices = Self(rawValue: "kuse")
 }
 
 /// Attributes of keys.

@@ -100,6 +100,8 @@ extension ClassSchema {
         Row(.creationDate, .date),
         Row(.modificationDate, .date),
         Row(.tombstone, .number),
+        Row(.systemBound, .number),
+        Row(.plaintextService, .number), Row(.plaintextPublicKey, .blob), Row(.plaintextIdentity, .blob),
     ]
 
     private static let password: [Row] = [
@@ -128,6 +130,8 @@ extension ClassSchema {
             Row(.authenticationType, .blob, .primaryKey),
             Row(.port, .number, .primaryKey),
             Row(.path, .blob, .primaryKey),
+            Row(.extraNotes, .data), Row(.extraHistory, .data), Row(.clientDefined0, .data),
+            Row(.clientDefined1, .data), Row(.clientDefined2, .data), Row(.clientDefined3, .data),
         ] + password + common,
         pairs: [(.server, .account)])
 
@@ -140,7 +144,7 @@ extension ClassSchema {
         Row(.subjectKeyID, .data),
         Row(.publicKeyHash, .data),
         Row(.label, .blob), Row(.alias, .blob), Row(.comment, .blob),
-        Row(.trustedUsages, .string),
+        Row(.trustedUsages, .string), Row(.renewalPolicy, .data), Row(.preferredServices, .string),
     ]
 
     private static let keyRows: [Row] = [

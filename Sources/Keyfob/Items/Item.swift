@@ -26,6 +26,8 @@ public struct Item: Sendable {
     var certificateObject: TokenObject?
     /// Whether the vault has a row for the object, or it is known from the token alone.
     var isRecorded: Bool
+    /// Of an identity, the reference of its key: its own names the certificate.
+    package internal(set) var keyReference: PersistentReference?
 
     /// The certificate of certificates and identities, parsed now if it was not when the item was found.
     ///

@@ -75,6 +75,13 @@ public struct ItemAttributes: Sendable {
         for (name, value) in other { self[name] = value }
     }
 
+    /// Only the attributes of these names.
+    func filtered(_ names: Set<AttributeName>) -> ItemAttributes {
+        var result = ItemAttributes()
+        for (name, value) in self where names.contains(name) { result[name] = value }
+        return result
+    }
+
     private func entry(_ name: AttributeName) -> Entry? {
         var position = 0
         while let entry = Entry(at: position, in: encoded) {

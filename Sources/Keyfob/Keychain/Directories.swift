@@ -33,20 +33,30 @@ public struct Directories: Sendable, Hashable {
         runtime = root.appendingPathComponent("runtime", isDirectory: true)
     }
 
-    /// The four directories that `environment` names.
+    /// The four directories that the process' environment names.
     ///
     /// A relative path in an XDG variable is ignored, as the specification demands.
-    public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
-        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+    public init() {
+        // One by one: Foundation copies the whole environment into a dictionary first.
+        self.init(variable: EnvironmentVariable.value)
+    }
+
+    /// The four directories that `environment` names. A relative path in an XDG variable is ignored.
+    public init(environment: [String: String]) {
+        self.init { environment[$0] }
+    }
+
+    private init(variable value: (String) -> String?) {
+        let home = value("HOME").flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
         func directory(_ variable: String, _ fallback: String) -> URL {
-            let base = environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? fallback
+            let base = value(variable).flatMap { $0.hasPrefix("/") ? $0 : nil } ?? fallback
             return URL(fileURLWithPath: base, isDirectory: true).appendingPathComponent("keyfob", isDirectory: true)
         }
         configuration = directory("XDG_CONFIG_HOME", home + "/.config")
         data = directory("XDG_DATA_HOME", home + "/.local/share")
         tokens = data
         state = directory("XDG_STATE_HOME", home + "/.local/state")
-        if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
+        if let runtime = value("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
             self.runtime = URL(fileURLWithPath: runtime, isDirectory: true)
                 .appendingPathComponent("keyfob", isDirectory: true)
         } else {

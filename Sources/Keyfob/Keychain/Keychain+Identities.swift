@@ -72,13 +72,16 @@ extension Keychain {
                 "Add it: keyfob cert import FILE")
         }
         try checkSignature(key, add)
+        // An older version is kept for a while and then retired, never renewed.
+        let renewal = identity.nameOfVersion.map { "Its place has been taken: keyfob identity retire \($0)" }
+            ?? "Renew it: keyfob identity renew \(identity.label ?? "NAME")"
         if date < certificate.notBefore {
             add(.bad, "validity", "not valid yet", "Check the clock, or wait.")
         } else if date > certificate.notAfter {
-            add(.bad, "validity", "expired", "Install a new certificate for this key.")
+            add(.bad, "validity", "expired", renewal)
         } else if certificate.notAfter.timeIntervalSince(date) < 30 * 86400 {
             let days = Int(certificate.notAfter.timeIntervalSince(date) / 86400)
-            add(.warning, "validity", "expires in \(days) days", "Renew it.")
+            add(.warning, "validity", "expires in \(days) days", renewal)
         } else {
             add(.good, "validity", "valid")
         }
@@ -134,7 +137,25 @@ extension Keychain {
         } catch { throw KeychainError.pkcs12(error, fileName: "the new file") }
     }
 
-    private func exportKey(_ object: TokenObject) throws -> PrivateKey {
+    /// A private key as it is, off the token; only where it was made extractable.
+    ///
+    /// - Throws: `KeychainError`; `keyNotExtractable`, `invalidArgument` for an item that is no private key on the
+    ///   token, `mechanismUnsupported`, and the errors of `unlock()`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func exportKey(_ item: Item) throws -> PrivateKey {
+        guard let object = item.object, object.objectClass == .privateKey else {
+            throw KeychainError(.invalidArgument, "the item is not a private key on the token.")
+        }
+        return try exportKey(object)
+    }
+
+    /// A private key, off the token; only where it was made extractable.
+    func exportKey(_ object: TokenObject) throws -> PrivateKey {
+        guard object.flags.contains(.extractable) else {
+            throw KeychainError(
+                .keyNotExtractable, "the key cannot leave token \"\(token.label)\": it is marked not extractable.")
+        }
+        _ = try keys()
         let wrappingKey = try RandomBytes.secret(count: 32)
         let wrapped = try token.withSession(.export) { session in
             let carrier = try session.create([

@@ -42,7 +42,7 @@ extension Keychain {
         let keys = try keys()
         let name = label ?? certificate.subjectSummary ?? "identity"
         let pair = try NewObject.pair(
-            key, label: name, subject: [UInt8](certificate.subject.der), isExtractable: isExtractable)
+            key, label: [UInt8](name.utf8), subject: [UInt8](certificate.subject.der), isExtractable: isExtractable)
         let leaf = NewObject(certificate: certificate, label: .string(name))
         let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
         // A root is trusted because somebody chose to, never because it came along in a file.
@@ -142,24 +142,7 @@ extension Keychain {
     /// - Throws: `KeychainError`; `duplicateItem` where the token has the key, and as for identities.
     @available(*, noasync, message: "use the asynchronous form")
     public func importKey(_ key: PrivateKey, label: String, isExtractable: Bool = false) throws -> KeyItem {
-        let keys = try keys()
-        let pair = try NewObject.pair(key, label: label, subject: nil, isExtractable: isExtractable)
-        var missing: [NewObject] = []
-        let recorded = try writer(keys).perform(.create) { objects in
-            guard !objects.contains(where: { pair.privateKey.isSame(as: $0) }) else {
-                throw duplicate(.key, [.label: .string(label)])
-            }
-            missing = [pair.privateKey, pair.publicKey].filter { new in !objects.contains { new.isSame(as: $0) } }
-            return TokenPlan(kind: .create, objects: missing.map(\.planned))
-        } change: { session, _ in
-            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-        } commit: { writer, outcome in
-            guard let object = TokenStore.completing(outcome.added).first else {
-                throw KeychainError(.failed, "the token made no key.")
-            }
-            return try record(Item(.key), object, writer, keys)
-        }
-        return KeyItem(item: recorded)
+        try addKey(key, [.label: .string(label)], isExtractable: isExtractable, isNewOnToken: true)
     }
 }
 

@@ -212,11 +212,11 @@ extension Keychain {
         _ criteria: Criteria, _ changes: ItemAttributes, removing: [AttributeName] = [], secret: SecretBytes? = nil
     ) throws -> Int {
         let criteria = try changing(criteria)
-        guard secret == nil || !criteria.itemClass.livesOnToken else {
+        guard secret == nil || !criteria.itemClass.livesOnToken || criteria.services != nil else {
             throw KeychainError(.invalidArgument, "only passwords have a secret that can be replaced.")
         }
         let count = criteria.itemClass.livesOnToken
-            ? try updateOnToken(criteria, changes: changes, removing: removing)
+            ? try updateOnToken(criteria, changes: changes, removing: removing, secret: secret)
             : try updateRows(criteria, changes: changes, removing: removing, secret: secret)
         guard count > 0 else {
             throw KeychainError(.itemNotFound, "no such item in keychain \"\(name)\".", hint: "All items: keyfob ls")

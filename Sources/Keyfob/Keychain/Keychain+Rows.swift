@@ -1,5 +1,6 @@
 import Foundation
 import KeyfobPrimitives
+import Logging
 import OpenSSL
 
 /// Passwords: items that live in the vault.
@@ -13,7 +14,9 @@ extension Keychain {
     }
 
     /// Adds rows in one transaction. Secrets are sealed and keys wrapped before the vault is locked.
-    func addRows(_ items: [(item: Item, secret: SecretBytes?)]) throws -> [Item] {
+    ///
+    /// - Parameter replacesDead: Whether tombstones and damaged rows of the same primary key make room.
+    func addRows(_ items: [(item: Item, secret: SecretBytes?)], replacesDead: Bool = false) throws -> [Item] {
         let keys = try keys()
         let prepared = try items.map { item, secret -> (row: SealedRow, item: Item) in
             var attributes = try ClassSchema.of(item.itemClass).coerce(item.attributes)
@@ -33,6 +36,7 @@ extension Keychain {
         }
         try store.write(keys.tree) { writer in
             for (row, item) in prepared {
+                if replacesDead { try makeRoom(for: row, writer, keys) }
                 do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
                     throw duplicate(item.itemClass, item.attributes)
                 }
@@ -68,13 +72,13 @@ extension Keychain {
     /// fails its integrity check, unless `skippingDamaged` is given one to call instead.
     func forEachRow(
         _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
-        skippingDamaged: ((SealedRow, any Error) -> Void)? = nil, _ body: (SealedRow, Item) throws -> Bool
+        skippingDamaged: ((SealedRow, any Error) throws -> Void)? = nil, _ body: (SealedRow, Item) throws -> Bool
     ) throws {
         func visit(_ row: SealedRow) throws -> Bool {
             let item: Item
             do { item = try self.item(row, keys) } catch {
                 guard let skippingDamaged else { throw error }
-                skippingDamaged(row, error)
+                try skippingDamaged(row, error)
                 return true
             }
             guard item.itemClass == criteria.itemClass, criteria.matches(item.attributes) else { return true }
@@ -108,7 +112,9 @@ extension Keychain {
         let limit = criteria.order == .created ? criteria.limit : nil
         guard limit != 0 else { return [] }
         try store.read(keys.tree) { reader in
-            try forEachRow(criteria, keys, reader: reader) { _, item in
+            try forEachRow(
+                criteria, keys, reader: reader, skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
+            ) { _, item in
                 items.append(item)
                 return items.count != limit
             }
@@ -132,7 +138,7 @@ extension Keychain {
             let versions = try nextVersions(criteria, changes: changes, removing: removing, secret: secret, keys)
             guard !versions.isEmpty else { return 0 }
             do {
-                try replaceRows(versions, keys)
+                try store.write(keys.tree) { try replaceRows(versions, criteria.services, $0, keys) }
                 return versions.count
             } catch let error as KeychainError where error.code == .itemNotFound {
                 // Only the check of the version says so.
@@ -145,36 +151,79 @@ extension Keychain {
     }
 
     /// The rows that match, sealed anew with the changes; nothing is written.
-    private func nextVersions(
+    func nextVersions(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?,
         _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
         var found: [(row: SealedRow, item: Item)] = []
         try store.read(keys.tree) { reader in
-            try forEachRow(criteria, keys, reader: reader, withSecrets: true) { row, item in
+            try forEachRow(
+                criteria, keys, reader: reader, withSecrets: true,
+                skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
+            ) { row, item in
                 found.append((row, item))
                 return true
             }
         }
-        return try found.map { row, item in
+        var changes = changes
+        // Keychain Services lets the date of creation be changed; to Keyfob it is a fact.
+        if criteria.services == nil { changes[.creationDate] = nil }
+        return try found.compactMap { row, item in
             var item = item
             item.attributes.merge(changes)
             for name in removing { item.attributes[name] = nil }
-            return (try newVersion(of: row, item.itemClass, item.attributes, secret: secret, keys), item)
+            do {
+                return (try newVersion(of: row, item.itemClass, item.attributes, secret: secret, keys), item)
+            } catch let error as KeychainError where error.code == .vaultDamaged && criteria.services != nil {
+                report(row, error)
+                return nil
+            }
         }
+    }
+
+    /// Passes over a row that does not open, and says so in the log.
+    ///
+    /// - Throws: The error of a row that opens and is not the one that was written last: somebody has put it there,
+    ///   and nothing may be built on it.
+    func passOver(_ row: SealedRow, _ error: any Error, _ keys: VaultKeys) throws {
+        guard !keys.opens(row) else { throw error }
+        report(row, error)
+    }
+
+    /// Says in the log that a row is passed over.
+    func report(_ row: SealedRow, _ error: any Error) {
+        options.logger.error("a damaged row is passed over", metadata: ["row": "\(row.id)"])
     }
 
     /// Puts new versions in the place of the old ones, all or none.
     ///
     /// - Throws: `KeychainError`; `itemNotFound` where a row is gone or has another version than it was read with,
     ///   `duplicateItem`.
-    private func replaceRows(_ versions: [(row: SealedRow, item: Item)], _ keys: VaultKeys) throws {
-        try store.write(keys.tree) { writer in
-            for (row, item) in versions {
-                do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
-                    throw duplicate(item.itemClass, item.attributes)
-                }
+    func replaceRows(
+        _ versions: [(row: SealedRow, item: Item)], _ rules: ServicesRules?, _ writer: any StoreWriter,
+        _ keys: VaultKeys
+    ) throws {
+        for (row, item) in versions {
+            if rules != nil { try makeRoom(for: row, writer, keys) }
+            do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
+                throw duplicate(item.itemClass, item.attributes)
             }
+        }
+    }
+
+    /// Removes what stands in the way of a row's primary key, if it is a tombstone or fails its integrity check.
+    func makeRoom(for row: SealedRow, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
+        guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, try isDead(old, keys) else { return }
+        try writer.delete(rowID: old.id)
+    }
+
+    /// Whether a row holds no item any more: a tombstone, or one that fails its integrity check.
+    ///
+    /// - Throws: As `passOver(_:_:_:)`.
+    func isDead(_ row: SealedRow, _ keys: VaultKeys) throws -> Bool {
+        do { return try keys.openAttributes(row).1[.tombstone]?.number ?? 0 != 0 } catch {
+            try passOver(row, error, keys)
+            return true
         }
     }
 
@@ -188,7 +237,7 @@ extension Keychain {
         // Apple's rule: at least a millisecond later than before, whatever the clock says.
         let modified = max(Self.now(), row.modified + 1)
         attributes[.modificationDate] = .date(Self.date(modified))
-        attributes[.creationDate] = .date(Self.date(row.created))
+        if attributes[.creationDate] == nil { attributes[.creationDate] = .date(Self.date(row.created)) }
         var secret = secret
         if secret == nil, row.secret != nil { secret = try openSecret(row, itemClass) }
         var next = try seal(
@@ -211,13 +260,56 @@ extension Keychain {
                 try writer.delete(rowID: row.id)
                 return 1
             }
-            try forEachRow(criteria, keys, reader: writer) { row, _ in
-                ids.append(row.id)
+            var tombstones: [SealedRow] = []
+            let blindKeys = try criteria.services.map { _ in try primaryKeys(criteria, keys) }
+            let isAnything = criteria.attributes.names.allSatisfy { $0 == .multiUser }
+            try forEachRow(
+                criteria, keys, reader: writer,
+                skippingDamaged: blindKeys.map { primaryKeys in
+                    { row, error in
+                        try self.passOver(row, error, keys)
+                        // What cannot be opened is recognised by its digests alone.
+                        guard keys.itemClass(of: row.classDigest) == criteria.itemClass else { return }
+                        if isAnything || primaryKeys.contains(row.primaryKey) { ids.append(row.id) }
+                    }
+                }
+            ) { row, item in
+                if criteria.services?.leavesTombstones == true {
+                    tombstones.append(try tombstone(of: row, item, keys))
+                } else {
+                    ids.append(row.id)
+                }
                 return true
             }
             for id in ids { try writer.delete(rowID: id) }
-            return ids.count
+            for row in tombstones { try writer.update(row) }
+            return ids.count + tombstones.count
         }
+    }
+
+    /// The primary keys that items of a query have if it names all that is in them, one for each access group.
+    private func primaryKeys(_ criteria: Criteria, _ keys: VaultKeys) throws -> Set<Data> {
+        let groups: [AttributeValue?] = [nil] + (criteria.accessGroups ?? []).map { .string($0) }
+        return Set(
+            try groups.map { group in
+                var attributes = criteria.attributes
+                if attributes[.accessGroup] == nil { attributes[.accessGroup] = group }
+                return try keys.primaryKey(criteria.itemClass, attributes)
+            })
+    }
+
+    /// What is left of a removed item: its primary key, accessibility and date of creation, and no secret.
+    func tombstone(of row: SealedRow, _ item: Item, _ keys: VaultKeys) throws -> SealedRow {
+        let names = Set(ClassSchema.of(item.itemClass).primaryKey.map(\.name)).union([.accessible, .creationDate])
+        var attributes = item.attributes.filtered(names)
+        attributes[.tombstone] = 1
+        let modified = max(Self.now(), row.modified + 1)
+        attributes[.modificationDate] = .date(Self.date(modified))
+        var next = try seal(
+            attributes, of: item.itemClass, identity: row.identity, version: row.version + 1, created: row.created,
+            modified: modified, secret: nil, keys)
+        next.id = row.id
+        return next
     }
 
     /// The secret of a row that was read with its secret. One token operation.

@@ -1,11 +1,15 @@
 import Foundation
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
 /// Changes to certificates, keys and identities.
 extension Keychain {
     /// Adds certificates to the token, all or none.
-    func addCertificates(_ items: [Item]) throws -> [Item] {
+    ///
+    /// - Parameter sharesObjects: Whether a certificate that the token has already may become one more item, which
+    ///   differs from the others in access group or another part of the primary key.
+    func addCertificates(_ items: [Item], sharesObjects: Bool = false) throws -> [Item] {
         let keys = try keys()
         let prepared = try items.map { item -> (item: Item, object: NewObject) in
             guard let der = item.certificateDER else {
@@ -22,16 +26,30 @@ extension Keychain {
         where prepared[..<index].contains(where: { $0.object.fingerprint == new.fingerprint }) {
             throw duplicate(.certificate, item.attributes)
         }
+        var existing: [Data: TokenObject] = [:]
+        var missing: [NewObject] = []
         return try writer(keys).perform(.create) { objects in
-            for (item, new) in prepared where objects.contains(where: { new.isSame(as: $0) }) {
-                throw duplicate(.certificate, item.attributes)
+            for (item, new) in prepared {
+                guard let object = objects.first(where: { new.isSame(as: $0) }) else {
+                    missing.append(new)
+                    continue
+                }
+                guard sharesObjects else { throw duplicate(.certificate, item.attributes) }
+                existing[object.fingerprint] = object
             }
-            return TokenPlan(kind: .create, objects: prepared.map(\.object.planned))
+            guard !missing.isEmpty else { return nil }
+            return TokenPlan(kind: .create, objects: missing.map(\.planned))
         } change: { session, _ in
-            TokenWriter.Outcome(added: try prepared.map { try self.create($0.object, in: session) })
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
         } commit: { writer, outcome in
-            try zip(prepared, outcome.added).map { prepared, object in
-                try self.record(prepared.item, object, writer, keys)
+            let made = Dictionary(outcome.added.map { ($0.fingerprint, $0) }) { first, _ in first }
+            return try prepared.map { item, new in
+                guard let fingerprint = new.fingerprint, let object = made[fingerprint] ?? existing[fingerprint] else {
+                    throw KeychainError(.failed, "the token made another certificate.")
+                }
+                let isNew = made[fingerprint] != nil
+                if !isNew { try refuseTwin(of: object, item.attributes, writer, keys) }
+                return try self.record(item, object, writer, keys, isNew: isNew)
             }
         }
     }
@@ -62,7 +80,12 @@ extension Keychain {
     ///
     /// The row keeps what the token has no place for; what the token tells is not kept twice. A row whose
     /// object another tool has removed makes room.
-    func record(_ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys) throws -> Item {
+    ///
+    /// - Parameter isNew: Whether the object was made just now, so that a row which speaks of one like it speaks of
+    ///   one that is gone.
+    func record(
+        _ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys, isNew: Bool = true
+    ) throws -> Item {
         let base = try object.itemAttributes()
         var complete = base
         complete.merge(item.attributes)
@@ -81,10 +104,7 @@ extension Keychain {
             attributes: try keys.sealAttributes(kept, of: item.itemClass, row: identity, version: 1))
         row.terms = [try keys.term(item.itemClass, .objectFingerprint, .data(object.fingerprint))]
         if let old = try writer.row(primaryKey: row.primaryKey) {
-            let (_, attributes) = try keys.openAttributes(old)
-            // The object was made just now: a row that speaks of one like it speaks of one that is gone.
-            let isLeft = try attributes[.objectFingerprint]?.bytes == object.fingerprint || !isOnToken(attributes)
-            guard isLeft else { throw duplicate(item.itemClass, complete) }
+            guard try isLeft(old, beside: object, isNew: isNew, keys) else { throw duplicate(item.itemClass, complete) }
             try writer.delete(rowID: old.id)
         }
         do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
@@ -99,6 +119,16 @@ extension Keychain {
         return recorded
     }
 
+    /// Whether a row with the primary key of a new item makes room for it: a tombstone, one that fails its integrity
+    /// check, or one whose object is gone.
+    private func isLeft(_ row: SealedRow, beside object: TokenObject, isNew: Bool, _ keys: VaultKeys) throws -> Bool {
+        if try isDead(row, keys) { return true }
+        let attributes = try keys.openAttributes(row).1
+        // A row that never had an object is an item of its own.
+        guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return false }
+        return try fingerprint == object.fingerprint ? isNew : !isOnToken(attributes)
+    }
+
     /// Whether the token has the object that a row belongs to.
     private func isOnToken(_ attributes: ItemAttributes) throws -> Bool {
         let fingerprint = attributes[.objectFingerprint]?.bytes
@@ -108,15 +138,32 @@ extension Keychain {
     // MARK: Update
 
     /// Changes labels on the token and everything else in the vault.
-    func updateOnToken(_ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName]) throws -> Int {
+    ///
+    /// - Parameter secret: A new secret, of items that lie in the vault alone.
+    func updateOnToken(
+        _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes? = nil
+    ) throws -> Int {
         let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
         for name in changes.names + removing where Self.dictatedByObject.contains(name) {
             throw KeychainError(
                 .refused, "attribute \"\(name.rawValue)\" belongs to the object itself and cannot be changed.")
         }
         let keys = try keys()
-        let items = try findOnToken(criteria)
-        guard !items.isEmpty else { return 0 }
+        let found = try findOnToken(criteria)
+        guard !found.isEmpty else { return 0 }
+        let items = found.filter { $0.object != nil }
+        let bare = try found.filter { $0.object == nil }.compactMap { item in
+            var own = criteria
+            own.reference = item.reference
+            return try nextVersions(own, changes: changes, removing: removing, secret: secret, keys).first
+        }
+        guard !items.isEmpty else {
+            try store.write(keys.tree) { try replaceRows(bare, criteria.services, $0, keys) }
+            return bare.count
+        }
+        guard secret == nil else {
+            throw KeychainError(.refused, "what a token holds of a certificate or key is replaced one by one.")
+        }
         let label = changes[.label]
         let isRelabelling = label != nil || removing.contains(.label)
         let targets = items.flatMap { [$0.object, $0.certificateObject].compactMap { $0 } }
@@ -129,7 +176,9 @@ extension Keychain {
                     hint: "Try again.")
             }
             guard isRelabelling else { return nil }
-            affected = Self.withPublicHalves(targets, objects)
+            affected = try targets + Self.publicHalves(of: targets, objects).filter {
+                try rows($0, keys).isEmpty
+            }
             let newLabel = label?.bytes ?? Data()
             return TokenPlan(kind: .relabel, objects: affected.map { TokenPlan.Object($0, newLabel: newLabel) })
         } change: { session, _ in
@@ -146,10 +195,16 @@ extension Keychain {
         } commit: { writer, _ in
             for item in items {
                 for (itemClass, object) in Self.halves(of: item) {
-                    try updateRow(itemClass, object, changes, removing, writer, keys)
+                    // An object may have several rows; of an identity the reference is the certificate's.
+                    let isKeyOfIdentity = item.itemClass == .identity && itemClass == .key
+                    let identity = (isKeyOfIdentity ? item.keyReference : item.reference)?.identity
+                    try updateRow(
+                        itemClass, object, identity: identity, changes, removing, isServices: criteria.services != nil, writer,
+                        keys)
                 }
             }
-            return items.count
+            try replaceRows(bare, criteria.services, writer, keys)
+            return items.count + bare.count
         }
     }
 
@@ -168,31 +223,38 @@ extension Keychain {
         return halves
     }
 
-    /// The objects, and the public halves of private keys among them: other tools show the pair under one label.
-    private static func withPublicHalves(_ targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
+    /// The public halves of the private keys among some objects: other tools show the pair under one label.
+    static func publicHalves(of targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
         let pairs = targets.filter { $0.objectClass == .privateKey && !$0.id.isEmpty }
-        let halves = objects.filter { half in
+        return objects.filter { half in
             // Ids such as 01 are shared by keys that have nothing to do with each other.
             half.objectClass == .publicKey && !targets.contains(half)
                 && pairs.contains { $0.id == half.id && $0.publicKeyInfo == half.publicKeyInfo }
         }
-        return targets + halves
     }
 
-    private func updateRow(
-        _ itemClass: ItemClass, _ object: TokenObject, _ changes: ItemAttributes, _ removing: [AttributeName],
-        _ writer: any StoreWriter, _ keys: VaultKeys
-    ) throws {
+    /// The rows of an object, without secrets.
+    func rows(_ object: TokenObject, _ keys: VaultKeys) throws -> [SealedRow] {
+        guard let itemClass = object.itemClass else { return [] }
         let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
-        var found: SealedRow?
-        try writer.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: true) { row in
-            found = row
-            return false
+        var rows: [SealedRow] = []
+        try store.read(keys.tree) { reader in
+            try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: false) { row in
+                rows.append(row)
+                return true
+            }
         }
+        return rows
+    }
+
+    func updateRow(
+        _ itemClass: ItemClass, _ object: TokenObject, identity: Data? = nil, _ changes: ItemAttributes,
+        _ removing: [AttributeName], isServices: Bool = false, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws {
         var own = changes
         let schema = ClassSchema.of(itemClass)
         for name in changes.names where schema[name] == nil || name == .label { own[name] = nil }
-        guard var row = found else {
+        guard var row = try row(itemClass, of: object, identity: identity, writer, keys) else {
             guard own.count > 0 else { return }
             try adopt(itemClass, object, own, writer, keys)
             return
@@ -207,8 +269,25 @@ extension Keychain {
         var complete = try object.itemAttributes()
         complete.merge(attributes)
         row.primaryKey = try keys.primaryKey(itemClass, complete)
-        row.terms = [term]
-        try writer.update(row)
+        row.terms = [try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))]
+        if isServices { try makeRoom(for: row, writer, keys) }
+        do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
+            throw duplicate(itemClass, complete)
+        }
+    }
+
+    /// The row of an object, where it has one; of several that of `identity`.
+    func row(
+        _ itemClass: ItemClass, of object: TokenObject, identity: Data? = nil, _ reader: any StoreReader,
+        _ keys: VaultKeys
+    ) throws -> SealedRow? {
+        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
+        var found: SealedRow?
+        try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: true) { row in
+            found = row
+            return identity != nil && row.identity != identity
+        }
+        return found
     }
 
     /// Makes a row for an object that another tool made, under the identity its references already have.
@@ -234,36 +313,48 @@ extension Keychain {
 
     // MARK: Delete
 
-    /// Removes objects with their rows; of an identity the certificate, and the key unless another
-    /// certificate still needs it.
+    /// Removes items: their rows, and an object with its last row.
+    ///
+    /// Of an identity the certificate goes, and the key unless another certificate still needs it. A private key
+    /// takes its public half along, unless that is an item of its own. A public key that was stored as an item, or is
+    /// removed by the rules of Keychain Services, stays on the token as long as its private half does, which is of no
+    /// use without it, and only ceases to be an item.
     func deleteOnToken(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
-        let items = try findOnToken(criteria)
-        guard !items.isEmpty else { return 0 }
-        let term = { (itemClass: ItemClass, object: TokenObject) in
-            try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
+        let found = try findOnToken(criteria)
+        guard !found.isEmpty else { return 0 }
+        let items = found.filter { $0.object != nil }
+        let leavesTombstones = criteria.services?.leavesTombstones == true
+        let bare = found.filter { $0.object == nil }
+        guard !items.isEmpty else {
+            return try store.write(keys.tree) { try remove(bare, leavingTombstones: leavesTombstones, $0, keys) }
         }
         var doomed: [TokenObject] = []
-        var rows: [SealedRow] = []
+        var doomedRows: [SealedRow] = []
         var isUntouched = true
         return try writer(keys).perform(.destroy) { objects in
             // What another program has removed or replaced since it was found is not there to be removed.
-            doomed = Self.doomed(items, objects).filter { one in objects.contains { $0.isSame(as: one) } }
-            guard !doomed.isEmpty else {
+            let targets = Self.doomed(items, objects).filter { one in objects.contains { $0.isSame(as: one) } }
+            guard !targets.isEmpty else {
                 throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
             }
-            try store.read(keys.tree) { reader in
-                for object in doomed {
-                    guard let itemClass = object.itemClass else { continue }
-                    try reader.forEachRow(
-                        classDigest: keys.digest(of: itemClass), terms: [term(itemClass, object)], withSecrets: false
-                    ) { row in
-                        rows.append(row)
-                        return true
-                    }
-                }
+            let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
+            for object in targets {
+                let rows = try rows(object, keys)
+                let leaving = rows.filter { identities.contains($0.identity) }
+                doomedRows += leaving
+                if leaving.count == rows.count { doomed.append(object) }
             }
-            return TokenPlan(kind: .destroy, objects: doomed.map { TokenPlan.Object($0) }, rows: rows.map(\.identity))
+            let staying = objects.filter { $0.objectClass == .privateKey && !doomed.contains($0) }
+            doomed = try doomed.filter { half in
+                guard half.objectClass == .publicKey else { return true }
+                let isNeeded = staying.contains { ($0.publicKeyHash ?? $0.id) == half.publicKeyHash }
+                return try !isNeeded || criteria.services == nil && rows(half, keys).isEmpty
+            }
+            doomed += try Self.publicHalves(of: doomed, objects).filter { try rows($0, keys).isEmpty }
+            guard !doomed.isEmpty else { return nil }
+            return TokenPlan(
+                kind: .destroy, objects: doomed.map { TokenPlan.Object($0) }, rows: doomedRows.map(\.identity))
         } change: { session, _ in
             // All handles first: what was told to have failed must not be carried out later.
             let handles = try doomed.map { try token.verifiedHandle(of: $0, in: session) }
@@ -275,11 +366,36 @@ extension Keychain {
         } isUntouched: {
             isUntouched
         } commit: { writer, _ in
-            for row in rows { try writer.delete(rowID: row.id) }
-            return items.count
+            guard leavesTombstones else {
+                for row in doomedRows { try writer.delete(rowID: row.id) }
+                return try items.count + remove(bare, leavingTombstones: false, writer, keys)
+            }
+            let recorded = items.filter { item in doomedRows.contains { $0.identity == item.reference?.identity } }
+            return try items.count - recorded.count
+                + remove(recorded + bare, leavingTombstones: true, writer, keys)
         }
     }
 
+    /// Removes the rows of items, or makes tombstones of them, and returns how many there were.
+    private func remove(
+        _ items: [Item], leavingTombstones: Bool, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws -> Int {
+        var count = 0
+        for item in items {
+            guard let reference = item.reference,
+                let row = try writer.row(identity: reference.identity, withSecret: false)
+            else { continue }
+            if leavingTombstones {
+                try writer.update(tombstone(of: row, item, keys))
+            } else {
+                try writer.delete(rowID: row.id)
+            }
+            count += 1
+        }
+        return count
+    }
+
+    /// The objects behind items that are to be removed.
     private static func doomed(_ items: [Item], _ objects: [TokenObject]) -> [TokenObject] {
         var doomed: [TokenObject] = []
         let certificates = Set(
@@ -298,12 +414,7 @@ extension Keychain {
                 if let object = item.object { doomed.append(object) }
             }
         }
-        // A private key takes its public half along: alone it is of use to nobody.
-        return unique(withPublicHalves(unique(doomed), objects))
-    }
-
-    private static func unique(_ objects: [TokenObject]) -> [TokenObject] {
         var seen: Set<TokenObject> = []
-        return objects.filter { seen.insert($0).inserted }
+        return doomed.filter { seen.insert($0).inserted }
     }
 }

@@ -9,14 +9,16 @@ extension Keychain {
     func findOnToken(_ criteria: Criteria) throws -> [Item] {
         guard criteria.limit != 0 else { return [] }
         // Certificates can be seen by everybody; nobody is asked for a PIN to list them.
-        let keys = criteria.itemClass == .certificate ? try keysIfUnlocked() : try keys()
+        let isPublic = criteria.itemClass == .certificate && criteria.services == nil
+        let keys = isPublic ? try keysIfUnlocked() : try keys()
         var objects = try visibleObjects(keys, criteria)
         // Every certificate may be an issuer.
-        if criteria.issuer != nil { objects = objects.map(\.parsingCertificate) }
-        let items: [Item] = switch criteria.itemClass {
+        if !criteria.issuers.isEmpty { objects = objects.map(\.parsingCertificate) }
+        var items: [Item] = switch criteria.itemClass {
         case .identity: try identities(objects, keys, criteria)
-        default: try items(criteria.itemClass, objects, keys) { criteria.mayMatch($0) }
+        default: try items(criteria.itemClass, objects, keys, hidesPublicHalves: criteria.services != nil) { criteria.mayMatch($0) }
         }
+        if criteria.services != nil, let keys { items += try itemsWithoutObject(criteria.itemClass, keys) }
         let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
         let found = try items.filter { item in
             if let reference = criteria.reference, item.reference != reference {
@@ -32,25 +34,64 @@ extension Keychain {
         return criteria.arranged(found)
     }
 
-    /// The objects that can be seen, without those of changes that are under way.
+    /// The objects that can be seen; of a change that is under way, as they were before it.
+    ///
+    /// Objects and plans are not read in one step. Where a change began or ended in between, which the plans and the
+    /// stamp of the index tell, both are read again: a name must never be found twice, or not at all, because its
+    /// identity is being renewed.
     private func visibleObjects(_ keys: VaultKeys?, _ criteria: Criteria) throws -> [TokenObject] {
+        guard let keys else { return try index.objects(nil) }
+        for _ in 0..<3 {
+            let (objects, isConsistent) = try objectsBeforeChanges(keys)
+            if isConsistent { return objects }
+        }
+        // Others change the token faster than it can be read: they have to wait for once.
+        let lock = writer(keys).lock
+        do { return try lock.withLock(until: deadline) { try objectsBeforeChanges(keys).objects } } catch
+            let error as KeychainError where [.vaultBusy, .timedOut, .refused].contains(error.code)
+        {
+            // Who may not lock, or not in time, gets an answer all the same: the one of the last look.
+            return try objectsBeforeChanges(keys).objects
+        }
+    }
+
+    /// One look, and whether no change began or ended during it.
+    private func objectsBeforeChanges(_ keys: VaultKeys) throws -> (objects: [TokenObject], isConsistent: Bool) {
+        let before = try changes()
         let objects = try index.objects(keys)
-        guard let keys else { return objects }
-        let plans = try store.read { reader in
-            try reader.intents().map { try keys.openPlan($0, vault: store.identity) }
-        }.filter { $0.kind == .create }
-        guard !plans.isEmpty else { return objects }
-        return objects.filter { object in !plans.contains { $0.objects.contains { $0.matches(object) } } }
+        let after = try changes()
+        let visible = try after.intents.reduce(objects) { objects, intent in
+            try keys.openPlan(intent, vault: store.identity).hidden(from: objects)
+        }
+        return (visible, before == after)
+    }
+
+    /// What tells that a change began or ended.
+    private struct Changes: Equatable {
+        let intents: [IntentRow]
+        let stamp: Data?
+
+        static func == (left: Self, right: Self) -> Bool {
+            left.stamp == right.stamp
+                && left.intents.elementsEqual(right.intents) { $0.id == $1.id && $0.plan.tag == $1.plan.tag }
+        }
+    }
+
+    private func changes() throws -> Changes {
+        try store.read { Changes(intents: try $0.intents(), stamp: try $0.objectIndexStamp()) }
     }
 
     /// The items of a class among the objects: one for each row of an object, or one where it has no row.
     func items(
-        _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?,
+        _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?, hidesPublicHalves: Bool = false,
         where filter: (TokenObject) -> Bool = { _ in true }
     ) throws -> [Item] {
         let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0) }
         guard !candidates.isEmpty else { return [] }
         let rows = try keys.map { try self.rows(itemClass, of: candidates, $0) } ?? [:]
+        // By the rules of Keychain Services the public half of a private key is part of that key, unless somebody stored
+        // it as an item of its own.
+        let owned = !hidesPublicHalves ? [] : Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
         var items: [(order: Int64, item: Item)] = []
         for object in candidates.lazy.map(\.parsingCertificate) {
             let base: ItemAttributes
@@ -59,7 +100,9 @@ extension Keychain {
             for recorded in rows[object.fingerprint] ?? [] {
                 items.append((recorded.order, item(itemClass, object, base, recorded)))
             }
-            if rows[object.fingerprint] == nil { items.append((.max, item(itemClass, object, base, nil))) }
+            guard rows[object.fingerprint] == nil else { continue }
+            if object.objectClass == .publicKey, let hash = object.publicKeyHash, owned.contains(hash) { continue }
+            items.append((.max, item(itemClass, object, base, nil)))
         }
         // Rows in the order they were added; then what other tools made.
         return items.enumerated()
@@ -102,6 +145,22 @@ extension Keychain {
             }
         }
         return rows
+    }
+
+    /// The rows of a class that lives on the token which belong to no object: bare attributes, secrets that no token
+    /// holds, tombstones. Damaged ones are passed over.
+    private func itemsWithoutObject(_ itemClass: ItemClass, _ keys: VaultKeys) throws -> [Item] {
+        var items: [Item] = []
+        try store.read(keys.tree) { reader in
+            try reader.forEachRow(
+                classDigest: keys.digest(of: itemClass), terms: [keys.termOfRowsWithoutObject(itemClass)],
+                withSecrets: false
+            ) { row in
+                do { items.append(try item(row, keys)) } catch { try passOver(row, error, keys) }
+                return true
+            }
+        }
+        return items
     }
 
     private func item(
@@ -155,14 +214,14 @@ extension Keychain {
         let certificates = try items(.certificate, objects, keys) { object in
             guard let hash = object.publicKeyHash, byHash[hash] != nil else { return false }
             return criteria.mayMatch(object)
-        }
+        }.filter { criteria.mayHold($0.attributes) }
         let keyItems = Dictionary(grouping: try items(.key, privateKeys, keys)) {
             $0.object?.publicKeyHash ?? $0.object?.id
         }
         // Label, issuer, serial number and the like are the certificate's; dates and groups the key's.
         let keyNames = Set(ClassSchema.of(.key).definitions.map(\.name))
         let certificateNames = Set(ClassSchema.of(.certificate).definitions.map(\.name))
-            .subtracting(keyNames).union([.label])
+            .subtracting(keyNames).union([.label, .tokenID])
         return certificates.flatMap { certificate -> [Item] in
             guard let hash = certificate.object?.publicKeyHash else { return [] }
             return (keyItems[hash] ?? []).map { key in
@@ -176,6 +235,7 @@ extension Keychain {
                 item.certificateObject = certificate.object
                 item.certificateDER = certificate.certificateDER
                 item.isRecorded = key.isRecorded
+                item.keyReference = key.reference
                 item.reference = certificate.reference?.retagged(.identity)
                 return item
             }
@@ -184,6 +244,16 @@ extension Keychain {
 }
 
 extension Criteria {
+    /// Whether the certificate of an identity may be seen: its access group and user are looked at beside the key's.
+    func mayHold(_ certificate: ItemAttributes) -> Bool {
+        guard services != nil else { return true }
+        var criteria = Criteria(.certificate, attributes.filtered([.multiUser]))
+        criteria.accessGroups = accessGroups
+        criteria.includesSynchronizable = true
+        criteria.services = services
+        return criteria.matches(certificate)
+    }
+
     /// Whether an object can match, told from what is known without parsing anything.
     func mayMatch(_ object: TokenObject) -> Bool {
         if let label = attributes[.label], let own = object.label, !own.matches(label) { return false }

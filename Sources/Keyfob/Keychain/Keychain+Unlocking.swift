@@ -88,6 +88,12 @@ extension Keychain {
         return try unlockAnew()
     }
 
+    /// As `keys()`, for whom it is enough that they are there.
+    func unlockIfLocked() throws {
+        guard lockState.withLock({ $0.keys == nil }) else { return }
+        _ = try keys()
+    }
+
     /// The vault's keys where they are to be had without asking anybody; `nil` where the keychain is locked.
     func keysIfUnlocked() throws -> VaultKeys? {
         if let keys = lockState.withLock({ $0.keys }) { return try upgradeVault(keys) }
@@ -232,7 +238,7 @@ extension Keychain {
         }
     }
 
-    private static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes)? {
+    static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes)? {
         unsafe payload.withUnsafeBytes { bytes in
             guard bytes.count > 2 else { return nil }
             let count = unsafe Int(bytes[0]) << 8 | Int(bytes[1])

@@ -55,7 +55,8 @@ public final class Keychain: Sendable {
         public var allowsInsecureFiles: Bool
         /// Whether the process makes a few calls and ends, as a command does.
         public var isOneShot: Bool
-        /// Whether the token is opened at once, on a thread of its own, while the caller finds out what it needs.
+        /// Whether the token is opened at once, on a thread of its own, while the caller finds out what it needs; with
+        /// a login where the keychain is unlocked.
         ///
         /// Worth it for a process that is going to use the token for certain and wants to end soon.
         public var opensTokenAhead: Bool
@@ -98,6 +99,11 @@ public final class Keychain: Sendable {
             commandDeadline: options.pinCommandTimeout)
         self.token = token
         index = ObjectIndex(store: store, token: token)
+    }
+
+    deinit {
+        // A login rewrites the token's file: a process that ends now must not end in the middle of that.
+        token.finishOpeningAhead()
     }
 
     /// Opens a keychain by name; without one, the default keychain.

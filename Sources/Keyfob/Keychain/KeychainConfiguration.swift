@@ -29,6 +29,8 @@ public struct KeychainConfiguration: Codable, Sendable {
     public var recoverySeal: PassphraseSeal?
     /// Seconds until an unlocked keychain locks itself; 0 never.
     public var unlockTimeout: Int
+    /// The access groups of programs that use Apple's functions and choose none; `nil` for the one without a name.
+    public var accessGroups: [String]?
     /// When the keychain was made.
     public var created: Date
 

@@ -30,7 +30,7 @@ struct KeychainDraft {
     private var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
 
     /// Where the note lies, and for an instant the finished configuration.
-    var file: URL { folder.appendingPathComponent(".\(name).creating") }
+    var file: URL { folder.appendingPathComponent(".\(name).creating", isDirectory: false) }
 
     /// Notes that the keychain is being made. Call it with the lock of all creations held.
     ///
@@ -45,7 +45,7 @@ struct KeychainDraft {
     ///
     /// - Throws: `KeychainError`.
     func finish() throws {
-        let target = folder.appendingPathComponent(name + ".json")
+        let target = folder.appendingPathComponent(name + ".json", isDirectory: false)
         guard unsafe rename(file.path, target.path) == 0 else { throw KeychainError.file("write", target.path, errno) }
         try PrivateFile.synchronizeDirectory(folder)
     }
@@ -76,9 +76,10 @@ struct KeychainDraft {
             }
             let uuid = note.uuid.uuidString.lowercased()
             if !others.contains(where: { $0.uuid == note.uuid }) {
-                try PrivateFile.remove(directories.data.appendingPathComponent("pins/\(uuid).pin"))
+                try PrivateFile.remove(directories.data.appendingPathComponent("pins/\(uuid).pin", isDirectory: false))
                 for suffix in ["", "-wal", "-shm", ".lock"] {
-                    try PrivateFile.remove(directories.data.appendingPathComponent("vaults/\(uuid).sqlite\(suffix)"))
+                    try PrivateFile.remove(
+                        directories.data.appendingPathComponent("vaults/\(uuid).sqlite\(suffix)", isDirectory: false))
                 }
             }
         }

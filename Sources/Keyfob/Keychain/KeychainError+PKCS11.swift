@@ -15,6 +15,7 @@ struct TokenOperation: Sendable, Hashable {
     static let generate = TokenOperation(verb: "generate a key")
     static let sign = TokenOperation(verb: "sign")
     static let decrypt = TokenOperation(verb: "decrypt")
+    static let derive = TokenOperation(verb: "agree on a key")
     static let wrap = TokenOperation(verb: "wrap a key")
     static let unwrap = TokenOperation(verb: "unwrap a key", isUnwrapping: true)
     static let export = TokenOperation(verb: "give a key out", isExporting: true)

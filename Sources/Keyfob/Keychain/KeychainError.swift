@@ -144,10 +144,16 @@ extension KeychainError.Code {
     public static let certificateNotYetValid = Self(rawValue: "cert.not_yet_valid")
     /// No issuer certificate is known.
     public static let chainIncomplete = Self(rawValue: "cert.chain_incomplete")
+    /// The certificate leads to nobody who is trusted.
+    public static let certificateUntrusted = Self(rawValue: "cert.untrusted")
     /// The certificate is for another host.
     public static let certificateHostMismatch = Self(rawValue: "cert.host_mismatch")
     /// The certificate, or one above it, is not for the usage.
     public static let certificateUsageMismatch = Self(rawValue: "cert.wrong_usage")
+    /// The certificate, or one above it, breaks a rule: a signature that does not verify, an issuer that is none.
+    public static let certificateInvalid = Self(rawValue: "cert.invalid")
+    /// The issuer did not give a certificate.
+    public static let issuerFailed = Self(rawValue: "issuer.failed")
 
     /// A wait reached its deadline.
     public static let timedOut = Self(rawValue: "timeout")

@@ -43,7 +43,7 @@ extension Keychains {
         try Self.validate(name)
         try PrivateFile.createDirectory(directories.configuration)
         // One creation at a time: two processes that both find the name free must not both make a token.
-        let lock = VaultLock(path: directories.configuration.appendingPathComponent(".lock").path)
+        let lock = VaultLock(path: directories.configuration.appendingPathComponent(".lock", isDirectory: false).path)
         return try lock.withLock(until: .after(options.timeout)) {
             guard try !all().contains(where: { $0.name == name }) else {
                 throw KeychainError(
@@ -62,8 +62,8 @@ extension Keychains {
         try PrivateFile.createDirectory(vaults)
         var configuration = KeychainConfiguration(
             schema: KeychainConfiguration.schema, name: name, uuid: uuid, token: "", module: .softHSM,
-            vault: vaults.appendingPathComponent(uuidText + ".sqlite").path, pinSource: nil, sealedPIN: nil,
-            recoverySeal: nil, unlockTimeout: 8 * 3600, created: Date())
+            vault: vaults.appendingPathComponent(uuidText + ".sqlite", isDirectory: false).path, pinSource: nil,
+            sealedPIN: nil, recoverySeal: nil, unlockTimeout: 8 * 3600, created: Date())
         var undo: [() throws -> Void] = []
         let draft = KeychainDraft(name, in: directories)
         do {
@@ -89,7 +89,7 @@ extension Keychains {
                 case .file:
                     let folder = directories.data.appendingPathComponent("pins", isDirectory: true)
                     try PrivateFile.createDirectory(folder)
-                    let file = folder.appendingPathComponent(uuidText + ".pin")
+                    let file = folder.appendingPathComponent(uuidText + ".pin", isDirectory: false)
                     try PrivateFile.write(pin, to: file)
                     undo.append { try PrivateFile.remove(file) }
                     configuration.pinSource = PINSource.file(file.path).description

@@ -15,9 +15,11 @@ public struct Keychains: Sendable {
     }
 
     private var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
-    private var defaultFile: URL { directories.configuration.appendingPathComponent("default-keychain") }
+    private var defaultFile: URL {
+        directories.configuration.appendingPathComponent("default-keychain", isDirectory: false)
+    }
 
-    private func file(_ name: String) -> URL { folder.appendingPathComponent(name + ".json") }
+    private func file(_ name: String) -> URL { folder.appendingPathComponent(name + ".json", isDirectory: false) }
 
     /// The directory of Keyfob's own SoftHSM tokens.
     public var softHSM: SoftHSMDirectory { SoftHSMDirectory(directories: directories) }
@@ -57,20 +59,18 @@ public struct Keychains: Sendable {
         guard let bytes = try PrivateFile.read(file(wanted), limit: 1 << 20) else {
             throw try missing(wanted, isNamed: name != nil)
         }
-        do {
-            let decoder = JSONDecoder()
-            decoder.dateDecodingStrategy = .iso8601
-            let configuration = try decoder.decode(KeychainConfiguration.self, from: bytes.copyData())
-            guard configuration.schema == KeychainConfiguration.schema, configuration.name == wanted else {
-                throw KeychainError(.invalidConfiguration, "the form \(configuration.schema) is not known.")
-            }
-            return configuration
-        } catch {
-            throw KeychainError(
-                .invalidConfiguration,
-                "the configuration of keychain \"\(wanted)\" cannot be read: \(file(wanted).path).",
-                hint: "Restore the file from a backup; the vault and the token are not affected.", cause: error)
+        guard let configuration = KeychainConfiguration(json: bytes.copyBytes()) else { throw unreadable(wanted) }
+        guard configuration.schema == KeychainConfiguration.schema, configuration.name == wanted else {
+            throw unreadable(
+                wanted, cause: KeychainError(.invalidConfiguration, "the form \(configuration.schema) is not known."))
         }
+        return configuration
+    }
+
+    private func unreadable(_ name: String, cause: (any Error)? = nil) -> KeychainError {
+        KeychainError(
+            .invalidConfiguration, "the configuration of keychain \"\(name)\" cannot be read: \(file(name).path).",
+            hint: "Restore the file from a backup; the vault and the token are not affected.", cause: cause)
     }
 
     private func missing(_ name: String, isNamed: Bool) throws -> KeychainError {
@@ -113,15 +113,37 @@ public struct Keychains: Sendable {
             pin: { state.withLock { $0.pin } })
         if options.opensTokenAhead {
             // Sets an environment variable, which must be done before there is a second thread.
-            if isOurs { try softHSM.activate() }
-            token.openAhead()
+            if isOurs { try softHSM.claimProcess() }
+            token.openAhead { [directories] in
+                guard let pin = Self.unlockedPIN(configuration, directories) else { return false }
+                // A PIN that was given meanwhile goes first.
+                state.withLock { if $0.pin == nil { $0.pin = pin } }
+                return true
+            }
         }
-        let store = try SQLiteStore(
-            path: configuration.vault, use: options.isOneShot ? .oneShot : .server,
-            busyTimeout: Double(options.timeout.components.seconds))
+        let store: SQLiteStore
+        do {
+            store = try SQLiteStore(
+                path: configuration.vault, use: options.isOneShot ? .oneShot : .server,
+                busyTimeout: Double(options.timeout.components.seconds))
+        } catch {
+            token.finishOpeningAhead()
+            throw error
+        }
         return Keychain(
             configuration: configuration, directories: directories, options: options, store: store, token: token,
             lockState: state)
+    }
+
+    /// The PIN that `keyfob unlock` left; `nil` where it left none.
+    private static func unlockedPIN(_ configuration: KeychainConfiguration, _ directories: Directories) -> SecretBytes? {
+        do {
+            let name = configuration.uuid.uuidString.lowercased()
+            return try UnlockedState(directories: directories).load(name).flatMap(Keychain.decode)?.pin
+        } catch {
+            // Whoever needs the state reads it again, and reports what is wrong with it.
+            return nil
+        }
     }
 
     /// Loads the module of a keychain.
@@ -147,7 +169,10 @@ public struct Keychains: Sendable {
     package static func validate(_ name: String) throws {
         let isFine = !name.isEmpty && name.utf8.count <= 64 && !name.hasPrefix(".") && !name.hasPrefix("-")
             && name.unicodeScalars.allSatisfy { scalar in
-                CharacterSet.alphanumerics.contains(scalar) || "-_.".unicodeScalars.contains(scalar)
+                switch scalar {
+                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": true
+                default: !scalar.isASCII && CharacterSet.alphanumerics.contains(scalar)
+                }
             }
         guard isFine else {
             throw KeychainError(

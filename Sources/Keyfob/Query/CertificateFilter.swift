@@ -3,11 +3,10 @@ import OpenSSL
 
 /// What a search demands of the certificate itself. Made once for a search: names are normalised here, not per item.
 struct CertificateFilter {
-    private let subjectContains: String?
+    private let criteria: Criteria
     private let subjectOptions: String.CompareOptions
-    private let validOn: Date?
-    private let hostName: String?
-    private let issuer: Data?
+    private let emailAddress: String?
+    private let issuers: Set<Data>
     private let authorities: [Data: [Authority]]
 
     private struct Authority {
@@ -21,45 +20,58 @@ struct CertificateFilter {
     ///   where an issuer is asked for.
     init?(_ criteria: Criteria, authorities: some Sequence<Certificate>) {
         guard criteria.needsCertificate else { return nil }
-        subjectContains = criteria.subjectContains
+        self.criteria = criteria
         subjectOptions = criteria.ignoresCase ? [.caseInsensitive, .literal] : .literal
-        validOn = criteria.validOn
-        hostName = criteria.hostName
-        guard let name = criteria.issuer else {
-            issuer = nil
+        emailAddress = criteria.emailAddress?.lowercased()
+        // A complete DER name is normalised; anything else is taken as normalised content already.
+        issuers = Set(criteria.issuers.map { (try? DistinguishedName(der: $0))?.normalized ?? $0 })
+        guard !issuers.isEmpty else {
             self.authorities = [:]
             return
         }
-        // A complete DER name is normalised; anything else is taken as normalised content already.
-        issuer = (try? DistinguishedName(der: name))?.normalized ?? name
         self.authorities = Dictionary(
             authorities.map { ($0.subject.normalized, [Authority(certificate: $0, issuer: $0.issuer.normalized)]) },
             uniquingKeysWith: +)
     }
 
     /// Whether a certificate is one that is asked for.
-    func matches(_ certificate: Certificate) -> Bool {
-        if let subjectContains {
-            guard let name = certificate.subject.commonName ?? certificate.subjectSummary else { return false }
-            guard subjectContains.isEmpty || name.range(of: subjectContains, options: subjectOptions) != nil else {
+    ///
+    /// - Throws: What the search's own test throws.
+    func matches(_ certificate: Certificate) throws -> Bool {
+        if criteria.needsSubject {
+            guard let name = certificate.subject.commonName ?? certificate.subjectSummary, isSubject(name) else {
                 return false
             }
         }
-        if let validOn, !certificate.isValid(on: validOn) { return false }
-        if let hostName, !certificate.matches(host: hostName) { return false }
-        guard let issuer else { return true }
-        return isIssued(certificate, by: issuer)
+        if let emailAddress {
+            guard certificate.emailAddresses.contains(where: { $0.lowercased() == emailAddress }) else { return false }
+        }
+        if let date = criteria.validOn, !certificate.isValid(on: date) { return false }
+        if let host = criteria.hostName, !certificate.matches(host: host) { return false }
+        if !issuers.isEmpty, !isIssued(certificate) { return false }
+        return try criteria.certificateTest?(certificate) ?? true
     }
 
-    /// Whether a name stands above a certificate: as its issuer, or as that of an authority on the way up.
-    private func isIssued(_ certificate: Certificate, by name: Data) -> Bool {
+    private func isSubject(_ name: String) -> Bool {
+        func has(_ text: String?, _ options: String.CompareOptions = []) -> Bool {
+            // Nothing is found in a search for an empty text, and everything has one.
+            guard let text, !text.isEmpty else { return true }
+            return name.range(of: text, options: subjectOptions.union(options)) != nil
+        }
+        if let whole = criteria.subjectIs, name.compare(whole, options: subjectOptions) != .orderedSame { return false }
+        return has(criteria.subjectContains) && has(criteria.subjectStartsWith, .anchored)
+            && has(criteria.subjectEndsWith, [.anchored, .backwards])
+    }
+
+    /// Whether one of the names stands above a certificate: as its issuer, or as that of an authority on the way up.
+    private func isIssued(_ certificate: Certificate) -> Bool {
         var current = Authority(certificate: certificate, issuer: certificate.issuer.normalized)
-        if current.issuer == name { return true }
+        if issuers.contains(current.issuer) { return true }
         // As deep as Apple looks; also ends at certificates that issued each other.
         for _ in 0..<10 {
             let known = authorities[current.issuer] ?? []
             guard let above = known.first(where: { $0.certificate != current.certificate }) else { return false }
-            if above.issuer == name { return true }
+            if issuers.contains(above.issuer) { return true }
             current = above
         }
         return false

@@ -1,4 +1,5 @@
 public import Foundation
+public import OpenSSL
 
 /// What a search asks for: the untyped form behind ``Query``, for translators such as the Security facade.
 ///
@@ -17,18 +18,35 @@ public struct Criteria: Sendable {
     public var accessGroups: [String]?
     /// Text that the certificate's common name must contain; certificates and identities only.
     public var subjectContains: String?
-    /// Whether `subjectContains` ignores case.
+    /// Text with which the certificate's common name must begin; certificates and identities only.
+    public var subjectStartsWith: String?
+    /// Text with which the certificate's common name must end; certificates and identities only.
+    public var subjectEndsWith: String?
+    /// Text that the certificate's common name must be; certificates and identities only.
+    public var subjectIs: String?
+    /// Whether comparisons of the common name ignore case.
     public var ignoresCase = false
-    /// Name of an authority above the certificate, DER or Apple's normalised form; certificates and identities only.
-    public var issuer: Data?
+    /// Names of authorities, one of which is above the certificate: DER or Apple's normalised form, empty for any;
+    /// certificates and identities only.
+    public var issuers: [Data] = []
+    /// An RFC 822 address that the certificate must have, case aside; certificates and identities only.
+    public var emailAddress: String?
     /// A moment at which the certificate must be valid; certificates and identities only.
     public var validOn: Date?
     /// A DNS name for which the certificate must be good; certificates and identities only.
     public var hostName: String?
+    /// What else is demanded of the certificate; certificates and identities only.
+    ///
+    /// Called on the caller's thread, for certificates that pass every other filter.
+    public var certificateTest: (@Sendable (Certificate) throws -> Bool)?
+    /// A domain in which the server must be: its name, or one that ends with it after a dot; internet passwords only.
+    public var serverDomain: String?
     /// How many items at the most, counted after all filters.
     public var limit: Int?
     /// The order of the results.
     public var order: Order = .created
+    /// The rules of Keychain Services where they go beyond Keyfob's own; `nil` for Keyfob's own.
+    package var services: ServicesRules?
 
     /// Everything of a class.
     public init(_ itemClass: ItemClass, _ attributes: ItemAttributes = ItemAttributes()) {
@@ -61,7 +79,8 @@ extension Criteria: CustomStringConvertible, CustomReflectable {
     /// The class and the names of what is asked for; never a value.
     public var description: String {
         let rest = [
-            reference.map(\.description), subjectContains.map { _ in "subject" }, issuer.map { _ in "issuer" },
+            reference.map(\.description), needsSubject ? "subject" : nil, issuers.isEmpty ? nil : "issuer",
+            emailAddress.map { _ in "e-mail" }, serverDomain.map { _ in "domain" },
             validOn.map { _ in "date" }, hostName.map { _ in "host" }, accessGroups.map { _ in "groups" },
         ].compactMap { $0 }
         return "Criteria(\(([itemClass.rawValue] + attributes.names.map(\.rawValue) + rest).joined(separator: " ")))"

@@ -19,11 +19,22 @@ extension Criteria {
                     "only certificates and identities can be searched by subject, issuer, date or host.")
             }
         }
+        guard serverDomain == nil || itemClass == .internetPassword else {
+            throw KeychainError(.invalidArgument, "only internet passwords can be searched by domain.")
+        }
         return criteria
     }
 
     /// Whether the certificate itself must be looked at.
-    var needsCertificate: Bool { subjectContains != nil || issuer != nil || validOn != nil || hostName != nil }
+    var needsCertificate: Bool {
+        needsSubject || !issuers.isEmpty || validOn != nil || hostName != nil || emailAddress != nil
+            || certificateTest != nil
+    }
+
+    /// Whether the certificate's common name must be looked at.
+    var needsSubject: Bool {
+        subjectContains != nil || subjectStartsWith != nil || subjectEndsWith != nil || subjectIs != nil
+    }
 
     /// Whether an item's attributes are those that are asked for. Absent and empty are the same in the primary key.
     func matches(_ candidate: ItemAttributes) -> Bool {
@@ -31,12 +42,22 @@ extension Criteria {
             (candidate[.synchronizable]?.number ?? 0) != 0
         { return false }
         if attributes[.tombstone] == nil, (candidate[.tombstone]?.number ?? 0) != 0 { return false }
-        if let accessGroups, !accessGroups.contains(candidate[.accessGroup]?.text ?? "") { return false }
+        func own(_ name: AttributeName) -> AttributeValue? { candidate[name] ?? services?.defaults[name] }
+        if let accessGroups, !accessGroups.contains(own(.accessGroup)?.text ?? "") { return false }
+        if let serverDomain {
+            guard let server = candidate[.server]?.text, Self.isHost(server, in: serverDomain) else { return false }
+        }
         return attributes.allSatisfy { name, value in
-            if let found = candidate[name] { return found.matches(value) }
+            if let found = own(name) { return found.matches(value) }
             guard let definition = ClassSchema.of(itemClass)[name], definition.isPrimaryKey else { return false }
             return ClassSchema.emptyValue(of: definition.kind).matches(value)
         }
+    }
+
+    /// Whether a host has this name, or one below it; bytes are compared.
+    private static func isHost(_ host: String, in domain: String) -> Bool {
+        let (host, domain) = (Array(host.utf8), Array(domain.utf8))
+        return host == domain || host.reversed().starts(with: ([UInt8(ascii: ".")] + domain).reversed())
     }
 
     /// Puts items in the order that is asked for and applies the limit.

@@ -108,7 +108,7 @@ extension Query where Result: CertifiedItem {
     }
 
     /// The certificate was issued by this name, directly or through authorities in the keychain; DER.
-    public func issuer(_ name: Data) -> Self { changing { $0.issuer = name } }
+    public func issuer(_ name: Data) -> Self { changing { $0.issuers = [name] } }
 
     /// The certificate is valid at `date`.
     public func validOn(_ date: Date) -> Self { changing { $0.validOn = date } }

@@ -73,7 +73,14 @@ struct VaultKeys: Sendable {
             guard let one = attributes[first], let two = attributes[second] else { continue }
             terms.insert(try term(itemClass, [(first, one), (second, two)]))
         }
+        if itemClass.livesOnToken { terms.insert(try termOfRowsWithoutObject(itemClass)) }
         return terms
+    }
+
+    /// The digest that rows carry which belong to no object, although their class lives on the token: where others
+    /// have the fingerprint of the object, they have none.
+    func termOfRowsWithoutObject(_ itemClass: ItemClass) throws -> Data {
+        try term(itemClass, .objectFingerprint, .data(Data()))
     }
 
     /// Digests that narrow a search, the most telling first; empty when none of the attributes has an index.

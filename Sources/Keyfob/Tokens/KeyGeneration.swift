@@ -54,11 +54,27 @@ extension Keychain {
         _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
         isLabelUnique: Bool = false
     ) throws -> KeyItem {
+        var attributes: ItemAttributes = [.label: .string(label)]
+        attributes[.applicationTag] = applicationTag.map { .data($0) }
+        return try generateKey(
+            specification, attributes,
+            publicAttributes: nil, isExtractable: isExtractable, isLabelUnique: isLabelUnique
+        ).privateKey
+    }
+
+    /// Generates a key on the token, with any attributes, and makes an item of its public half where it is given some.
+    ///
+    /// - Throws: As the public form.
+    package func generateKey(
+        _ specification: KeySpecification, _ attributes: ItemAttributes, publicAttributes: ItemAttributes?,
+        isExtractable: Bool = false, isLabelUnique: Bool = false
+    ) throws -> (privateKey: KeyItem, publicKey: KeyItem?) {
         try specification.validate()
         let keys = try keys()
-        var item = Item(.key)
-        item.attributes[.label] = .string(label)
-        item.attributes[.applicationTag] = applicationTag.map { .data($0) }
+        let attributes = try Self.recordable(attributes)
+        let publicAttributes = try publicAttributes.map { try Self.recordable($0) }
+        let label = [UInt8](attributes[.label]?.bytes ?? Data())
+        let publicLabel = publicAttributes.map { [UInt8]($0[.label]?.bytes ?? Data()) } ?? label
         let temporaryID = try RandomBytes.bytes(count: 20)
         let classes: [ObjectClass] =
             if case .aes = specification.kind { [.secretKey] } else { [.privateKey, .publicKey] }
@@ -69,15 +85,15 @@ extension Keychain {
             })
         let recorded = try writer(keys).perform(.generate) { objects in
             let rivals = objects.filter { [.privateKey, .secretKey].contains($0.objectClass) }
-            if isLabelUnique, rivals.contains(where: { $0.label?.bytes == Data(label.utf8) }) {
+            if isLabelUnique, rivals.contains(where: { $0.label?.bytes == Data(label) }) {
                 throw KeychainError(
                     .duplicateItem, "a key of that name exists already on token \"\(token.label)\".",
-                    details: ["key": label, "token": token.label])
+                    details: ["key": String(decoding: label, as: UTF8.self), "token": token.label])
             }
             return plan
         } change: { session, refine in
             let objects = try specification.generate(
-                label: label, id: temporaryID, isExtractable: isExtractable, in: session, token: token
+                labels: (label, publicLabel), id: temporaryID, isExtractable: isExtractable, in: session, token: token
             ) { finalID in
                 var refined = plan
                 for index in refined.objects.indices { refined.objects[index].ids.append(finalID) }
@@ -85,13 +101,16 @@ extension Keychain {
             }
             return TokenWriter.Outcome(added: objects)
         } commit: { writer, outcome in
-            // One row, the private or secret key's: the public half is found through it.
-            guard let object = TokenStore.completing(outcome.added).first else {
-                throw KeychainError(.failed, "the token made no key.")
+            let objects = TokenStore.completing(outcome.added)
+            guard let object = objects.first else { throw KeychainError(.failed, "the token made no key.") }
+            let privateKey = try record(Item(.key, attributes), object, writer, keys)
+            // Without a row of its own the public half is found through the private one.
+            guard let publicAttributes, let half = objects.first(where: { $0.objectClass == .publicKey }) else {
+                return (privateKey, nil as Item?)
             }
-            return try record(item, object, writer, keys)
+            return (privateKey, try record(Item(.key, publicAttributes), half, writer, keys))
         }
-        return KeyItem(item: recorded)
+        return (KeyItem(item: recorded.0), recorded.1.map { KeyItem(item: $0) })
     }
 }
 
@@ -111,13 +130,14 @@ extension KeySpecification {
 
     /// Generates under a temporary id, then gives both halves the id that other tools expect.
     fileprivate func generate(
-        label: String, id: [UInt8], isExtractable: Bool, in session: borrowing Session, token: TokenStore,
+        labels: (privateKey: [UInt8], publicKey: [UInt8]), id: [UInt8], isExtractable: Bool,
+        in session: borrowing Session, token: TokenStore,
         willRename: (Data) throws -> Void
     ) throws -> [TokenObject] {
         if case .aes(let bits) = kind {
             let template: AttributeTemplate = [
                 .objectClass(.secretKey), .keyType(.aes), .valueLength(UInt(bits / 8)), .token(true), .isPrivate(true),
-                .sensitive(true), .extractable(isExtractable), .label(label), .id(id), .encrypt(true), .decrypt(true),
+                .sensitive(true), .extractable(isExtractable), .bytes(.label, labels.privateKey), .id(id), .encrypt(true), .decrypt(true),
                 .wrap(true), .unwrap(true), .sign(false), .verify(false), .derive(false),
             ]
             let handle = try session.generateKey(Mechanism(.aesKeyGeneration), template: template)
@@ -126,8 +146,8 @@ extension KeySpecification {
         }
         let (mechanism, usages) = pairMechanism
         let privateTemplate = NewObject.privateTemplate(
-            label: label, id: id, isExtractable: isExtractable, usages: usages)
-        var publicTemplate = NewObject.publicTemplate(label: label, id: id, usages: usages)
+            label: labels.privateKey, id: id, isExtractable: isExtractable, usages: usages)
+        var publicTemplate = NewObject.publicTemplate(label: labels.publicKey, id: id, usages: usages)
         publicTemplate.append(contentsOf: parameters)
         let pair = try session.generateKeyPair(
             mechanism, publicTemplate: publicTemplate, privateTemplate: privateTemplate)

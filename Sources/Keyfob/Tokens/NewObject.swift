@@ -47,7 +47,7 @@ extension NewObject {
 
     /// The two halves of a key pair that is imported.
     static func pair(
-        _ key: PrivateKey, label: String, subject: [UInt8]?, isExtractable: Bool
+        _ key: PrivateKey, label: [UInt8], subject: [UInt8]?, isExtractable: Bool
     ) throws -> (privateKey: NewObject, publicKey: NewObject) {
         let publicKey = key.publicKey
         let id = [UInt8](publicKey.identifier)
@@ -55,8 +55,8 @@ extension NewObject {
         var privateTemplate = privateTemplate(
             label: label, id: id, isExtractable: isExtractable, usages: usage)
         if let subject { privateTemplate.append(.subject(subject)) }
-        var publicTemplate = publicTemplate(label: label, id: id, usages: usage)
-        try material(key, &privateTemplate, &publicTemplate)
+        privateTemplate.append(contentsOf: try material(key))
+        let publicKeyObject = try NewObject(publicKey: publicKey, label: label)
         let spki = publicKey.subjectPublicKeyInfo
         // An EC private key on a token mostly does not tell its point; its id then stands for it.
         let isSelfDescribing = if case .rsa = publicKey.algorithm { true } else { false }
@@ -65,68 +65,77 @@ extension NewObject {
                 objectClass: .privateKey, id: id,
                 fingerprint: isSelfDescribing ? Digest.sha256(classBytes(.privateKey) + spki) : nil,
                 template: privateTemplate, key: key),
-            NewObject(
-                objectClass: .publicKey, id: id, fingerprint: Digest.sha256(classBytes(.publicKey) + spki),
-                template: publicTemplate)
+            publicKeyObject
         )
     }
 
     /// What every private key of ours has.
     static func privateTemplate(
-        label: String, id: [UInt8], isExtractable: Bool, usages: KeyUsages
+        label: [UInt8], id: [UInt8], isExtractable: Bool, usages: KeyUsages
     ) -> AttributeTemplate {
         [
             .objectClass(.privateKey), .token(true), .isPrivate(true), .sensitive(true), .extractable(isExtractable),
-            .label(label), .id(id), .sign(usages.signs), .decrypt(usages.encrypts), .unwrap(usages.encrypts),
+            .bytes(.label, label), .id(id), .sign(usages.signs), .decrypt(usages.encrypts), .unwrap(usages.encrypts),
             .derive(usages.derives),
         ]
     }
 
     /// What every public key of ours has.
-    static func publicTemplate(label: String, id: [UInt8], usages: KeyUsages) -> AttributeTemplate {
+    static func publicTemplate(label: [UInt8], id: [UInt8], usages: KeyUsages) -> AttributeTemplate {
         [
-            .objectClass(.publicKey), .token(true), .isPrivate(false), .label(label), .id(id), .verify(usages.signs),
+            .objectClass(.publicKey), .token(true), .isPrivate(false), .bytes(.label, label), .id(id), .verify(usages.signs),
             .encrypt(usages.encrypts), .wrap(usages.encrypts),
         ]
     }
 
-    private static func material(
-        _ key: PrivateKey, _ privateTemplate: inout AttributeTemplate, _ publicTemplate: inout AttributeTemplate
-    ) throws {
+    /// A public key without its private half.
+    init(publicKey: PublicKey, label: [UInt8]) throws {
+        let usages = KeyUsages(publicKey.algorithm)
+        objectClass = .publicKey
+        id = [UInt8](publicKey.identifier)
+        var template = Self.publicTemplate(label: label, id: id, usages: usages)
+        template.append(contentsOf: try Self.material(publicKey))
+        self.template = template
+        fingerprint = Digest.sha256(Self.classBytes(.publicKey) + publicKey.subjectPublicKeyInfo)
+    }
+
+    /// What a public key object says of the key itself.
+    private static func material(_ key: PublicKey) throws -> AttributeTemplate {
+        switch key.algorithm {
+        case .rsa:
+            guard let modulus = key.rsaModulus, let exponent = key.rsaExponent else { break }
+            return [.keyType(.rsa), .modulus([UInt8](modulus)), .publicExponent([UInt8](exponent))]
+        case .ec(let curve):
+            guard let curve = EllipticCurve(curve), let point = ECPoint([UInt8](key.bits), curve: curve) else { break }
+            return [.keyType(.ec), .ecParameters(curve.parametersDER), .ecPoint(point.derOctetString)]
+        case .ed25519:
+            let curve = EllipticCurve.ed25519
+            guard let point = ECPoint([UInt8](key.bits), curve: curve) else { break }
+            return [.keyType(.ecEdwards), .ecParameters(curve.parametersDER), .ecPoint(point.derOctetString)]
+        case .other: break
+        }
+        throw KeychainError(.unsupportedFormat, "keys of type \(key.algorithm) cannot be stored on a token.")
+    }
+
+    /// What a private key object says of the key itself.
+    private static func material(_ key: PrivateKey) throws -> AttributeTemplate {
         switch try key.components() {
         case .rsa(let n, let e, let d, let p, let q, let dp, let dq, let qinv):
-            privateTemplate.append(.keyType(.rsa))
-            privateTemplate.append(.modulus([UInt8](n)))
-            privateTemplate.append(.publicExponent([UInt8](e)))
+            var template: AttributeTemplate = [
+                .keyType(.rsa), .modulus([UInt8](n)), .publicExponent([UInt8](e)),
+            ]
             for (type, value) in [
                 (AttributeType.privateExponent, d), (.prime1, p), (.prime2, q), (.exponent1, dp), (.exponent2, dq),
                 (.coefficient, qinv),
-            ] { privateTemplate.append(.secret(type, value)) }
-            publicTemplate.append(.keyType(.rsa))
-            publicTemplate.append(.modulus([UInt8](n)))
-            publicTemplate.append(.publicExponent([UInt8](e)))
-        case .ec(let curve, let value, let point):
-            guard let curve = EllipticCurve(curve), let point = ECPoint([UInt8](point), curve: curve) else {
+            ] { template.append(.secret(type, value)) }
+            return template
+        case .ec(let curve, let value, _):
+            guard let curve = EllipticCurve(curve) else {
                 throw KeychainError(.unsupportedFormat, "keys on this curve cannot be stored on a token.")
             }
-            for isPrivate in [true, false] {
-                var template = isPrivate ? privateTemplate : publicTemplate
-                template.append(.keyType(.ec))
-                template.append(.ecParameters(curve.parametersDER))
-                template.append(isPrivate ? .secret(.value, value) : .ecPoint(point.derOctetString))
-                if isPrivate { privateTemplate = template } else { publicTemplate = template }
-            }
+            return [.keyType(.ec), .ecParameters(curve.parametersDER), .secret(.value, value)]
         case .ed25519(let seed):
-            let curve = EllipticCurve.ed25519
-            guard let point = ECPoint([UInt8](key.publicKey.bits), curve: curve) else {
-                throw KeychainError(.unsupportedFormat, "the Ed25519 key has no usable public key.")
-            }
-            privateTemplate.append(.keyType(.ecEdwards))
-            privateTemplate.append(.ecParameters(curve.parametersDER))
-            privateTemplate.append(.secret(.value, seed))
-            publicTemplate.append(.keyType(.ecEdwards))
-            publicTemplate.append(.ecParameters(curve.parametersDER))
-            publicTemplate.append(.ecPoint(point.derOctetString))
+            return [.keyType(.ecEdwards), .ecParameters(EllipticCurve.ed25519.parametersDER), .secret(.value, seed)]
         }
     }
 

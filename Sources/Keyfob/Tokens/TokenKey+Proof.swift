@@ -20,7 +20,7 @@ extension TokenKey {
             do {
                 if try isProven(scheme, challenge) { return true }
                 // A token may accept PSS and make something of it that is none.
-                guard isPSS(scheme), !padsHere.isSet else {
+                guard scheme.isPSS, !padsHere.isSet else {
                     foreign += 1
                     return false
                 }
@@ -50,7 +50,6 @@ extension TokenKey {
         return try publicKey.verify(signature, of: challenge, using: scheme)
     }
 
-    private func isPSS(_ scheme: SignatureScheme) -> Bool { scheme.digest.map { scheme == .rsaPSS($0) } ?? false }
 }
 
 extension KeychainError {
@@ -58,12 +57,25 @@ extension KeychainError {
     var isRefusalOfMechanism: Bool {
         if code == .mechanismUnsupported { return true }
         guard code == .failed, let error = cause as? PKCS11Error else { return false }
-        // Tokens that do not check parameters beforehand fail in the middle, under any of these names.
-        return [
-            .generalError, .functionFailed, .argumentsBad, .dataLengthRange, .dataInvalid, .keyTypeInconsistent,
-            .keyFunctionNotPermitted,
-        ].contains(error.returnValue) && [.signInit, .sign].contains(error.function)
+        return error.isRefusalOfMechanism
     }
+}
+
+extension PKCS11Error {
+    /// Whether the token is there and well, and only will not sign in this way.
+    ///
+    /// Tokens that do not check parameters beforehand fail in the middle, under any of these names.
+    var isRefusalOfMechanism: Bool {
+        [
+            .mechanismInvalid, .mechanismParameterInvalid, .functionNotSupported, .generalError, .functionFailed,
+            .argumentsBad, .dataLengthRange, .dataInvalid, .keyTypeInconsistent, .keyFunctionNotPermitted,
+        ].contains(returnValue) && [.signInit, .sign].contains(function)
+    }
+}
+
+extension SignatureScheme {
+    /// Whether it is RSA-PSS.
+    var isPSS: Bool { digest.map { self == .rsaPSS($0) } ?? false }
 }
 
 /// A fact that all copies of a value share, once it was found out.

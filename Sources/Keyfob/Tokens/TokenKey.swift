@@ -1,5 +1,5 @@
 import Foundation
-public import KeyfobPrimitives
+import KeyfobPrimitives
 public import OpenSSL
 import PKCS11
 
@@ -13,13 +13,13 @@ import PKCS11
 /// One value serves any number of threads: each call takes a session of the keychain's pool. Calls block;
 /// the asynchronous forms run on threads of Keyfob's own. The handle is found once and kept until the login
 /// changes. On tokens that may give a handle to another key every signature is verified before it is returned.
-/// Where a token has no RSA-PSS but raw RSA, the padding is made here.
 public struct TokenKey: Sendable {
     /// The public key.
     public let publicKey: PublicKey
     let keychain: Keychain
     let object: TokenObject
-    /// Whether this token needs the padding of RSA-PSS made here; found out by trying.
+    let handle = TokenStore.KnownHandle(nil)
+    /// Whether this key needs the padding of RSA-PSS made here; found out by trying.
     let padsHere = SharedFlag()
 
     init(keychain: Keychain, object: TokenObject, publicKey: PublicKey) {
@@ -28,7 +28,8 @@ public struct TokenKey: Sendable {
         self.publicKey = publicKey
     }
 
-    /// Signs a message; it is hashed here, and the token sees the digest.
+    /// Signs a message; it is hashed here, and the token sees the digest. For schemes over what the caller has prepared,
+    /// `message` is that.
     ///
     /// - Returns: The signature in the form that X.509 and TLS use: DER for ECDSA, the plain value otherwise.
     /// - Throws: `KeychainError`; `mechanismUnsupported` where key or token cannot do `scheme`, `itemNotFound`
@@ -39,25 +40,35 @@ public struct TokenKey: Sendable {
         return try signDigest([UInt8](digest(message)), using: scheme)
     }
 
-    /// Signs a digest that the caller made. - Throws: As `sign(_:using:)`; `invalidArgument` for a wrong length.
+    /// Signs a digest that the caller made.
+    ///
+    /// Where the token has not the padding that `scheme` asks for, the padding is made here and the token does plain
+    /// RSA.
+    ///
+    /// - Throws: As `sign(_:using:)`; `invalidArgument` for a wrong length.
     public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
         if let expected = scheme.digest?.count, digest.count != expected {
             throw KeychainError(
                 .invalidArgument, "a \(scheme) signature needs a digest of \(expected) bytes, not \(digest.count).")
         }
-        guard Self.mechanism(scheme, publicKey.algorithm, digest) != nil else {
+        guard scheme.fits(publicKey.algorithm) else {
             throw KeychainError(
                 .mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
         }
-        _ = try keychain.keys()
+        try keychain.unlockIfLocked()
         let token = keychain.token
-        let signature = try makeSignature(digest, scheme)
+        func made() throws -> [UInt8] {
+            try token.withSession(.sign) { session in
+                try sign(digest, scheme, with: token.handle(of: object, known: handle, in: session), in: session)
+            }
+        }
+        let signature = try made()
         guard try !token.keepsHandles(), try !publicKey.verify(signature, ofDigest: digest, using: scheme) else {
             return signature
         }
         // The handle has become another key's: once more, with the handle that the key has now.
         token.forgetHandles()
-        let second = try makeSignature(digest, scheme)
+        let second = try made()
         guard try publicKey.verify(second, ofDigest: digest, using: scheme) else {
             throw KeychainError(
                 .tokenDisobeyed,
@@ -67,80 +78,54 @@ public struct TokenKey: Sendable {
         return second
     }
 
-    /// Has the token sign, with the padding made by whoever can make it.
-    private func makeSignature(_ digest: [UInt8], _ scheme: SignatureScheme) throws -> [UInt8] {
-        guard case .rsa(let bits) = publicKey.algorithm, let hash = scheme.digest, scheme == .rsaPSS(hash) else {
-            return try makeSignature(Self.mechanism(scheme, publicKey.algorithm, digest))
-        }
-        func padded() throws -> (Mechanism, [UInt8]) {
-            do {
-                return (Mechanism(.rsaX509), try PSSPadding.encode(digest: digest, hash: hash, modulusBits: bits))
-            } catch let error as CryptoError {
-                throw KeychainError(.mechanismUnsupported, "\(error.detail).", cause: error)
-            }
-        }
-        guard !padsHere.isSet else { return try makeSignature(padded()) }
-        do { return try makeSignature(Self.mechanism(scheme, publicKey.algorithm, digest)) } catch let refusal as KeychainError
-            where refusal.isRefusalOfMechanism
-        {
-            // What a mechanism list says is no proof, so it is tried; the refusal of PSS itself is the better answer.
-            let signature: [UInt8]
-            do { signature = try makeSignature(padded()) } catch { throw refusal }
-            padsHere.set(true)
-            return signature
-        }
-    }
-
-    private func makeSignature(_ request: (mechanism: Mechanism, input: [UInt8])?) throws -> [UInt8] {
-        guard let request else {
-            throw KeychainError(.mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign this way.")
-        }
-        let token = keychain.token
-        let signature = try token.withSession(.sign) { session in
-            try session.sign(request.input, with: token.handle(of: object, in: session), using: request.mechanism)
-        }
-        guard case .ec = publicKey.algorithm else { return signature }
-        return try ECDSASignature(raw: signature).der
-    }
-
-    /// Decrypts with RSA-OAEP (RFC 8017 7.1). - Throws: `KeychainError`; `mechanismUnsupported` where the token
-    /// does not have the hash.
-    @available(*, noasync, message: "use the asynchronous form")
-    public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) throws -> SecretBytes {
-        guard let algorithm = HashAlgorithm(hash) else {
-            throw KeychainError(.mechanismUnsupported, "OAEP with \(hash) is not known.")
-        }
-        _ = try keychain.keys()
-        return try keychain.token.withSession(.decrypt) { session in
-            let token = keychain.token
-            let handle = try token.keepsHandles()
-                ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
-            return try session.decryptSecret(ciphertext, with: handle, using: .rsaOAEP(hash: algorithm))
-        }
-    }
-
     /// Signs a message on a thread of Keyfob's own. - Throws: As the blocking form.
     public func sign(_ message: [UInt8], using scheme: SignatureScheme) async throws -> [UInt8] {
         try await BlockingExecutor.shared.run { try self.sign(message, using: scheme) }
     }
 
-    private static func mechanism(
-        _ scheme: SignatureScheme, _ algorithm: KeyAlgorithm, _ digest: [UInt8]
-    ) -> (Mechanism, [UInt8])? {
-        switch algorithm {
-        case .rsa:
-            guard let hash = scheme.digest.flatMap({ HashAlgorithm($0) }) else { return nil }
-            if scheme == .rsaPKCS1(scheme.digest ?? .sha256) {
-                return (Mechanism(.rsaPKCS), hash.digestInfoPrefix + digest)
+    private func sign(
+        _ digest: [UInt8], _ scheme: SignatureScheme, with key: ObjectHandle, in session: borrowing Session
+    ) throws -> [UInt8] {
+        switch publicKey.algorithm {
+        case .rsa(let bits):
+            let isPSS = scheme.isPSS
+            var refusal: PKCS11Error?
+            if let (mechanism, input) = Self.mechanism(scheme, digest), !keychain.token.lacks(mechanism),
+                !isPSS || !padsHere.isSet
+            {
+                do throws(PKCS11Error) { return try session.sign(input, with: key, using: mechanism) } catch {
+                    // Tokens that do not check parameters beforehand refuse PSS in the middle, under many names.
+                    guard keychain.token.learns(from: error, using: mechanism) || isPSS && error.isRefusalOfMechanism
+                    else { throw error }
+                    refusal = error
+                }
             }
-            if scheme == .rsaPSS(scheme.digest ?? .sha256) {
-                return (.rsaPSS(hash: hash, saltLength: digest.count), digest)
+            let block: [UInt8]
+            do { block = try RSAPadding.block(toSign: digest, using: scheme, bits: bits) } catch let error as CryptoError {
+                throw KeychainError(.invalidArgument, "cannot sign this way: \(error.detail).", cause: error)
             }
-            return nil
-        case .ec: return scheme.digest.map { scheme == .ecdsa($0) } == true ? (Mechanism(.ecdsa), digest) : nil
-        case .ed25519: return scheme == .ed25519 ? (.eddsa, digest) : nil
-        case .other: return nil
+            do throws(PKCS11Error) {
+                let signature = try session.sign(block, with: key, using: Mechanism(.rsaX509))
+                if isPSS, refusal != nil { padsHere.set(true) }
+                return signature
+            } catch {
+                // Of two refusals that of the scheme itself is the better answer.
+                throw refusal ?? error
+            }
+        case .ec(let curve):
+            // Tokens differ in what they make of a digest that is longer than the order of the curve.
+            let input = curve.bits.map { Array(digest.prefix(($0 + 7) / 8)) } ?? digest
+            return try ECDSASignature(raw: session.sign(input, with: key, using: Mechanism(.ecdsa))).der
+        default: return try session.sign(digest, with: key, using: .eddsa)
         }
+    }
+
+    /// The token's own padding for a scheme of RSA, and what it wants to be given.
+    private static func mechanism(_ scheme: SignatureScheme, _ digest: [UInt8]) -> (Mechanism, [UInt8])? {
+        if scheme == .rsaPKCS1Prepared { return (Mechanism(.rsaPKCS), digest) }
+        guard let hash = scheme.digest, let algorithm = HashAlgorithm(hash) else { return nil }
+        if scheme == .rsaPKCS1(hash) { return (Mechanism(.rsaPKCS), hash.informationPrefix + digest) }
+        return scheme == .rsaPSS(hash) ? (.rsaPSS(hash: algorithm, saltLength: hash.count), digest) : nil
     }
 }
 
@@ -185,23 +170,5 @@ extension HashAlgorithm {
         case .sha512: self = .sha512
         default: return nil
         }
-    }
-
-    /// DigestInfo of RFC 8017 section 9.2 up to the digest itself.
-    var digestInfoPrefix: [UInt8] {
-        if self == .sha1 {
-            return [0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A, 0x05, 0x00, 0x04, 0x14]
-        }
-        let (number, count): (UInt8, UInt8) = switch self {
-        case .sha256: (1, 32)
-        case .sha384: (2, 48)
-        case .sha512: (3, 64)
-        default: (4, 28)
-        }
-        return [
-            0x30, 0x11 + count, 0x30, 0x0D, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, number, 0x05,
-            0x00,
-            0x04, count,
-        ]
     }
 }

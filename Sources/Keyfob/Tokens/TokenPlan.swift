@@ -15,6 +15,13 @@ struct TokenPlan: Codable, Sendable {
         case destroy
         /// Labels are changed; undone by putting the old ones back.
         case relabel
+        /// Objects are made, and certificates get another label, as when a new one takes a name over. Objects with a new
+        /// label are put back as by `relabel`, the others destroyed as by `create`. Never a key: one that is lost
+        /// while its label is written cannot be made anew.
+        case install
+
+        /// Whether objects are made that a kill may leave half-way.
+        var createsObjects: Bool { self == .create || self == .install }
     }
 
     /// One object, as it can be recognised on the token.
@@ -28,11 +35,39 @@ struct TokenPlan: Codable, Sendable {
         var oldLabel: Data?
         /// `CKA_LABEL` after it.
         var newLabel: Data?
+        /// DER of a certificate that gets another label, to make it anew: a kill inside `C_SetAttributeValue` leaves
+        /// SoftHSM with a file that is cut short, and the object is lost (seen at one kill in about fifty).
+        var certificate: Data?
 
         /// Whether an object is this one.
         func matches(_ object: TokenObject) -> Bool {
             object.objectClass.rawValue == objectClass && ids.contains(object.id)
                 && (fingerprint == nil || fingerprint == object.fingerprint)
+        }
+    }
+
+    /// What becomes of an object when the plan is settled.
+    enum Settlement {
+        case destroy
+        case restoreLabel
+    }
+
+    /// What becomes of one of the plan's objects when the plan was cut short.
+    func settlement(of object: Object) -> Settlement {
+        switch kind {
+        case .create, .destroy: .destroy
+        case .relabel: .restoreLabel
+        case .install: object.newLabel == nil ? .destroy : .restoreLabel
+        }
+    }
+
+    /// The objects as they were before the change, for those who look while it is under way: what was made is not
+    /// there yet, and labels are the old ones. What is being destroyed is shown for as long as it is there.
+    func hidden(from objects: [TokenObject]) -> [TokenObject] {
+        guard kind != .destroy else { return objects }
+        return objects.compactMap { object in
+            guard let planned = self.objects.first(where: { $0.matches(object) }) else { return object }
+            return settlement(of: planned) == .destroy ? nil : object.relabelled(planned.oldLabel)
         }
     }
 
@@ -49,7 +84,8 @@ extension TokenPlan.Object {
     init(_ object: TokenObject, newLabel: Data? = nil) {
         self.init(
             objectClass: object.objectClass.rawValue, ids: [object.id], fingerprint: object.fingerprint,
-            oldLabel: object.label?.bytes, newLabel: newLabel)
+            oldLabel: object.label?.bytes, newLabel: newLabel,
+            certificate: newLabel == nil ? nil : object.certificateDER)
     }
 }
 

@@ -22,6 +22,11 @@ final class TokenStore: Sendable {
     private let madePool = AtomicLazyReference<SessionPool>()
     /// Whether the token has been reached by this process.
     let hasWorked = Atomic(false)
+    private let isOpeningAhead = Atomic(false)
+    /// Counts `forgetHandles()`.
+    private let forgettings = Atomic(0)
+    /// The same, to wait for.
+    private let openingAhead = Lock(false)
 
     private struct State {
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
@@ -29,6 +34,9 @@ final class TokenStore: Sendable {
         var handles: [HandleKey: CachedHandle] = [:]
         /// Whether the token is known to keep its handles; `nil` before anybody asked.
         var keepsHandles: Bool?
+        /// Mechanisms with parameters that the token has refused. What it lists says little: SoftHSM lists OAEP and
+        /// has it with SHA-1 alone.
+        var lacking: Set<Mechanism> = []
     }
 
     private struct HandleKey: Hashable {
@@ -81,8 +89,13 @@ final class TokenStore: Sendable {
     /// The token's label, for messages.
     var label: String { uri.token ?? uri.serial ?? "token" }
 
-    /// The pool of sessions, made at the first call.
+    /// The pool of sessions, made at the first call. Waits for `openAhead`.
     func pool() throws -> SessionPool {
+        finishOpeningAhead()
+        return try makePool()
+    }
+
+    private func makePool() throws -> SessionPool {
         if let pool = madePool.load() { return pool }
         // Loading runs the module's code, so it happens outside the lock; of two winners one is kept.
         let module = try openModule()
@@ -95,11 +108,37 @@ final class TokenStore: Sendable {
         return madePool.storeIfNil(made)
     }
 
-    /// Loads the module on a thread of its own; whoever needs the token first waits for it.
+    /// Loads the module on a thread of its own, and logs in there; whoever needs the token first waits for it.
     ///
-    /// What goes wrong is met again, and reported, by the first call that needs the token.
-    func openAhead() {
-        Thread.detachNewThread { [self] in _ = try? alone { try pool().tokenInfo() } }
+    /// What goes wrong is met again, and reported, by the first call that needs the token. A PIN that was refused is
+    /// not sent again: the pool remembers it.
+    ///
+    /// - Parameter hasPIN: Whether there is a PIN already; called on that thread.
+    func openAhead(hasPIN: @escaping @Sendable () -> Bool) {
+        isOpeningAhead.store(true, ordering: .releasing)
+        openingAhead.withLock { $0 = true }
+        Thread.detachNewThread { [self] in
+            do {
+                try alone {
+                    let pool = try makePool()
+                    guard hasPIN() else { return _ = try pool.tokenInfo() }
+                    // The session that is opened for a login waits in the pool for the first call.
+                    try pool.withSession { _ in }
+                    hasWorked.store(true, ordering: .relaxed)
+                }
+            } catch {
+                // Met again by whoever waits.
+            }
+            openingAhead.withLock { $0 = false }
+            isOpeningAhead.store(false, ordering: .releasing)
+            openingAhead.broadcast()
+        }
+    }
+
+    /// Waits until the thread of `openAhead` has ended, where there is one.
+    func finishOpeningAhead() {
+        guard isOpeningAhead.load(ordering: .acquiring) else { return }
+        _ = openingAhead.wait(until: .never) { $0 ? nil : true }
     }
 
     /// Runs `body` with a session, and once more with fresh handles where a handle had died.
@@ -155,10 +194,31 @@ final class TokenStore: Sendable {
         }
     }
 
+    // MARK: Mechanisms
+
+    /// Whether the token has refused a mechanism before.
+    func lacks(_ mechanism: Mechanism) -> Bool { state.withLock { $0.lacking.contains(mechanism) } }
+
+    /// Whether an error says that the token lacks the mechanism, which is remembered then.
+    func learns(from error: PKCS11Error, using mechanism: Mechanism) -> Bool {
+        let refusals: Set<ReturnValue> = [
+            .mechanismInvalid, .mechanismParameterInvalid, .argumentsBad, .functionNotSupported,
+        ]
+        guard [.signInit, .decryptInit].contains(error.function), refusals.contains(error.returnValue) else {
+            return false
+        }
+        state.withLock { _ = $0.lacking.insert(mechanism) }
+        return true
+    }
+
     // MARK: Handles
+
+    /// What somebody who uses one object again and again keeps of it: its handle, and when it was found.
+    typealias KnownHandle = Lock<(handle: ObjectHandle, epoch: Int, forgettings: Int)?>
 
     /// Drops every cached handle: after something was destroyed some tokens give its number away at once.
     func forgetHandles() {
+        forgettings.add(1, ordering: .sequentiallyConsistent)
         state.withLock { $0.handles.removeAll() }
     }
 
@@ -205,6 +265,18 @@ final class TokenStore: Sendable {
         if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch { return cached.handle }
         let handle = try search(for: object, in: session)
         remember(handle, of: object, epoch: epoch)
+        return handle
+    }
+
+    /// As `handle(of:in:)`, for a caller that keeps the handle itself: nothing has to be hashed to find it.
+    func handle(
+        of object: TokenObject, known: KnownHandle, in session: borrowing Session
+    ) throws -> ObjectHandle {
+        let epoch = try pool().loginEpoch
+        let forgettings = forgettings.load(ordering: .sequentiallyConsistent)
+        if let last = known.withLock({ $0 }), last.epoch == epoch, last.forgettings == forgettings { return last.handle }
+        let handle = try handle(of: object, in: session)
+        known.withLock { $0 = (handle, epoch, forgettings) }
         return handle
     }
 

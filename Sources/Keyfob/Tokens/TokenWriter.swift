@@ -122,7 +122,7 @@ struct TokenWriter: Sendable {
 
     /// Undoes or finishes a plan.
     private func settle(_ plan: TokenPlan) throws {
-        if plan.kind == .create { try token.removeUnfinishedObjects(since: plan.begun) }
+        if plan.kind.createsObjects { try token.removeUnfinishedObjects(since: plan.begun) }
         try token.withSession(.destroy) { session in
             var found: [(handle: ObjectHandle, object: TokenObject)] = []
             for handle in try session.findObjects() {
@@ -136,17 +136,24 @@ struct TokenWriter: Sendable {
                 }
             }
             // In the form in which the plan saw them: with their public halves.
-            for (handle, object) in zip(found.map(\.handle), TokenStore.completing(found.map(\.object))) {
+            let objects = TokenStore.completing(found.map(\.object))
+            for (handle, object) in zip(found.map(\.handle), objects) {
                 guard let planned = plan.objects.first(where: { $0.matches(object) }) else { continue }
                 try leavingWhatTheTokenProtects {
-                    switch plan.kind {
-                    case .create, .destroy: try session.destroy(handle)
-                    case .relabel:
+                    switch plan.settlement(of: planned) {
+                    case .destroy: try session.destroy(handle)
+                    case .restoreLabel:
                         // A label that is neither the old nor the new one was given by somebody else since.
                         guard object.label?.bytes ?? Data() == planned.newLabel else { return }
                         try session.setAttributes([.bytes(.label, [UInt8](planned.oldLabel ?? Data()))], of: handle)
                     }
                 }
+            }
+            // Certificates that were lost while their label was written.
+            for planned in plan.objects where plan.settlement(of: planned) == .restoreLabel {
+                guard let der = planned.certificate, !objects.contains(where: { planned.matches($0) }) else { continue }
+                let label = planned.oldLabel.map { AttributeValue.data($0) }
+                _ = try session.create(NewObject(certificate: Certificate(der: der), label: label).template)
             }
         }
         token.forgetHandles()

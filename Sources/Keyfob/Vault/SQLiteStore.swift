@@ -33,7 +33,7 @@ final class SQLiteStore: ItemStore {
     ///   others than the owner can write it or its directory.
     init(path: String, use: Use, busyTimeout: TimeInterval = 10) throws {
         self.path = path
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard unsafe access(path, F_OK) == 0 else {
             throw KeychainError(
                 .vaultUnavailable, "the vault \(path) is missing.",
                 hint: "Restore it from a backup, or remove the keychain and create it again.")
@@ -50,17 +50,16 @@ final class SQLiteStore: ItemStore {
     /// Looks at the file before SQLite does, which would write a header into an empty file and change the
     /// journal of another program's database.
     private static func checkHeader(_ path: String) throws {
-        let header: Data
-        do {
-            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            header = try file.read(upToCount: 100) ?? Data()
-            try file.close()
+        let header: [UInt8]
+        do throws(KeychainError) {
+            guard let file = OpenFile(path: path, flags: O_RDONLY) else { throw .file("read", path, errno) }
+            header = try file.read(limit: 100).copyBytes()
         } catch {
             throw KeychainError(
                 .vaultUnavailable, "the vault \(path) cannot be read.", hint: "Check the file's permissions.",
                 cause: error)
         }
-        let magic = Data("SQLite format 3".utf8) + [0]
+        let magic = Array("SQLite format 3".utf8) + [0]
         let application = header.count == 100 ? Int(UInt32(bigEndianBytes: header[68..<72]) ?? 0) : 0
         guard header.starts(with: magic), application == Schema.applicationID else {
             throw KeychainError(.vaultDamaged, "\(path) is not a Keyfob vault.", hint: "Restore it from a backup.")
@@ -109,6 +108,9 @@ final class SQLiteStore: ItemStore {
             // make it anew: four syncs for a command that reads one secret.
             var isPersistent: CInt = 1
             unsafe sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
+            // The log is kept, but empty: whoever opens a vault that nobody else has open reads a log again that has
+            // anything in it, and at its end writes it, with two syncs, into the database once more.
+            if use == .oneShot { try db.execute(sql: "PRAGMA journal_size_limit = 0") }
         }
         switch use {
         case .server:

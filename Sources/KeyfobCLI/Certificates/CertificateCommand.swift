@@ -14,7 +14,8 @@ struct CertificateCommand: ParsableCommand {
             "keyfob cert expiring --within 30d --exit-code"),
         subcommands: [
             CertificateImportCommand.self, CertificateListCommand.self, CertificateShowCommand.self,
-            CertificateExportCommand.self, CertificateExpiringCommand.self, CertificateRemoveCommand.self,
+            CertificateChainCommand.self, CertificateVerifyCommand.self, CertificateExportCommand.self,
+            CertificateExpiringCommand.self, CertificateRemoveCommand.self,
         ])
 }
 
@@ -113,6 +114,9 @@ struct CertificateExpiringCommand: ParsableCommand {
     @Flag(help: "Exit with 10 when there is any.")
     var exitCode = false
 
+    @Flag(help: "Also older versions of identities, whose place another certificate has taken.")
+    var all = false
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     private static let standard = 30.0 * 86_400
@@ -124,7 +128,7 @@ struct CertificateExpiringCommand: ParsableCommand {
         let span = within.map { Double($0.duration.components.seconds) } ?? Self.standard
         let limit = now.addingTimeInterval(span)
         let due = try keychain.publicCertificates().map { ($0, try $0.certificate()) }
-            .filter { $0.1.notAfter <= limit }
+            .filter { $0.1.notAfter <= limit && (all || $0.0.nameOfVersion == nil) }
             // What can still be saved comes first.
             .sorted { ($0.1.notAfter < now ? 1 : 0, $0.1.notAfter) < ($1.1.notAfter < now ? 1 : 0, $1.1.notAfter) }
         let document = Document([

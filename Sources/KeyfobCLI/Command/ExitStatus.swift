@@ -99,8 +99,11 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
         .certificateExpired: .verification,
         .certificateNotYetValid: .verification,
         .chainIncomplete: .verification,
+        .certificateUntrusted: .verification,
         .certificateHostMismatch: .verification,
         .certificateUsageMismatch: .verification,
+        .certificateInvalid: .verification,
+        .issuerFailed: .failure,
 
         .timedOut: .busy,
         .refused: .refused,

@@ -89,7 +89,7 @@ extension GlobalOptions {
     var modulePath: String? { Environment.nonEmpty("KEYFOB_MODULE") }
 
     /// The terminal, which asks nothing with `--no-input` or `KEYFOB_NO_INPUT`.
-    var terminal: Terminal { Terminal(mayAsk: !noInput && !Environment.isOn("KEYFOB_NO_INPUT")) }
+    var terminal: Terminal { noInput ? Terminal(mayAsk: false) : .standard }
 
     /// Where and how results go.
     ///

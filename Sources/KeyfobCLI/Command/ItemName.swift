@@ -86,7 +86,10 @@ struct ItemName: ExpressibleByArgument {
             }
             guard found.isEmpty else { return found }
         }
-        return try items.filter { try commonName($0) == text }
+        // A common name is shared by all versions of an identity; whoever gives no more than it means the one in use.
+        let named = try items.filter { try commonName($0) == text }
+        let current = named.filter { $0.nameOfVersion == nil }
+        return current.isEmpty ? named : current
     }
 
     /// `sha256:` or `sha1:` and at least four digits; colons between the digits, as openssl prints, are passed over.

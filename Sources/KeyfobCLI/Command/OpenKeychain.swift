@@ -21,25 +21,21 @@ extension GlobalOptions {
     ///
     /// - Throws: `KeychainError` with code `invalidArgument` for a PIN source that is none.
     func keychainOptions(allowsFinalTry: Bool = false) throws -> Keychain.Options {
-        var options = Keychain.Options()
-        options.isOneShot = true
+        var options = Keychain.Options(
+            terminal: terminal, showsProgress: progress == .always || (progress == .auto && !quiet && Self.hasWatcher))
         if let timeout {
             options.timeout = timeout.duration
             options.pinCommandTimeout = timeout.duration
         }
         // The variable KEYFOB_PIN_SOURCE is the library's to read: it goes after a URI's source.
         options.pinSource = try explicitPINSource.map { try PINSource(parsing: $0) }
-        options.allowsAsking = terminal.mayAsk
-        options.prompter = TerminalPrompter(terminal)
         options.allowsInsecureFiles = insecureFile
         options.allowsFinalTry = allowsFinalTry
-        if progress == .always || (progress == .auto && !quiet && isatty(STDERR_FILENO) == 1) {
-            options.slowCallNotice = { call, _ in
-                StandardError.write("keyfob: waiting for the token (\(Visible.text(call))); some want to be touched.\n")
-            }
-        }
         return options
     }
+
+    /// Whether somebody may be reading what goes to standard error.
+    static var hasWatcher: Bool { isatty(STDERR_FILENO) == 1 }
 
     /// Where commands that read a PIN or passphrase themselves take it from.
     func pinEnvironment(noInput: Bool) -> PINEnvironment {
@@ -70,6 +66,20 @@ extension GlobalOptions {
                 hint: "Name one: --keychain NAME")
         }
         return name
+    }
+}
+
+extension Keychain.Options {
+    /// The options of a command without any on its command line.
+    init(terminal: Terminal, showsProgress: Bool) {
+        self.init()
+        isOneShot = true
+        allowsAsking = terminal.mayAsk
+        prompter = TerminalPrompter(terminal)
+        guard showsProgress else { return }
+        slowCallNotice = { call, _ in
+            StandardError.write("keyfob: waiting for the token (\(Visible.text(call))); some want to be touched.\n")
+        }
     }
 }
 

@@ -9,7 +9,9 @@ struct IdentityCommand: ParsableCommand {
             "keyfob identity ls",
             "keyfob identity check web"),
         subcommands: [
-            IdentityImportCommand.self, IdentityListCommand.self, IdentityShowCommand.self, IdentityCheckCommand.self,
-            IdentityExportCommand.self, IdentityRemoveCommand.self,
+            IdentityCreateCommand.self, IdentityImportCommand.self, IdentityInstallCommand.self,
+            IdentityRenewCommand.self, IdentityListCommand.self, IdentityShowCommand.self, IdentityCheckCommand.self,
+            IdentityExportCommand.self, IdentityUseCommand.self, IdentityRetireCommand.self,
+            IdentityRemoveCommand.self,
         ])
 }

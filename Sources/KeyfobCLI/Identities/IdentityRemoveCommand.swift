@@ -50,6 +50,9 @@ struct RemovalPrompt {
 
     init(_ global: GlobalOptions) { self.global = global }
 
+    /// Whether there is anybody to ask, and something to ask.
+    var canAsk: Bool { !global.yes && !global.dryRun && global.terminal.canAsk }
+
     /// Asks for the name of what cannot be brought back; `--yes` answers, and a dry run has nothing to ask.
     ///
     /// - Throws: `KeychainError`; `refused` where nobody can be asked, `cancelled` for any other answer.

@@ -6,7 +6,7 @@ struct KeyCommand: ParsableCommand {
         "key", "Keys on the token.",
         examples: Examples("keyfob key generate api --type ec --curve p256", "keyfob key ls", "keyfob key pub api"),
         subcommands: [
-            KeyGenerateCommand.self, KeyListCommand.self, KeyShowCommand.self, KeyPublicCommand.self,
-            KeyRemoveCommand.self,
+            KeyGenerateCommand.self, KeyRequestCommand.self, KeyListCommand.self, KeyShowCommand.self,
+            KeyPublicCommand.self, KeyRemoveCommand.self,
         ])
 }

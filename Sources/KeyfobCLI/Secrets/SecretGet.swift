@@ -38,7 +38,11 @@ struct SecretGet: ParsableCommand {
     func run() throws {
         let output = try global.output()
         try selection.check(name: name)
-        let keychain = try global.openKeychain(opensTokenAhead: true)
+        try run(in: global.openKeychain(opensTokenAhead: true), output)
+    }
+
+    /// The command's work, once its options are known to make sense.
+    func run(in keychain: Keychain, _ output: Output) throws {
         let item = try selection.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
         if let file = self.output { return try Self.write(secret, to: file) }

@@ -16,6 +16,9 @@ struct Terminal: Sendable {
     /// The terminal's path; another one than the controlling terminal only in tests.
     var device = "/dev/tty"
 
+    /// The terminal of a command without options.
+    static var standard: Terminal { Terminal(mayAsk: !Environment.isOn("KEYFOB_NO_INPUT")) }
+
     /// Whether a question would reach anybody.
     var canAsk: Bool {
         guard mayAsk, let descriptor = open() else { return false }

@@ -68,6 +68,24 @@ extension Certificate {
         }
     }
 
+    /// The URLs at which the issuer's certificate can be fetched (RFC 5280 4.2.2.1).
+    public var issuerLocations: [String] {
+        // 1.3.6.1.5.5.7.1.1, authority information access, and 1.3.6.1.5.5.7.48.2, where the issuer is.
+        let entry = fields.extensions.first { $0.oid.elementsEqual([0x2B, 6, 1, 5, 5, 7, 1, 1]) }
+        guard let entry else { return [] }
+        do {
+            return try DERReader.single(entry.value, tag: DERTag.sequence).children().compactMap { access in
+                let parts = try access.children()
+                guard parts.count == 2, parts[0].content.elementsEqual([0x2B, 6, 1, 5, 5, 7, 0x30, 2]),
+                    case .uri(let url) = GeneralName(element: parts[1])
+                else { return nil }
+                return url
+            }
+        } catch {
+            return []
+        }
+    }
+
     /// The object identifiers of all extensions that are critical.
     public var criticalExtensions: [OID] {
         fields.extensions.filter(\.isCritical).compactMap { OID(content: $0.oid) }.sorted { $0.rawValue < $1.rawValue }

@@ -63,6 +63,9 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         return result
     }
 
+    /// `normalized` as a whole Name, with its tag and length. Computed at each call.
+    public var normalizedSequence: Data { Data(DERWriter.element(DERTag.sequence, normalized)) }
+
     /// Calls `set` at the start of each relative name and `attribute` with the type and value of each of its pairs.
     private static func walk(
         _ content: ArraySlice<UInt8>, set: () -> Void,

@@ -49,7 +49,8 @@ public struct CertificateExtensions: Hashable, Sendable {
     /// No extension at all.
     public init() {}
 
-    /// Those of a certificate that is no authority's: names, purposes, and the usages that its kind of key needs in TLS.
+    /// Those of a certificate that is no authority's: names, purposes, and the usages that its kind of key needs in
+    /// TLS.
     public static func endEntity(
         _ names: [GeneralName], _ purposes: [ExtendedKeyUsage], key: KeyAlgorithm
     ) -> CertificateExtensions {

@@ -24,6 +24,7 @@ extension SignatureScheme {
         default: ""
         }
         return switch family {
+        case .rsaRaw: "RSA"
         case .rsaPKCS1: "RSA \(hash)"
         case .rsaPSS: "RSA-PSS \(hash)"
         case .ecdsa: "ECDSA \(hash)"
@@ -44,7 +45,7 @@ extension SignatureScheme {
         case .some(.sha512): (13, 4, 3)
         default: nil
         }
-        guard let numbers, let digest else {
+        guard let numbers, let digest, family != .rsaRaw else {
             throw CryptoError(.unsupportedKey, "certificates are signed with SHA-2")
         }
         let null: [UInt8] = [DERTag.null, 0]
@@ -52,7 +53,7 @@ extension SignatureScheme {
         switch family {
         case .rsaPKCS1: return DERWriter.sequence(identifier("1.2.840.113549.1.1.\(numbers.rsa)"), null)
         case .ecdsa: return DERWriter.sequence(identifier("1.2.840.10045.4.3.\(numbers.ecdsa)"))
-        case .ed25519, .rsaPSS:
+        case .ed25519, .rsaRaw, .rsaPSS:
             let hash = DERWriter.sequence(identifier("2.16.840.1.101.3.4.2.\(numbers.hash)"), null)
             let generator = DERWriter.sequence(identifier("1.2.840.113549.1.1.8"), hash)
             let parameters = DERWriter.sequence(

@@ -51,12 +51,15 @@ public struct PrivateKey: Sendable {
         return try PrivateKey(handle: unsafe OwnedPointer(adopting: pointer) { unsafe EVP_PKEY_free($0) })
     }
 
-    /// Signs `message`.
+    /// Signs `message`; for schemes over what the caller has prepared, `message` is that.
     ///
     /// - Throws: `CryptoError` (`unsupportedKey`) when scheme and key do not fit; `OpenSSLError` when libcrypto fails.
     public func sign(_ message: some ContiguousBytes, using scheme: SignatureScheme) throws -> Data {
         guard scheme.fits(publicKey.algorithm) else {
             throw CryptoError(.unsupportedKey, "\(scheme) does not work with \(publicKey.algorithm)")
+        }
+        if scheme.digest == nil, !scheme.hashesInside {
+            return Data(try signDigest(unsafe message.withUnsafeBytes { unsafe [UInt8]($0) }, using: scheme))
         }
         let context = try unsafe check("EVP_MD_CTX_new", EVP_MD_CTX_new())
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -76,22 +79,75 @@ public struct PrivateKey: Sendable {
         }
     }
 
+    /// Signs a digest that the caller made; for schemes that hash inside, as Ed25519 does, the message.
+    ///
+    /// - Throws: `CryptoError`: `unsupportedKey` when scheme and key do not fit, `invalidInput` for a digest of another
+    ///   length than the scheme's, or too long for the key; `OpenSSLError` when libcrypto fails.
+    public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
+        if scheme.hashesInside { return [UInt8](try sign(digest, using: scheme)) }
+        guard scheme.fits(publicKey.algorithm) else {
+            throw CryptoError(.unsupportedKey, "\(scheme) does not work with \(publicKey.algorithm)")
+        }
+        if let expected = scheme.digest?.count, digest.count != expected {
+            throw CryptoError(.invalidInput, "\(scheme) takes a digest of \(expected) bytes")
+        }
+        guard let input = RSAPadding.padded(digest, scheme, publicKey.algorithm) else {
+            throw CryptoError(.invalidInput, "too long for this key")
+        }
+        let context = try unsafe handle.withPointer { key in
+            try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
+        }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        try check("EVP_PKEY_sign_init", unsafe EVP_PKEY_sign_init(context))
+        try unsafe scheme.configure(context)
+        try unsafe scheme.announceDigest(context)
+        var count = 0
+        try check("EVP_PKEY_sign", unsafe EVP_PKEY_sign(context, nil, &count, input, input.count))
+        var output = [UInt8](repeating: 0, count: count)
+        guard unsafe EVP_PKEY_sign(context, &output, &count, input, input.count) == 1 else {
+            let error = OpenSSLError(draining: "EVP_PKEY_sign")
+            guard case .rsa = publicKey.algorithm else { throw error }
+            throw CryptoError(.invalidInput, "too large for this key")
+        }
+        return Array(output.prefix(count))
+    }
+
     /// Decrypts RSA-OAEP (RFC 8017 7.1), MGF1 over the same digest and an empty label.
     ///
     /// - Throws: `CryptoError`: `unsupportedKey` for another kind, `authenticationFailed` when the ciphertext is not
     ///   for this key; `OpenSSLError` when libcrypto fails.
     public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) throws -> SecretBytes {
-        guard case .rsa = publicKey.algorithm else { throw CryptoError(.unsupportedKey, "OAEP takes an RSA key") }
+        try decrypt(ciphertext, using: .rsaOAEP(hash))
+    }
+
+    /// Decrypts with an RSA key.
+    ///
+    /// > Important: With `.rsaPKCS1` a program that tells anybody whether it succeeded can be made to decrypt for them.
+    ///
+    /// - Throws: `CryptoError`: `unsupportedKey` for another kind, `authenticationFailed` when the ciphertext is not
+    ///   for this key; `OpenSSLError` when libcrypto fails.
+    public func decrypt(_ ciphertext: [UInt8], using scheme: EncryptionScheme) throws -> SecretBytes {
+        guard case .rsa(let bits) = publicKey.algorithm else {
+            throw CryptoError(.unsupportedKey, "\(scheme) takes an RSA key")
+        }
+        if scheme == .rsaPKCS1 {
+            // Newer versions of libcrypto answer a wrong ciphertext with random bytes instead of an error.
+            return try RSAPadding.message(inDecrypted: decrypt(ciphertext, using: .rsaRaw), using: scheme)
+        }
         let context = try unsafe handle.withPointer { key in
             try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
         }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         try check("EVP_PKEY_decrypt_init", unsafe EVP_PKEY_decrypt_init(context))
-        try unsafe OAEP.configure(context, hash: hash)
-        var count = 0
-        try check("EVP_PKEY_decrypt", unsafe EVP_PKEY_decrypt(context, nil, &count, ciphertext, ciphertext.count))
+        try unsafe scheme.configure(context)
+        var count = (bits + 7) / 8
+        guard ciphertext.count <= count else {
+            throw CryptoError(.authenticationFailed, "the ciphertext is longer than the modulus")
+        }
+        // The ciphertext is a number: leading zeros may have been left out.
+        let input = [UInt8](repeating: 0, count: count - ciphertext.count) + ciphertext
         let whole = try unsafe SecretBytes(count: count) { output in
-            guard unsafe EVP_PKEY_decrypt(context, output.baseAddress, &count, ciphertext, ciphertext.count) == 1 else {
+            guard unsafe EVP_PKEY_decrypt(context, output.baseAddress, &count, input, input.count) == 1 else {
                 ERR_clear_error()
                 throw CryptoError(.authenticationFailed, "the ciphertext does not belong to this key")
             }

@@ -5,11 +5,17 @@ public import KeyfobPrimitives
 extension PublicKey {
     /// Whether `signature` is this key's signature of `message`.
     ///
+    /// For schemes over what the caller has prepared, `message` is that.
+    ///
     /// - Throws: `CryptoError` (`unsupportedKey`) when scheme and key do not fit; `OpenSSLError` when libcrypto fails
     ///   or refuses the key.
     public func verify(
         _ signature: some ContiguousBytes, of message: some ContiguousBytes, using scheme: SignatureScheme
     ) throws -> Bool {
+        if scheme.digest == nil, !scheme.hashesInside {
+            let prepared = unsafe message.withUnsafeBytes { unsafe [UInt8]($0) }
+            return try verify(unsafe signature.withUnsafeBytes { unsafe [UInt8]($0) }, ofDigest: prepared, using: scheme)
+        }
         let handle = try usableHandle(for: scheme)
         let context = try unsafe check("EVP_MD_CTX_new", EVP_MD_CTX_new())
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -39,16 +45,15 @@ extension PublicKey {
     public func verify(
         _ signature: [UInt8], ofDigest digest: [UInt8], using scheme: SignatureScheme
     ) throws -> Bool {
-        guard let hash = scheme.digest else { return try verify(signature, of: digest, using: scheme) }
+        if scheme.hashesInside { return try verify(signature, of: digest, using: scheme) }
         let context = try unsafe usableHandle(for: scheme).withPointer { key in
             try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
         }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         try check("EVP_PKEY_verify_init", unsafe EVP_PKEY_verify_init(context))
         try unsafe scheme.configure(context)
-        let algorithm = try unsafe check("EVP_MD_fetch", EVP_MD_fetch(nil, hash.name, nil))
-        defer { unsafe EVP_MD_free(algorithm) }
-        try check("EVP_PKEY_CTX_set_signature_md", unsafe EVP_PKEY_CTX_set_signature_md(context, algorithm))
+        try unsafe scheme.announceDigest(context)
+        guard let digest = RSAPadding.padded(digest, scheme, algorithm) else { return false }
         let result = unsafe EVP_PKEY_verify(context, signature, signature.count, digest, digest.count)
         // A signature that is no signature at all leaves errors behind; it is still only "no".
         ERR_clear_error()
@@ -60,19 +65,36 @@ extension PublicKey {
     /// - Throws: `CryptoError` (`unsupportedKey`) for another kind of key; `OpenSSLError` when the secret is too
     ///   long or libcrypto refuses the key.
     public func encryptOAEP(_ secret: SecretBytes, hash: Digest) throws -> [UInt8] {
-        guard case .rsa = algorithm else { throw CryptoError(.unsupportedKey, "OAEP takes an RSA key") }
+        try encrypt(secret, using: .rsaOAEP(hash))
+    }
+
+    /// Encrypts with an RSA key.
+    ///
+    /// - Throws: `CryptoError`: `unsupportedKey` for another kind of key, `invalidInput` when the secret is too long for
+    ///   key and scheme; `OpenSSLError` when libcrypto refuses the key.
+    public func encrypt(_ secret: SecretBytes, using scheme: EncryptionScheme) throws -> [UInt8] {
+        guard case .rsa(let bits) = algorithm else { throw CryptoError(.unsupportedKey, "\(scheme) takes an RSA key") }
         let context = try unsafe handle.withPointer { key in
             try unsafe check("EVP_PKEY_CTX_new_from_pkey", EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
         }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         try check("EVP_PKEY_encrypt_init", unsafe EVP_PKEY_encrypt_init(context))
-        try unsafe OAEP.configure(context, hash: hash)
-        return try unsafe secret.withUnsafeBytes { source in
+        try unsafe scheme.configure(context)
+        let blockSize = (bits + 7) / 8
+        guard secret.count <= blockSize - scheme.overhead else {
+            throw CryptoError(.invalidInput, "\(scheme) under this key takes \(blockSize - scheme.overhead) bytes at most")
+        }
+        let source = scheme == .rsaRaw ? secret.leftPadded(to: blockSize) : secret
+        return try unsafe source.withUnsafeBytes { source in
+            // An empty message has no address, which libcrypto would take for a question about lengths.
             let bytes = unsafe source.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            var count = 0
-            try check("EVP_PKEY_encrypt", unsafe EVP_PKEY_encrypt(context, nil, &count, bytes, source.count))
+            var count = blockSize
             var output = [UInt8](repeating: 0, count: count)
-            try check("EVP_PKEY_encrypt", unsafe EVP_PKEY_encrypt(context, &output, &count, bytes, source.count))
+            guard unsafe EVP_PKEY_encrypt(context, &output, &count, bytes, source.count) == 1 else {
+                let error = OpenSSLError(draining: "EVP_PKEY_encrypt")
+                guard scheme == .rsaRaw else { throw error }
+                throw CryptoError(.invalidInput, "the number is larger than the modulus")
+            }
             return Array(output.prefix(count))
         }
     }
@@ -115,16 +137,5 @@ extension PublicKey {
             throw CryptoError(.unsupportedKey, "\(scheme) does not work with \(algorithm)")
         }
         return try handle.owner()
-    }
-}
-
-/// The padding of RSA-OAEP, for both directions.
-enum OAEP {
-    static func configure(_ context: OpaquePointer, hash: Digest) throws(OpenSSLError) {
-        try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_OAEP_PADDING))
-        try check(
-            "EVP_PKEY_CTX_set_rsa_oaep_md_name", unsafe EVP_PKEY_CTX_set_rsa_oaep_md_name(context, hash.name, nil))
-        try check(
-            "EVP_PKEY_CTX_set_rsa_mgf1_md_name", unsafe EVP_PKEY_CTX_set_rsa_mgf1_md_name(context, hash.name, nil))
     }
 }

@@ -2,10 +2,10 @@ import COpenSSL
 
 /// How a message is hashed, padded and signed.
 public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
-    enum Family: Hashable, Sendable { case rsaPKCS1, rsaPSS, ecdsa, ed25519 }
+    enum Family: Hashable, Sendable { case rsaRaw, rsaPKCS1, rsaPSS, ecdsa, ed25519 }
 
     let family: Family
-    /// The digest of the message; `nil` for Ed25519, which has its own.
+    /// The digest of the message; `nil` for Ed25519, which has its own, and where the caller prepares what is signed.
     public let digest: Digest?
 
     /// RSASSA-PKCS1-v1_5 (RFC 8017 8.2).
@@ -17,12 +17,25 @@ public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
     /// Ed25519 (RFC 8032).
     public static let ed25519 = Self(family: .ed25519, digest: nil)
 
+    /// The RSA primitive alone (RFC 8017 5.2.1), over a number not larger than the modulus.
+    ///
+    /// > Important: Without padding signatures can be multiplied into others. For protocols that pad by themselves.
+    public static let rsaRaw = Self(family: .rsaRaw, digest: nil)
+    /// RSASSA-PKCS1-v1_5 over bytes that the caller has prepared: a DigestInfo, or what older TLS has in its place.
+    public static let rsaPKCS1Prepared = Self(family: .rsaPKCS1, digest: nil)
+    /// ECDSA over a digest of any length; what is longer than the curve's order is cut (FIPS 186-4 6.4).
+    public static let ecdsaPrepared = Self(family: .ecdsa, digest: nil)
+
+    /// Whether the scheme hashes the message by itself.
+    var hashesInside: Bool { family == .ed25519 }
+
     /// Family and digest.
     public var description: String { digest.map { "\(family) \($0)" } ?? "\(family)" }
 
-    func fits(_ algorithm: KeyAlgorithm) -> Bool {
+    /// Whether keys of an algorithm can sign so.
+    public func fits(_ algorithm: KeyAlgorithm) -> Bool {
         switch (family, algorithm) {
-        case (.rsaPKCS1, .rsa), (.rsaPSS, .rsa), (.ecdsa, .ec), (.ed25519, .ed25519): true
+        case (.rsaRaw, .rsa), (.rsaPKCS1, .rsa), (.rsaPSS, .rsa), (.ecdsa, .ec), (.ed25519, .ed25519): true
         default: false
         }
     }
@@ -31,6 +44,8 @@ public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
     func configure(_ context: OpaquePointer?) throws(OpenSSLError) {
         switch family {
         case .ecdsa, .ed25519: return
+        case .rsaRaw:
+            try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_NO_PADDING))
         case .rsaPKCS1:
             try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING))
         case .rsaPSS:
@@ -58,9 +73,36 @@ public struct ECDSASignature: Hashable, Sendable {
             throw CryptoError(.invalidInput, "r and s have the same length")
         }
         self.raw = raw
+        der = Self.encoded(raw)
+    }
+
+    /// Written straight into its place: a server makes one of these with each signature, and the parts of a general
+    /// writer would be eight allocations.
+    private static func encoded(_ raw: [UInt8]) -> [UInt8] {
         let half = raw.count / 2
-        der = DERWriter.sequence(
-            DERWriter.unsignedInteger(raw.prefix(half)), DERWriter.unsignedInteger(raw.suffix(half)))
+        let numbers = [raw[..<half].drop { $0 == 0 }, raw[half...].drop { $0 == 0 }]
+        // A number's first bit is its sign, and the number zero has one byte.
+        func count(_ number: ArraySlice<UInt8>) -> Int { number.count + (number.first ?? 0x80 >= 0x80 ? 1 : 0) }
+        func header(_ tag: UInt8, _ count: Int, to der: inout [UInt8]) {
+            der.append(tag)
+            if count >= 0x100 {
+                der += [0x82, UInt8(truncatingIfNeeded: count >> 8)]
+            } else if count >= 0x80 {
+                der.append(0x81)
+            }
+            der.append(UInt8(truncatingIfNeeded: count))
+        }
+        func headerCount(_ count: Int) -> Int { count >= 0x100 ? 4 : count >= 0x80 ? 3 : 2 }
+        let content = numbers.reduce(0) { $0 + headerCount(count($1)) + count($1) }
+        var der: [UInt8] = []
+        der.reserveCapacity(headerCount(content) + content)
+        header(0x30, content, to: &der)
+        for number in numbers {
+            header(0x02, count(number), to: &der)
+            if count(number) > number.count { der.append(0) }
+            der += number
+        }
+        return der
     }
 
     /// From DER, for a curve whose order takes `size` bytes.

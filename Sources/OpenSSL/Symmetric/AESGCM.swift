@@ -17,17 +17,22 @@ public struct AESGCM: Sendable {
 
     private let sealing: CipherPool
     private let opening: CipherPool
+    private let nonceCount: Int
 
     /// Prepares a key of 16, 24 or 32 bytes.
     ///
+    /// - Parameter nonceCount: The length of the nonces in bytes, 1 to 128. Anything but 12 is for formats that have
+    ///   it so: two nonces of another length may come to the same.
     /// - Throws: `CryptoError` (`invalidKeyLength`) for another length; `OpenSSLError` when libcrypto has no AES.
-    public init(key: SecretBytes) throws {
+    public init(key: SecretBytes, nonceCount: Int = Self.nonceCount) throws {
+        precondition((1...128).contains(nonceCount), "libcrypto takes nonces of 1 to 128 bytes")
+        self.nonceCount = nonceCount
         guard let known = Self.ciphers[key.count] else {
             throw CryptoError(.invalidKeyLength, "AES takes keys of 16, 24 or 32 bytes")
         }
         guard let cipher = known else { throw OpenSSLError(draining: "EVP_CIPHER_fetch") }
-        sealing = CipherPool(cipher: cipher, key: key, encrypts: true)
-        opening = CipherPool(cipher: cipher, key: key, encrypts: false)
+        sealing = CipherPool(cipher: cipher, key: key, nonceCount: nonceCount, encrypts: true)
+        opening = CipherPool(cipher: cipher, key: key, nonceCount: nonceCount, encrypts: false)
     }
 
     /// Encrypts and authenticates bytes that are no secret by themselves.
@@ -76,7 +81,7 @@ public struct AESGCM: Sendable {
     private func seal(
         _ plaintext: UnsafeRawBufferPointer, nonce: [UInt8], additionalData: [UInt8]
     ) throws -> (ciphertext: [UInt8], tag: [UInt8]) {
-        try Self.check(nonce: nonce, lengths: plaintext.count, additionalData.count)
+        try check(nonce: nonce, lengths: plaintext.count, additionalData.count)
         var tag = [UInt8](repeating: 0, count: Self.tagCount)
         let ciphertext = try unsafe sealing.withCipher { context in
             try OpenSSL.check("EVP_EncryptInit_ex2", unsafe EVP_EncryptInit_ex2(context, nil, nil, nonce, nil))
@@ -103,7 +108,7 @@ public struct AESGCM: Sendable {
         _ ciphertext: [UInt8], tag: [UInt8], nonce: [UInt8], additionalData: [UInt8],
         into output: UnsafeMutableBufferPointer<UInt8>
     ) throws {
-        try Self.check(nonce: nonce, lengths: ciphertext.count, additionalData.count)
+        try check(nonce: nonce, lengths: ciphertext.count, additionalData.count)
         guard tag.count == Self.tagCount else { throw CryptoError(.authenticationFailed, "a GCM tag has 16 bytes") }
         try unsafe opening.withCipher { context in
             try OpenSSL.check("EVP_DecryptInit_ex2", unsafe EVP_DecryptInit_ex2(context, nil, nil, nonce, nil))
@@ -131,8 +136,10 @@ public struct AESGCM: Sendable {
             context, nil, &written, additionalData, Int32(additionalData.count)))
     }
 
-    private static func check(nonce: [UInt8], lengths: Int...) throws(CryptoError) {
-        guard nonce.count == nonceCount else { throw CryptoError(.invalidNonceLength, "a GCM nonce has 12 bytes") }
+    private func check(nonce: [UInt8], lengths: Int...) throws(CryptoError) {
+        guard nonce.count == nonceCount else {
+            throw CryptoError(.invalidNonceLength, "a GCM nonce has \(nonceCount) bytes here")
+        }
         // libcrypto counts in int; one block is left for its own rounding.
         guard lengths.allSatisfy({ $0 < Int(Int32.max) - 16 }) else {
             throw CryptoError(.invalidInput, "one GCM message holds less than 2 GiB")

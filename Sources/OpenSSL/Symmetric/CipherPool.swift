@@ -9,13 +9,15 @@ final class CipherPool: Sendable {
     private let idle: Lock<[OwnedPointer]>
     private let cipher: OwnedPointer
     private let key: SecretBytes
+    private let nonceCount: Int
     private let encrypts: Bool
 
-    /// A pool for `cipher` under `key`, which has the cipher's key length.
-    init(cipher: OwnedPointer, key: SecretBytes, encrypts: Bool) {
+    /// A pool for `cipher`, an AEAD, under `key`, which has the cipher's key length.
+    init(cipher: OwnedPointer, key: SecretBytes, nonceCount: Int, encrypts: Bool) {
         self.idle = Lock([])
         self.cipher = cipher
         self.key = key
+        self.nonceCount = nonceCount
         self.encrypts = encrypts
     }
 
@@ -35,6 +37,11 @@ final class CipherPool: Sendable {
                 try check("EVP_CipherInit_ex2", unsafe EVP_CipherInit_ex2(
                     pointer, cipher, key.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, encrypts ? 1 : 0, nil))
             }
+        }
+        // Twelve bytes are what GCM has anyway.
+        if nonceCount != 12 {
+            try check("EVP_CIPHER_CTX_ctrl", unsafe EVP_CIPHER_CTX_ctrl(
+                pointer, EVP_CTRL_AEAD_SET_IVLEN, Int32(nonceCount), nil))
         }
         return context
     }

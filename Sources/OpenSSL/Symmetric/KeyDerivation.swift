@@ -33,6 +33,41 @@ public struct HKDF: Sendable {
     }
 }
 
+/// The key derivation function of ANSI X9.63 (SEC 1 3.6.1), which follows a key agreement.
+public struct X963KDF: Sendable {
+    private init() {}
+
+    /// The most that one derivation makes, in bytes. Its length may come from somebody else's message.
+    public static let maximumCount = 1 << 24
+
+    private static let algorithm: OwnedPointer? = {
+        guard let kdf = unsafe EVP_KDF_fetch(nil, "X963KDF", nil) else { return nil }
+        return unsafe OwnedPointer(adopting: kdf) { unsafe EVP_KDF_free($0) }
+    }()
+
+    /// Derives `count` bytes from the shared secret.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) for an empty secret or a count outside 1 to `maximumCount`;
+    ///   `OpenSSLError` when libcrypto fails.
+    public static func derive(
+        secret: SecretBytes, sharedInfo: [UInt8], count: Int, digest: Digest
+    ) throws -> SecretBytes {
+        guard !secret.isEmpty, (1...maximumCount).contains(count) else {
+            throw CryptoError(.invalidInput, "X9.63 takes a secret and makes 1 to \(maximumCount) bytes")
+        }
+        guard let algorithm else { throw OpenSSLError(draining: "EVP_KDF_fetch") }
+        return try unsafe SecretBytes(count: count) { (output) throws(OpenSSLError) in
+            try unsafe algorithm.withPointer { (kdf) throws(OpenSSLError) in
+                try unsafe secret.withUnsafeBytes { (secret) throws(OpenSSLError) in
+                    try check("EVP_KDF_derive", unsafe keyfob_x963(
+                        kdf, digest.name, secret.baseAddress, secret.count, sharedInfo, sharedInfo.count,
+                        output.baseAddress, count))
+                }
+            }
+        }
+    }
+}
+
 /// scrypt, the memory-hard derivation for passphrases (RFC 7914).
 public struct Scrypt: Sendable {
     private init() {}

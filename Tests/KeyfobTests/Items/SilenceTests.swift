@@ -85,7 +85,7 @@ import Testing
         let key = try test.keychain.generateKey(.p256, label: "key", applicationTag: Data(planted.generic.utf8))
         var criteria = Criteria(.genericPassword, item.attributes)
         criteria.subjectContains = planted.comment
-        criteria.issuer = Data(planted.generic.utf8)
+        criteria.issuers = [Data(planted.generic.utf8)]
         criteria.accessGroups = [planted.account]
         criteria.hostName = planted.comment
         let values: [Any] = [

@@ -11,6 +11,7 @@ import Testing
 /// Processes that are killed at any instant leave whole items or none.
 @Suite struct KillTests {
     static let rounds = 110
+    static let renewalRounds = 40
 
     /// What must hold after every kill: everything is whole, nothing is left to do.
     private func checkWhole(_ keychain: Keychain) throws -> [TokenObject] {
@@ -132,6 +133,39 @@ import Testing
         }
         #expect(killed > 0)
         #expect(try test.keychain.store.read { try $0.rowCount() } > 0)
+    }
+
+    @Test func `an identity that is renewed has one version in use after a kill at any instant`() throws {
+        let test = try TestKeychain()
+        let first = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        var before = first.der
+        var completed = 0
+        var changed = 0
+        for _ in 0..<Self.renewalRounds {
+            let child = try Child(test, ["renewals", "web"])
+            #expect(child.line() == "ready")
+            usleep(.random(in: 0...800_000))
+            completed += child.kill9().filter { $0 == "<r" }.count
+            let keychain = try test.reopen()
+            let objects = try checkWhole(keychain)
+            let found = try keychain.find(.identity(label: "web"))
+            try #require(found.count == 1)
+            #expect(found[0].key.label == "web")
+            let signature = try keychain.tokenKey(for: found[0]).sign([1, 2, 3], using: .ecdsa(.sha256))
+            #expect(try found[0].certificate().publicKey.verify(signature, of: [1, 2, 3], using: .ecdsa(.sha256)))
+            // At most one key waits; those of versions that were not retired yet have their certificates.
+            let keys = objects.filter { $0.objectClass == .privateKey }
+            let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
+            #expect(keys.filter { !certified.contains($0.id) }.count <= 1)
+            // Versions pile up where none was retired in time; every object costs SoftHSM time.
+            if keys.count > 6 {
+                for version in try keychain.versions(of: "web").dropFirst() { try keychain.retire(version) }
+            }
+            if found[0].der != before { changed += 1 }
+            before = found[0].der
+        }
+        print("renewals: \(Self.renewalRounds) kills between \(completed) completed renewals, \(changed) with another version than before")
+        #expect(completed > 0)
     }
 
     @Test func `an emptied token object heals when the keychain is opened, and its keys work`() throws {

@@ -41,6 +41,40 @@ import Testing
         #expect(try first.publicKey.verify(signer.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
     }
 
+    @Test func `a certificate that a kill has cut short while its name changed hands is made anew`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let object = try #require(identity.item.certificateObject)
+        let planned = TokenPlan.Object(object, newLabel: Data("web@2026-01-01".utf8))
+        let plan = TokenPlan(kind: .install, objects: [planned])
+        let keys = try keychain.keys()
+        func leave() throws {
+            let intent = try keys.sealPlan(plan, identity: Data(count: 16), vault: keychain.store.identity)
+            _ = try keychain.store.write(keys.tree) { try $0.insert(intent) }
+        }
+        // Gone, as SoftHSM leaves it.
+        try leave()
+        try test.tool(["--delete-object", "--type", "cert", "--label", "web"])
+        let healed = try test.reopen()
+        try healed.unlock()
+        #expect(try healed.only(.identity(label: "web")).der == identity.der)
+        #expect(try intents(healed) == 0)
+
+        // Under its new label: who looks before it is settled sees the old one, and then it has that again.
+        try healed.token.withSession(.change) { session in
+            try session.setAttributes([.label("web@2026-01-01")], of: healed.token.verifiedHandle(of: object, in: session))
+        }
+        #expect(try healed.find(.identity(label: "web")).isEmpty)
+        try leave()
+        #expect(try healed.only(.identity(label: "web")).der == identity.der)
+        let again = try test.reopen()
+        try again.unlock()
+        #expect(try intents(again) == 0)
+        let listed = try test.tool(["--list-objects", "--type", "cert"]).stdout
+        #expect(listed.contains("label:      web\n"), "\(listed)")
+    }
+
     @Test func `a list of certificates is added whole or not at all`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain

@@ -17,7 +17,7 @@ extension SoftHSMDirectory {
     private static let emptyLengths: Set<Int> = [0, 8]
 
     /// Made by each sweep: its age tells when the last one was.
-    var sweepMark: URL { root.appendingPathComponent("debris.swept") }
+    var sweepMark: URL { root.appendingPathComponent("debris.swept", isDirectory: false) }
 
     /// Whether the last sweep was an hour ago or longer, in a directory that is ours. Costs one stat(2) if it was not.
     private func isSweepDue() -> Bool {
@@ -64,7 +64,7 @@ extension SoftHSMDirectory {
             let stem = String(name.prefix { $0 != "." })
             // SoftHSM names objects by UUIDs; `token.object` and `token.lock` are the token's own.
             guard UUID(uuidString: stem) != nil else { continue }
-            let path = directory.appendingPathComponent(name).path
+            let path = directory.appendingPathComponent(name, isDirectory: false).path
             if name == stem + ".lock" {
                 locks.append(stem)
             } else if name == stem + ".object" {
@@ -73,7 +73,7 @@ extension SoftHSMDirectory {
             }
         }
         for stem in locks where !objects.contains(stem) {
-            let path = directory.appendingPathComponent(stem + ".lock").path
+            let path = directory.appendingPathComponent(stem + ".lock", isDirectory: false).path
             if Self.isDebris(path, isObject: false) { unsafe unlink(path) }
         }
     }

@@ -153,11 +153,13 @@ extension SoftHSMDirectory {
     }
 
     func tokenFile(_ identifier: String) -> URL {
-        tokensDirectory.appendingPathComponent(identifier, isDirectory: true).appendingPathComponent("token.object")
+        tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
+            .appendingPathComponent("token.object", isDirectory: false)
     }
 
     func copyFile(_ identifier: String) -> URL {
-        copiesDirectory.appendingPathComponent(identifier, isDirectory: true).appendingPathComponent("token.object")
+        copiesDirectory.appendingPathComponent(identifier, isDirectory: true)
+            .appendingPathComponent("token.object", isDirectory: false)
     }
 
     private func token(_ file: TokenFile, _ identifier: String) -> SoftHSMToken {

@@ -17,11 +17,11 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     public let root: URL
 
     /// SoftHSM's configuration.
-    public var configuration: URL { root.appendingPathComponent("softhsm2.conf") }
+    public var configuration: URL { root.appendingPathComponent("softhsm2.conf", isDirectory: false) }
 
     var tokensDirectory: URL { root.appendingPathComponent("tokens", isDirectory: true) }
     var copiesDirectory: URL { root.appendingPathComponent("token-copies", isDirectory: true) }
-    var lockFile: URL { root.appendingPathComponent("softhsm.lock") }
+    var lockFile: URL { root.appendingPathComponent("softhsm.lock", isDirectory: false) }
 
     /// The store in `directories.tokens`. Nothing is made or read yet.
     public init(directories: Directories) {
@@ -92,6 +92,14 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     ///   libsofthsm2 is loaded already under another `SOFTHSM2_CONF`.
     public func activate() throws(KeychainError) {
         try prepare()
+        try claimProcess()
+    }
+
+    /// `activate()` without a look at the directory, for a caller that begins a second thread: the variable has to be
+    /// set before that, and all else can be done there.
+    ///
+    /// - Throws: `refused` as `activate()`.
+    func claimProcess() throws(KeychainError) {
         let path = configuration.path
         try Self.activated.withLock { (active) throws(KeychainError) in
             if active == path { return }
@@ -151,7 +159,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     private static let modulePaths: [String] = {
         let debian = ["x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "riscv64-linux-gnu"]
             .map { "/usr/lib/\($0)/softhsm/libsofthsm2.so" }
-        let home = ProcessInfo.processInfo.environment["HOME"]
+        let home = EnvironmentVariable.value("HOME")
             .map { ["\($0)/.nix-profile/lib/softhsm/libsofthsm2.so"] } ?? []
         return ["/usr/lib/softhsm/libsofthsm2.so"] + debian
             + [

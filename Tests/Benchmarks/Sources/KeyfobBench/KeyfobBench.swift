@@ -14,6 +14,7 @@ struct KeyfobBench {
         case "sign" where numbers.count >= 2: try sign(seconds: numbers[0], threads: numbers.dropFirst().map { Int($0) })
         case "store" where numbers.count >= 3: try store(samples: Int(numbers[0]), counts: numbers.dropFirst(2).map { Int($0) })
         case "fill" where arguments.count == 3: try fill(arguments[1], count: Int(arguments[2]) ?? 0)
+        case "services" where numbers.count == 2: try services(samples: Int(numbers[0]), count: Int(numbers[1]))
         case "certificates" where numbers.count == 1: try certificates(count: Int(numbers[0]))
         default:
             FileHandle.standardError.write(

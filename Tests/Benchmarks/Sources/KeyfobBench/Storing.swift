@@ -22,7 +22,7 @@ extension KeyfobBench {
         try fill(Keychain.open(name), from: 0, to: count)
     }
 
-    private static func fill(_ keychain: Keychain, from start: Int, to end: Int) throws {
+    static func fill(_ keychain: Keychain, from start: Int, to end: Int) throws {
         for first in stride(from: start, to: end, by: 5000) {
             try keychain.add((first..<min(first + 5000, end)).map { index in
                 (GenericPassword(service: "service-\(index % 97)", account: "account-\(index)"), secret(index))

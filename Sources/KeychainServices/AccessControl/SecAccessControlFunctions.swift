@@ -1,0 +1,46 @@
+public import Foundation
+
+/// An access control; SecAccessControl.h.
+///
+/// Constraints are kept with the item and given back. What a token can ask for is its PIN: every constraint that names a
+/// person, a finger or a face stands for that here.
+///
+/// - Parameters:
+///   - allocator: Without effect.
+///   - protection: One of the `kSecAttrAccessible…` values.
+///   - flags: What must be shown. Several constraints without `or` must all be met.
+///   - error: Takes `errSecParam` for an unknown protection, for unknown flags, for `or` with `and`, for both flags of
+///     biometry, and for `userPresence` with anything but `applicationPassword` and `privateKeyUsage`. The caller owns
+///     it.
+/// - Returns: The access control; `nil` where there is an error.
+public func SecAccessControlCreateWithFlags(
+    _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecAccessControl? {
+    unsafe reporting(error) {
+        guard let text = protection as? NSString, SecAccessControl.protections.contains(String(text)) else {
+            throw StatusError.parameter("the protection is not known")
+        }
+        try SecAccessControl.check(flags)
+        return SecAccessControl(protection: String(text), flags: flags)
+    }
+}
+
+extension SecAccessControl {
+    /// Whether flags go together. - Throws: `StatusError` (`errSecParam`) where they do not.
+    fileprivate static func check(_ flags: SecAccessControlCreateFlags) throws(StatusError) {
+        let known: SecAccessControlCreateFlags = [
+            .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .or, .and, .privateKeyUsage,
+            .applicationPassword,
+        ]
+        guard known.isSuperset(of: flags) else { throw .parameter("a flag is not known") }
+        guard !flags.isSuperset(of: [.or, .and]) else { throw .parameter("or and and exclude each other") }
+        guard !flags.isSuperset(of: [.biometryAny, .biometryCurrentSet]) else {
+            throw .parameter("the two flags of biometry exclude each other")
+        }
+        let companions: SecAccessControlCreateFlags = [.userPresence, .applicationPassword, .privateKeyUsage]
+        guard !flags.contains(.userPresence) || companions.isSuperset(of: flags) else {
+            throw .parameter("userPresence goes with no other constraint")
+        }
+    }
+}

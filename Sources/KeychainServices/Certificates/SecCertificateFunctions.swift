@@ -1,0 +1,112 @@
+public import Foundation
+import Keyfob
+import OpenSSL
+
+// What certificates tell of themselves; SecCertificate.h. Nothing here blocks.
+
+/// A certificate from its DER; `nil` where it is none.
+///
+/// - Parameters:
+///   - allocator: Without effect.
+///   - data: One certificate in DER, with nothing after it.
+public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? {
+    do { return SecCertificate(try Certificate(der: data as Data)) } catch { return nil }
+}
+
+/// The DER.
+///
+/// - Parameter certificate: The certificate.
+public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData {
+    certificate.certificate.der as CFData
+}
+
+/// What to call the certificate: the common name, or what comes nearest to it; `nil` where its subject is empty.
+///
+/// - Parameter certificate: The certificate.
+public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? {
+    certificate.certificate.subjectSummary.map { NSString(string: $0) }
+}
+
+/// The most specific common name of the subject.
+///
+/// - Parameters:
+///   - certificate: The certificate.
+///   - commonName: Takes the name.
+/// - Returns: `errSecInternal` where there is none.
+@discardableResult
+public func SecCertificateCopyCommonName(
+    _ certificate: SecCertificate, _ commonName: UnsafeMutablePointer<CFString?>
+) -> OSStatus {
+    guard let name = certificate.certificate.subject.commonName else { return errSecInternal }
+    unsafe commonName.pointee = NSString(string: name)
+    return errSecSuccess
+}
+
+/// The e-mail addresses, of the alternative names and of the subject.
+///
+/// - Parameters:
+///   - certificate: The certificate.
+///   - emailAddresses: Takes an array of strings, which may be empty.
+/// - Returns: The result code.
+@discardableResult
+public func SecCertificateCopyEmailAddresses(
+    _ certificate: SecCertificate, _ emailAddresses: UnsafeMutablePointer<CFArray?>
+) -> OSStatus {
+    unsafe emailAddresses.pointee = certificate.certificate.emailAddresses.map { NSString(string: $0) } as CFArray
+    return errSecSuccess
+}
+
+/// The issuer as a Name in DER, printable strings in upper case and without surplus blanks.
+///
+/// - Parameter certificate: The certificate.
+public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertificate) -> CFData? {
+    certificate.certificate.issuer.normalizedSequence as CFData
+}
+
+/// The subject as a Name in DER, printable strings in upper case and without surplus blanks.
+///
+/// - Parameter certificate: The certificate.
+public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertificate) -> CFData? {
+    certificate.certificate.subject.normalizedSequence as CFData
+}
+
+/// The public key; `nil` for a kind of key that is not known here.
+///
+/// - Parameter certificate: The certificate.
+public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
+    let key = certificate.certificate.publicKey
+    if case .other = key.algorithm { return nil }
+    return SecKey(.public(key))
+}
+
+/// The older name of `SecCertificateCopyKey`.
+///
+/// - Parameter certificate: The certificate.
+public func SecCertificateCopyPublicKey(_ certificate: SecCertificate) -> SecKey? {
+    SecCertificateCopyKey(certificate)
+}
+
+/// The bytes of the serial number, a leading zero included.
+///
+/// - Parameters:
+///   - certificate: The certificate.
+///   - error: Stays as it is.
+public func SecCertificateCopySerialNumberData(
+    _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    certificate.certificate.serialNumber as CFData
+}
+
+/// The first moment at which the certificate is valid.
+///
+/// - Parameter certificate: The certificate.
+public func SecCertificateCopyNotValidBeforeDate(_ certificate: SecCertificate) -> CFDate? {
+    certificate.certificate.notBefore as CFDate
+}
+
+/// The last moment at which the certificate is valid.
+///
+/// - Parameter certificate: The certificate.
+public func SecCertificateCopyNotValidAfterDate(_ certificate: SecCertificate) -> CFDate? {
+    certificate.certificate.notAfter as CFDate
+}

@@ -1,0 +1,20 @@
+public import Foundation
+
+// NSString is not Sendable, but what a literal makes never changes: reading one is safe from every thread.
+
+// MARK: The class of an item
+
+/// The key under which a dictionary has the class of an item.
+@safe nonisolated(unsafe) public let kSecClass: CFString = "class"
+/// A password for anything but an internet service.
+@safe nonisolated(unsafe) public let kSecClassGenericPassword: CFString = "genp"
+/// A password for a server.
+@safe nonisolated(unsafe) public let kSecClassInternetPassword: CFString = "inet"
+/// An X.509 certificate.
+@safe nonisolated(unsafe) public let kSecClassCertificate: CFString = "cert"
+/// A cryptographic key.
+@safe nonisolated(unsafe) public let kSecClassKey: CFString = "keys"
+/// A certificate together with its private key; never stored, always joined.
+@safe nonisolated(unsafe) public let kSecClassIdentity: CFString = "idnt"
+/// A class that only has a name: every call with it fails with `errSecNoSuchClass`.
+@safe nonisolated(unsafe) public let kSecClassAppleSharePassword: CFString = "apls"

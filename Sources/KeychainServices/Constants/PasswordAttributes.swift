@@ -1,0 +1,67 @@
+public import Foundation
+
+// MARK: Attributes of both classes of passwords
+
+/// The account; part of the primary key.
+@safe nonisolated(unsafe) public let kSecAttrAccount: CFString = "acct"
+/// The kind of item, in words for people.
+@safe nonisolated(unsafe) public let kSecAttrDescription: CFString = "desc"
+/// A comment.
+@safe nonisolated(unsafe) public let kSecAttrComment: CFString = "icmt"
+/// Who made the item: a number of four characters.
+@safe nonisolated(unsafe) public let kSecAttrCreator: CFString = "crtr"
+/// The type of the item: a number of four characters.
+@safe nonisolated(unsafe) public let kSecAttrType: CFString = "type"
+/// The script of the text: a number.
+@safe nonisolated(unsafe) public let kSecAttrScriptCode: CFString = "scrp"
+/// Whether lists leave the item out.
+@safe nonisolated(unsafe) public let kSecAttrIsInvisible: CFString = "invi"
+/// Whether the item says that there is no password on purpose.
+@safe nonisolated(unsafe) public let kSecAttrIsNegative: CFString = "nega"
+/// Whether the item has an icon of its own.
+@safe nonisolated(unsafe) public let kSecAttrHasCustomIcon: CFString = "cusi"
+/// Bytes that are returned with the attributes.
+@safe nonisolated(unsafe) public let kSecAttrProtected: CFString = "prot"
+
+// MARK: Attributes of generic passwords
+
+/// The service; part of the primary key.
+@safe nonisolated(unsafe) public let kSecAttrService: CFString = "svce"
+/// Bytes of the application's own; not part of the primary key.
+@safe nonisolated(unsafe) public let kSecAttrGeneric: CFString = "gena"
+
+// MARK: Attributes of internet passwords
+
+/// The security domain, or realm; part of the primary key.
+@safe nonisolated(unsafe) public let kSecAttrSecurityDomain: CFString = "sdmn"
+/// The server's name or address; part of the primary key.
+@safe nonisolated(unsafe) public let kSecAttrServer: CFString = "srvr"
+/// The protocol, one of the `kSecAttrProtocol…` values; part of the primary key.
+@safe nonisolated(unsafe) public let kSecAttrProtocol: CFString = "ptcl"
+/// How one logs in, one of the `kSecAttrAuthenticationType…` values; part of the primary key.
+@safe nonisolated(unsafe) public let kSecAttrAuthenticationType: CFString = "atyp"
+/// The port; part of the primary key.
+@safe nonisolated(unsafe) public let kSecAttrPort: CFString = "port"
+/// The path; part of the primary key.
+@safe nonisolated(unsafe) public let kSecAttrPath: CFString = "path"
+/// Notes; secret, and returned only with data and attributes.
+@safe nonisolated(unsafe) public let kSecDataInetExtraNotes: CFString = "binn"
+/// The history of the password; secret, and returned only with data and attributes.
+@safe nonisolated(unsafe) public let kSecDataInetExtraHistory: CFString = "bini"
+/// Secret bytes of the client's own, the first.
+@safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined0: CFString = "bin0"
+/// Secret bytes of the client's own, the second.
+@safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined1: CFString = "bin1"
+/// Secret bytes of the client's own, the third.
+@safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined2: CFString = "bin2"
+/// Secret bytes of the client's own, the fourth.
+@safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined3: CFString = "bin3"
+
+// MARK: Attributes of file keychains that no class here has
+
+/// The volume of an AppleShare server.
+@safe nonisolated(unsafe) public let kSecAttrVolume: CFString = "volm"
+/// The address of an AppleShare server.
+@safe nonisolated(unsafe) public let kSecAttrAddress: CFString = "addr"
+/// The signature of an AppleShare server.
+@safe nonisolated(unsafe) public let kSecAttrAFPServerSignature: CFString = "afps"

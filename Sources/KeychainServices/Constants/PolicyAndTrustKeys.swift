@@ -1,0 +1,56 @@
+public import Foundation
+
+// MARK: Policies, by Apple's object identifiers
+
+/// A chain of valid certificates, whatever they are for.
+@safe nonisolated(unsafe) public let kSecPolicyAppleX509Basic: CFString = "1.2.840.113635.100.1.2"
+/// TLS.
+@safe nonisolated(unsafe) public let kSecPolicyAppleSSL: CFString = "1.2.840.113635.100.1.3"
+/// S/MIME.
+@safe nonisolated(unsafe) public let kSecPolicyAppleSMIME: CFString = "1.2.840.113635.100.1.8"
+/// EAP.
+@safe nonisolated(unsafe) public let kSecPolicyAppleEAP: CFString = "1.2.840.113635.100.1.9"
+/// IPsec.
+@safe nonisolated(unsafe) public let kSecPolicyAppleIPsec: CFString = "1.2.840.113635.100.1.11"
+/// Signed code.
+@safe nonisolated(unsafe) public let kSecPolicyAppleCodeSigning: CFString = "1.2.840.113635.100.1.16"
+/// Apple ID.
+@safe nonisolated(unsafe) public let kSecPolicyAppleIDValidation: CFString = "1.2.840.113635.100.1.18"
+/// Receipts of Apple's store.
+@safe nonisolated(unsafe) public let kSecPolicyMacAppStoreReceipt: CFString = "1.2.840.113635.100.1.19"
+/// Time stamps.
+@safe nonisolated(unsafe) public let kSecPolicyAppleTimeStamping: CFString = "1.2.840.113635.100.1.20"
+/// Revocation.
+@safe nonisolated(unsafe) public let kSecPolicyAppleRevocation: CFString = "1.2.840.113635.100.1.21"
+/// Signed passes.
+@safe nonisolated(unsafe) public let kSecPolicyApplePassbookSigning: CFString = "1.2.840.113635.100.1.22"
+
+// MARK: Properties of a policy
+
+/// The object identifier.
+@safe nonisolated(unsafe) public let kSecPolicyOid: CFString = "SecPolicyOid"
+/// The host name, or the e-mail address.
+@safe nonisolated(unsafe) public let kSecPolicyName: CFString = "SecPolicyName"
+/// Whether the certificate is a client's.
+@safe nonisolated(unsafe) public let kSecPolicyClient: CFString = "SecPolicyClient"
+/// How revocation is checked.
+@safe nonisolated(unsafe) public let kSecPolicyRevocationFlags: CFString = "SecPolicyRevocationFlags"
+/// The team of signed code.
+@safe nonisolated(unsafe) public let kSecPolicyTeamIdentifier: CFString = "SecPolicyTeamIdentifier"
+
+// MARK: Members of the result of an evaluation
+
+/// The moment that the evaluation was made for.
+@safe nonisolated(unsafe) public let kSecTrustEvaluationDate: CFString = "TrustEvaluationDate"
+/// The result.
+@safe nonisolated(unsafe) public let kSecTrustResultValue: CFString = "TrustResultValue"
+/// Whether the certificate is one of extended validation.
+@safe nonisolated(unsafe) public let kSecTrustExtendedValidation: CFString = "TrustExtendedValidation"
+/// The organization of the certificate.
+@safe nonisolated(unsafe) public let kSecTrustOrganizationName: CFString = "Organization"
+/// Whether revocation was checked.
+@safe nonisolated(unsafe) public let kSecTrustRevocationChecked: CFString = "TrustRevocationChecked"
+/// Until when the answer about revocation is good.
+@safe nonisolated(unsafe) public let kSecTrustRevocationValidUntilDate: CFString = "TrustExpirationDate"
+/// Whether certificate transparency was proven.
+@safe nonisolated(unsafe) public let kSecTrustCertificateTransparency: CFString = "TrustCertificateTransparency"

@@ -1,0 +1,55 @@
+public import Foundation
+
+// The functions of Core Foundation that code around a keychain calls. Those that give out a pointer to a member of a
+// collection (`CFArrayGetValueAtIndex`, `CFDictionaryGetValue`) are missing: Foundation on Linux makes such an object
+// anew at each access, so that the pointer would have no owner. `as` gives the collection as Swift's own.
+
+/// A hash; `CFHashCode`.
+public typealias CFHashCode = UInt
+
+/// Whether two objects are equal. `nil` equals nothing but `nil`.
+public func CFEqual(_ cf1: CFTypeRef!, _ cf2: CFTypeRef!) -> Bool {
+    guard let first = cf1, let second = cf2 else { return cf1 == nil && cf2 == nil }
+    if first === second { return true }
+    // A truth value equals no number, though they share a class.
+    guard CFGetTypeID(first) == CFGetTypeID(second), let object = first as? NSObject else { return false }
+    return object.isEqual(second)
+}
+
+/// A hash that equal objects share.
+public func CFHash(_ cf: CFTypeRef!) -> CFHashCode {
+    CFHashCode(bitPattern: (cf as? NSObject)?.hash ?? 0)
+}
+
+/// The description of an object, for developers.
+public func CFCopyDescription(_ cf: CFTypeRef!) -> CFString! {
+    cf.map { NSString(string: String(describing: $0)) }
+}
+
+/// The truth value of an object; `false` for `nil`.
+public func CFBooleanGetValue(_ boolean: CFBoolean!) -> Bool { boolean?.boolValue ?? false }
+
+/// How many UTF-16 units a string has.
+public func CFStringGetLength(_ theString: CFString!) -> CFIndex { theString?.length ?? 0 }
+
+/// How many members an array has.
+public func CFArrayGetCount(_ theArray: CFArray!) -> CFIndex { theArray?.count ?? 0 }
+
+/// How many members a dictionary has.
+public func CFDictionaryGetCount(_ theDict: CFDictionary!) -> CFIndex { theDict?.count ?? 0 }
+
+/// How many bytes there are.
+public func CFDataGetLength(_ theData: CFData!) -> CFIndex { theData?.length ?? 0 }
+
+/// The bytes, for as long as the data exists; `nil` where there are none.
+public func CFDataGetBytePtr(_ theData: CFData!) -> UnsafePointer<UInt8>! {
+    guard let data = theData, data.length > 0 else { return nil }
+    return unsafe data.bytes.assumingMemoryBound(to: UInt8.self)
+}
+
+/// A copy of bytes; `nil` where the length is negative, or where there is no pointer to the bytes.
+public func CFDataCreate(_ allocator: CFAllocator!, _ bytes: UnsafePointer<UInt8>!, _ length: CFIndex) -> CFData! {
+    if length == 0 { return NSData() }
+    guard length > 0, let bytes = unsafe bytes else { return nil }
+    return unsafe NSData(bytes: bytes, length: length)
+}

@@ -1,0 +1,67 @@
+import Foundation
+
+/// A class of this module that `CFGetTypeID(_:)` knows.
+protocol TypeIdentified: NSObject {
+    /// A number that no other class has.
+    static var typeID: CFTypeID { get }
+}
+
+// Apple assigns the numbers of its opaque types as a process runs; nobody may depend on their values.
+extension SecKey: TypeIdentified { static var typeID: CFTypeID { 256 } }
+extension SecCertificate: TypeIdentified { static var typeID: CFTypeID { 257 } }
+extension SecIdentity: TypeIdentified { static var typeID: CFTypeID { 258 } }
+extension SecAccessControl: TypeIdentified { static var typeID: CFTypeID { 259 } }
+
+/// The number of the type of an object; 0 for what is of none of the types here.
+///
+/// A boolean is told from a number by its identity: only `kCFBooleanTrue` and `kCFBooleanFalse`, which are also what
+/// Swift's `true` and `false` bridge to, are booleans.
+public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID {
+    guard let object = cf else { return 0 }
+    if let object = object as? any TypeIdentified { return type(of: object).typeID }
+    if object === kCFBooleanTrue || object === kCFBooleanFalse { return CFBooleanGetTypeID() }
+    return switch object {
+    case is NSString: CFStringGetTypeID()
+    case is NSData: CFDataGetTypeID()
+    case is NSNumber: CFNumberGetTypeID()
+    case is NSDate: CFDateGetTypeID()
+    case is NSDictionary: CFDictionaryGetTypeID()
+    case is NSArray: CFArrayGetTypeID()
+    case is NSSet: CFSetGetTypeID()
+    case is NSNull: CFNullGetTypeID()
+    case is NSURL: CFURLGetTypeID()
+    case is NSError: CFErrorGetTypeID()
+    default: 0
+    }
+}
+
+/// The number of `CFString`.
+public func CFStringGetTypeID() -> CFTypeID { 7 }
+/// The number of `CFNull`.
+public func CFNullGetTypeID() -> CFTypeID { 16 }
+/// The number of `CFSet`.
+public func CFSetGetTypeID() -> CFTypeID { 17 }
+/// The number of `CFDictionary`.
+public func CFDictionaryGetTypeID() -> CFTypeID { 18 }
+/// The number of `CFArray`.
+public func CFArrayGetTypeID() -> CFTypeID { 19 }
+/// The number of `CFData`.
+public func CFDataGetTypeID() -> CFTypeID { 20 }
+/// The number of `CFBoolean`.
+public func CFBooleanGetTypeID() -> CFTypeID { 21 }
+/// The number of `CFNumber`.
+public func CFNumberGetTypeID() -> CFTypeID { 22 }
+/// The number of `CFError`.
+public func CFErrorGetTypeID() -> CFTypeID { 27 }
+/// The number of `CFURL`.
+public func CFURLGetTypeID() -> CFTypeID { 29 }
+/// The number of `CFDate`.
+public func CFDateGetTypeID() -> CFTypeID { 42 }
+/// The number of `SecKey`.
+public func SecKeyGetTypeID() -> CFTypeID { SecKey.typeID }
+/// The number of `SecCertificate`.
+public func SecCertificateGetTypeID() -> CFTypeID { SecCertificate.typeID }
+/// The number of `SecIdentity`.
+public func SecIdentityGetTypeID() -> CFTypeID { SecIdentity.typeID }
+/// The number of `SecAccessControl`.
+public func SecAccessControlGetTypeID() -> CFTypeID { SecAccessControl.typeID }

@@ -1,0 +1,152 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// What a file holds, and in which format: the work of SecItemImport.
+struct ImportedFile {
+    private(set) var items: [NSObject] = []
+    private(set) var format = SecExternalFormat.formatUnknown
+    private let passphrase: SecretBytes?
+
+    /// Reads a file of any known format.
+    ///
+    /// - Throws: `StatusError`; `errSecUnknownFormat` for bytes that are none of them, `errSecPassphraseRequired`,
+    ///   `errSecAuthFailed` for a wrong passphrase, `errSecDecode` for a file that is damaged.
+    init(_ data: Data, passphrase: SecretBytes?) throws(StatusError) {
+        self.passphrase = passphrase
+        let blocks = Self.blocks(of: data)
+        if blocks.isEmpty { try readDER(data) }
+        for block in blocks { try readPEM(block.label, block.text) }
+        guard !items.isEmpty else { throw StatusError(errSecUnknownFormat, "no block of PEM is known") }
+        if blocks.count > 1 { format = .formatPEMSequence }
+    }
+
+    /// The kind of all items, or that they are of several.
+    var itemType: SecExternalItemType {
+        let types = Set(items.map { item -> SecExternalItemType in
+            switch item {
+            case is SecCertificate: .itemTypeCertificate
+            case let key as SecKey: key.isPrivate ? .itemTypePrivateKey : .itemTypePublicKey
+            default: .itemTypeAggregate
+            }
+        })
+        return types.count == 1 ? types.first ?? .itemTypeUnknown : .itemTypeAggregate
+    }
+
+    private mutating func readPEM(_ label: String, _ text: Data) throws(StatusError) {
+        switch label {
+        case "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE":
+            let found = try Self.translating { try Certificate.all(inPEM: text) }
+            items += found.map { SecCertificate($0) }
+            format = .formatX509Cert
+        case "PUBLIC KEY":
+            items.append(SecKey(.public(try Self.translating { try PublicKey(pem: text) })))
+            format = .formatOpenSSL
+        case "RSA PUBLIC KEY":
+            items.append(SecKey(.public(try Self.translating { try PublicKey(pkcs1: Self.content(of: text)) })))
+            format = .formatBSAFE
+        case _ where label.hasSuffix("PRIVATE KEY"):
+            items.append(SecKey(.memory(try privateKey(text))))
+            let isOldEncryption = text.range(of: Data("DEK-Info".utf8)) != nil
+            format = label.hasPrefix("ENCRYPTED") ? .formatWrappedPKCS8
+                : isOldEncryption ? .formatWrappedOpenSSL : .formatOpenSSL
+        // Parameters of curves stand in front of keys that OpenSSL makes, and say nothing that the keys do not.
+        default: return
+        }
+    }
+
+    private mutating func readDER(_ data: Data) throws(StatusError) {
+        if let certificate = SecCertificateCreateWithData(nil, data as CFData) {
+            (items, format) = ([certificate], .formatX509Cert)
+            return
+        }
+        if let key = try? PublicKey(subjectPublicKeyInfo: data) {
+            (items, format) = ([SecKey(.public(key))], .formatOpenSSL)
+            return
+        }
+        if let key = try? PublicKey(pkcs1: data) {
+            (items, format) = ([SecKey(.public(key))], .formatBSAFE)
+            return
+        }
+        if Self.isPKCS12(data) {
+            guard let passphrase else { throw StatusError(errSecPassphraseRequired) }
+            let contents = try PKCS12File.contents(data, passphrase)
+            let identities = contents.identities
+            let own = Set(identities.map(\.certificate))
+            items = identities.map {
+                SecIdentity(certificate: SecCertificate($0.certificate), privateKey: SecKey(.memory($0.key)))
+            }
+            items += contents.certificates.map(\.certificate).filter { !own.contains($0) }.map { SecCertificate($0) }
+            let paired = Set(identities.map(\.key.publicKey))
+            items += contents.keys.map(\.key).filter { !paired.contains($0.publicKey) }.map { SecKey(.memory($0)) }
+            format = .formatPKCS12
+            return
+        }
+        var wasEncrypted = false
+        let passphrase = passphrase
+        let key: PrivateKey
+        do {
+            key = try PrivateKey.load(data) {
+                wasEncrypted = true
+                return passphrase
+            }
+        } catch {
+            throw wasEncrypted ? Self.translated(error) : StatusError(errSecUnknownFormat, "no known format")
+        }
+        (items, format) = ([SecKey(.memory(key))], wasEncrypted ? .formatWrappedPKCS8 : .formatOpenSSL)
+    }
+
+    private func privateKey(_ data: Data) throws(StatusError) -> PrivateKey {
+        try Self.translating { try PrivateKey.load(data) { self.passphrase } }
+    }
+
+    /// Whether it starts as a PFX does: a sequence with the number 3 at its start.
+    private static func isPKCS12(_ data: Data) -> Bool {
+        let start = [UInt8](data.prefix(9))
+        guard start.count == 9, start[0] == 0x30 else { return false }
+        let header = start[1] < 0x80 || start[1] == 0x80 ? 2 : 2 + Int(start[1] & 0x7F)
+        return header <= 6 && start[header...].starts(with: [2, 1, 3])
+    }
+
+    private static func translating<Result>(_ body: () throws -> Result) throws(StatusError) -> Result {
+        do { return try body() } catch { throw translated(error) }
+    }
+
+    private static func translated(_ error: any Error) -> StatusError {
+        guard let error = error as? KeyFileError else { return StatusError(errSecDecode) }
+        let status: OSStatus =
+            switch error.code {
+            case .passphraseRequired: errSecPassphraseRequired
+            case .wrongPassphrase: errSecAuthFailed
+            case .unsupported: errSecUnsupportedFormat
+            case .tooLarge: errSecDataTooLarge
+            default: errSecDecode
+            }
+        return StatusError(status, error.description)
+    }
+
+    /// The blocks of PEM, each with the lines that make it one.
+    private static func blocks(of data: Data) -> [(label: String, text: Data)] {
+        var blocks: [(label: String, text: Data)] = []
+        var rest = data[...]
+        while let begin = rest.range(of: Data("-----BEGIN ".utf8)),
+            let end = rest[begin.upperBound...].range(of: Data("-----".utf8))
+        {
+            let label = String(decoding: rest[begin.upperBound..<end.lowerBound], as: UTF8.self)
+            let mark = Data("-----END \(label)-----".utf8)
+            let close = rest[end.upperBound...].range(of: mark)?.upperBound ?? rest.endIndex
+            blocks.append((label, Data(rest[begin.lowerBound..<close]) + Data("\n".utf8)))
+            rest = rest[close...]
+        }
+        return blocks
+    }
+
+    /// The bytes of a block of PEM. - Throws: `StatusError` where it is not base64.
+    private static func content(of block: Data) throws(StatusError) -> Data {
+        let lines = String(decoding: block, as: UTF8.self).split(whereSeparator: \.isNewline)
+            .filter { !$0.hasPrefix("-----") }
+        guard let data = Data(base64Encoded: lines.joined()) else { throw StatusError(errSecDecode) }
+        return data
+    }
+}

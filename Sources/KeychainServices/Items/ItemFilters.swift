@@ -1,0 +1,120 @@
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// What `kSecMatchPolicy` takes.
+protocol LeafPolicy: AnyObject, Sendable {
+    /// Whether a certificate by itself, without its chain, is what the policy asks for.
+    func isSatisfied(byLeaf certificate: Certificate) -> Bool
+}
+
+/// The match keys of a search, `kSecMatch…`, in typed form.
+struct ItemFilters {
+    /// Whether there is any match key but a limit.
+    private(set) var isGiven = false
+    /// `kSecMatchIssuers`: names in DER, or as they were given.
+    private(set) var issuers: [Data] = []
+    /// `kSecMatchEmailAddressIfPresent`.
+    private(set) var emailAddress: String?
+    /// `kSecMatchValidOnDate`.
+    private(set) var validOn: Date?
+    /// `kSecMatchTrustedOnly`.
+    private(set) var isTrustedOnly = false
+    /// `kSecMatchPolicy`.
+    private(set) var policy: (any LeafPolicy)?
+    /// `kSecMatchHostOrSubdomainOfHost`.
+    private(set) var domain: String?
+    private var subjectContains: String?
+    private var subjectStartsWith: String?
+    private var subjectEndsWith: String?
+    private var subjectIs: String?
+    private var ignoresCase = false
+    /// `kSecMatchItemList`: references of either kind.
+    private(set) var items: [AnyObject]?
+
+    /// Takes one match key.
+    ///
+    /// Keys that are not known are accepted, as Apple accepts those that it has no use for.
+    ///
+    /// - Throws: `StatusError`; -4 for a class that the filter does not exist for, -50 for a value of a wrong type.
+    mutating func take(_ key: String, _ value: AnyObject, _ itemClass: ItemClass) throws(StatusError) {
+        isGiven = true
+        let isCertified = itemClass == .certificate || itemClass == .identity
+        switch key {
+        case "m_Policy":
+            try Self.require(isCertified)
+            guard let value = value as? any LeafPolicy else { throw .parameter("kSecMatchPolicy takes a policy") }
+            policy = value
+        case "m_Issuers":
+            try Self.require(isCertified)
+            // What is no name is passed over, and a filter of no names is none.
+            issuers = (value as? NSArray).map { $0.compactMap { ($0 as? NSData).map { Data(referencing: $0) } } } ?? []
+            issuers.removeAll(where: \.isEmpty)
+        case "m_EmailAddressIfPresent":
+            emailAddress = try Self.text(value, key)
+        case "m_ValidOnDate":
+            guard value is NSNull || value is NSDate else { throw .parameter("kSecMatchValidOnDate takes a date") }
+            validOn = (value as? NSDate).map { Date(timeIntervalSinceReferenceDate: $0.timeIntervalSinceReferenceDate) }
+                ?? Date()
+        case "m_TrustedOnly":
+            isTrustedOnly = try Boolean.required(value, key)
+        case "m_HostOrSubdomainOfHost":
+            try Self.require(itemClass == .internetPassword)
+            domain = try Self.text(value, key)
+        case "m_SubjectContains": subjectContains = try Self.text(value, key)
+        case "m_SubjectStartsWith": subjectStartsWith = try Self.text(value, key)
+        case "m_SubjectEndsWith": subjectEndsWith = try Self.text(value, key)
+        case "m_SubjectWholeString": subjectIs = try Self.text(value, key)
+        case "m_CaseInsensitive": ignoresCase = try Boolean.required(value, key)
+        case "m_ItemList":
+            guard let value = value as? NSArray else { throw .parameter("kSecMatchItemList takes an array") }
+            items = value.map { $0 as AnyObject }
+        default: break
+        }
+    }
+
+    /// Puts the filters that a search of Keyfob's knows into one.
+    func apply(to criteria: inout Criteria) {
+        criteria.serverDomain = domain
+        // The other filters look at a certificate, and what has none passes none of them but the first.
+        guard criteria.itemClass == .certificate || criteria.itemClass == .identity else { return }
+        criteria.issuers = issuers
+        criteria.emailAddress = emailAddress
+        criteria.validOn = validOn
+        criteria.subjectContains = subjectContains
+        criteria.subjectStartsWith = subjectStartsWith
+        criteria.subjectEndsWith = subjectEndsWith
+        criteria.subjectIs = subjectIs
+        criteria.ignoresCase = ignoresCase
+        guard policy != nil || isTrustedOnly else { return }
+        let (policy, isTrustedOnly) = (policy, isTrustedOnly)
+        criteria.certificateTest = { certificate in
+            if let policy, !policy.isSatisfied(byLeaf: certificate) { return false }
+            return try !isTrustedOnly || SystemTrust.isTrusted(certificate)
+        }
+    }
+
+    private static func require(_ isRightClass: Bool) throws(StatusError) {
+        guard isRightClass else { throw StatusError(errSecUnimplemented, "the filter is for another class") }
+    }
+
+    private static func text(_ value: AnyObject, _ key: String) throws(StatusError) -> String {
+        guard let value = value as? NSString else { throw .parameter("\(key) takes a string") }
+        return String(value)
+    }
+}
+
+/// Core Foundation's truth values, which share a class with numbers here and are told apart by identity.
+enum Boolean {
+    /// The truth value that an object is, or `nil` for any other object, numbers too.
+    static func value(_ object: AnyObject) -> Bool? {
+        if object === (true as AnyObject) { return true }
+        return object === (false as AnyObject) ? false : nil
+    }
+
+    /// The truth value that an object must be. - Throws: `StatusError` with -50.
+    static func required(_ object: AnyObject, _ key: String) throws(StatusError) -> Bool {
+        guard let value = value(object) else { throw .parameter("\(key) takes a CFBoolean") }
+        return value
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// SecItemAdd (apple-secitem 2.4).
+extension ItemOperations {
+    /// SecItemAdd. - Throws: `StatusError`, `KeychainError`.
+    func add(_ dictionary: NSDictionary) throws -> CallResult {
+        var request = try ItemRequest(parsing: dictionary, for: .add)
+        try checkNotEmpty()
+        try checkGroup(request.attributes, isWriting: true)
+        try checkToken(request.attributes)
+        try complete(&request)
+        if case .identity(let identity) = request.reference { return try add(identity, request) }
+        guard request.itemClass != .identity else {
+            throw StatusError.parameter("an identity is added by reference, as a certificate and a key are")
+        }
+        let (item, data) = try store(request)
+        guard !request.returns.isEmpty else { return .nothing }
+        return .value(try ItemResults(keychain: keychain, request: request).added(item, data: data?.value()))
+    }
+
+    /// The bytes of an item that was just added, made where somebody wants them.
+    typealias LazyData = (value: () throws -> Data?, Void)
+
+    /// Stores what a request describes and tells what its data is.
+    func store(_ request: ItemRequest, isExtractable: Bool? = nil) throws -> (Item, LazyData?) {
+        var attributes = request.attributes
+        switch (request.reference, request.data) {
+        case (.certificate(let certificate), _):
+            return try store(certificate.certificate, attributes)
+        case (.key(let key), _):
+            var own = KeychainServices.attributes(of: key)
+            own.merge(attributes)
+            return try store(key, own, isExtractable ?? Self.mayLeave(attributes))
+        case (_, let data?) where request.itemClass == .certificate:
+            let der = data.copyData()
+            // Bytes that are no certificate are kept as they are.
+            if let certificate = try? Certificate(der: der) { return try store(certificate, attributes) }
+        case (_, let data?) where request.itemClass == .key:
+            guard let material = KeyMaterial(data.copyData(), attributes) else { break }
+            // Apple takes the key for bytes: what nobody said of it counts as not given, and two keys of the same
+            // attributes are the same item.
+            for name: AttributeName in [.keySizeInBits, .effectiveKeySize] where attributes[name] == nil {
+                attributes[name] = 0
+            }
+            if attributes[.applicationLabel] == nil { attributes[.applicationLabel] = .data(Data()) }
+            return try store(material.key, attributes, Self.mayLeave(attributes))
+        default: break
+        }
+        let item = try keychain.addToVault(Item(request.itemClass, attributes), secret: request.data)
+        return (item, ({ request.data?.copyData() }, ()))
+    }
+
+    /// Stores a certificate. What it says of itself goes under what the caller says.
+    private func store(_ certificate: Certificate, _ attributes: ItemAttributes) throws -> (Item, LazyData?) {
+        var item = CertificateItem(certificate)
+        item.attributes.merge(attributes)
+        let added = try keychain.addSharing(item)
+        return (added.item, ({ certificate.der }, ()))
+    }
+
+    /// Stores a key.
+    private func store(_ key: SecKey, _ attributes: ItemAttributes, _ mayLeave: Bool) throws -> (Item, LazyData?) {
+        let item: Item
+        do {
+            item = switch key.material {
+            case .memory(let key): try keychain.addKey(key, attributes, isExtractable: mayLeave).item
+            case .public(let key): try keychain.addKey(key, attributes).item
+            case .token:
+                try keychain.addKey(onToken: key.publicKey, attributes).item
+            }
+        } catch let error as KeychainError where error.code == .unsupportedFormat {
+            // No token holds keys of this kind; a public one needs none.
+            guard case .public(let key) = key.material else { throw error }
+            let secret = SecretBytes(key.bits)
+            return (try keychain.addToVault(Item(.key, attributes), secret: secret), ({ secret.copyData() }, ()))
+        }
+        return (item, ({ try KeyMaterial.data(of: item, in: keychain) }, ()))
+    }
+
+    /// Whether a key may leave the token: Apple's default, unless the caller names a token or says otherwise.
+    private static func mayLeave(_ attributes: ItemAttributes) -> Bool {
+        (attributes[.isExtractable]?.number ?? 1) != 0 && (attributes[.tokenID]?.text ?? "").isEmpty
+    }
+
+    // MARK: Defaults
+
+    /// Adds what an item gets when nobody says anything, and what the call says about whose it is.
+    private func complete(_ request: inout ItemRequest) throws {
+        var attributes = request.attributes
+        if attributes[.accessGroup] == nil { attributes[.accessGroup] = groups.defaultGroup.map { .string($0) } }
+        for name: AttributeName in [.creationDate, .modificationDate] { attributes[name] = nil }
+        if let control = request.accessControl {
+            attributes[.accessible] = .string(control.protection)
+            if control.isConstrained {
+                // A constraint on the use of a key is none on a password (V150).
+                guard request.itemClass.livesOnToken || !control.flags.contains(.privateKeyUsage) else {
+                    throw StatusError(errSecAuthFailed, "a password is no private key")
+                }
+                attributes[.accessControl] = .data(control.stored)
+            }
+        } else if attributes[.accessible] == nil {
+            attributes[.accessible] = attributes[.accessGroup]?.text == "com.apple.apsd"
+                ? "dku" : Self.defaults(of: request.itemClass)[.accessible]
+        }
+        if request.usesSystemKeychain { attributes[.multiUser] = .data(Self.systemUser) }
+        request.attributes = attributes
+    }
+}
+
+extension KeyMaterial {
+    /// The reference type around the key.
+    var key: SecKey {
+        switch self {
+        case .private(let key): SecKey(.memory(key))
+        case .public(let key): SecKey(.public(key))
+        }
+    }
+}

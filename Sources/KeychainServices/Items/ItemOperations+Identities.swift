@@ -1,0 +1,130 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// Identities, which are a certificate and a key and have no row of their own (apple-secitem 1.8, 2.4 to 2.7).
+extension ItemOperations {
+    // MARK: Add
+
+    /// Adds certificate and key. One of them may be there already; where both are, nothing is new.
+    func add(_ identity: SecIdentity, _ request: ItemRequest) throws -> CallResult {
+        var half = request
+        half.returns = []
+        half.itemClass = .certificate
+        half.reference = .certificate(identity.certificate)
+        half.attributes = try Self.attributes(request.attributes, of: .certificate)
+        let certificate = try unlessDuplicate { try store(half).0 }
+        half.itemClass = .key
+        half.reference = .key(identity.privateKey)
+        half.attributes = try Self.attributes(request.attributes, of: .key)
+        let key: Item?
+        do {
+            // Of an identity the key stays on the token unless the caller says otherwise.
+            let mayLeave = request.attributes[.isExtractable]?.number == 1
+            key = try unlessDuplicate { try store(half, isExtractable: mayLeave).0 }
+        } catch {
+            // Half an identity is none. The error of the key is the one to report.
+            if let reference = certificate?.reference { _ = try? keychain.delete(Criteria(reference)) }
+            throw error
+        }
+        guard certificate != nil || key != nil else {
+            throw StatusError(errSecDuplicateItem, "certificate and key are there already")
+        }
+        guard request.returns.contains(.persistentReference), let reference = certificate?.reference else {
+            return .nothing
+        }
+        return .value(NSData(data: Data(ItemClass.identity.rawValue.utf8) + reference.identity))
+    }
+
+    private func unlessDuplicate(_ store: () throws -> Item) throws -> Item? {
+        do { return try store() } catch let error as KeychainError where error.code == .duplicateItem { return nil }
+    }
+
+    /// The attributes of an identity that one half of it has.
+    private static func attributes(
+        _ attributes: ItemAttributes, of itemClass: ItemClass
+    ) throws -> ItemAttributes {
+        var own = ItemAttributes()
+        for (name, value) in attributes where AttributeCoding.isAttribute(name, of: itemClass) { own[name] = value }
+        if own[.accessible]?.text == "ak", itemClass == .certificate { own[.accessible] = "dk" }
+        return own
+    }
+
+    // MARK: Update
+
+    /// Changes the certificate, then the key, with the same changes; the first failure ends it.
+    func updateIdentities(_ request: ItemRequest, _ query: NSDictionary, _ changes: NSDictionary) throws {
+        let ofCertificate = try ItemChanges(parsing: changes, of: .certificate)
+        let ofKey = try ItemChanges(parsing: changes, of: .key)
+        if request.reference == nil, request.persistentReference == nil {
+            try update(try half(.certificate, query, for: .update), ofCertificate)
+            try update(try half(.key, query, for: .update), ofKey)
+            return
+        }
+        try checkGroup(ofCertificate.attributes, isWriting: true)
+        let (certificates, keys) = try halves(request)
+        guard !certificates.isEmpty else { throw StatusError(errSecItemNotFound) }
+        for (criteria, changes) in certificates.map({ ($0, ofCertificate) }) + keys.map({ ($0, ofKey) }) {
+            try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
+        }
+    }
+
+    // MARK: Delete
+
+    /// By reference the certificate goes, and the key with the last certificate for it. By attributes certificates
+    /// that have them go, then keys that have them.
+    func deleteIdentities(_ request: ItemRequest, _ query: NSDictionary) throws {
+        if request.reference == nil, request.persistentReference == nil {
+            try delete(try half(.certificate, query, for: .delete))
+            try delete(try half(.key, query, for: .delete))
+            return
+        }
+        guard !request.isOldReference else { throw StatusError(errSecItemNotFound) }
+        do { try keychain.delete(try criteria(request)) } catch let error as KeychainError
+            where error.code == .itemNotFound
+        {
+            // The certificate may be gone already; its key is then removed alone.
+            guard case .identity(let identity) = request.reference else { throw error }
+            var half = request
+            half.itemClass = .key
+            half.reference = .key(identity.privateKey)
+            half.attributes = try Self.attributes(request.attributes, of: .key)
+            try delete(half)
+        }
+    }
+
+    // MARK: Halves
+
+    /// The query of identities as one of certificates or keys. - Throws: `StatusError` for what that class lacks.
+    private func half(
+        _ itemClass: ItemClass, _ query: NSDictionary, for purpose: ItemRequest.Purpose
+    ) throws -> ItemRequest {
+        let own = NSMutableDictionary()
+        for (key, value) in try ItemRequest.entries(query) { own.setObject(value, forKey: NSString(string: key)) }
+        own.setObject(NSString(string: itemClass.rawValue), forKey: NSString(string: "class"))
+        return try ItemRequest(parsing: own, for: purpose)
+    }
+
+    /// The certificates and keys of the identities that a reference names.
+    private func halves(_ request: ItemRequest) throws -> (certificates: [Criteria], keys: [Criteria]) {
+        guard !request.isOldReference else { return ([], []) }
+        let identities = try keychain.findItems(try criteria(request))
+        func named(_ itemClass: ItemClass, _ reference: PersistentReference?) throws -> Criteria? {
+            guard let reference else { return nil }
+            var half = request
+            half.itemClass = itemClass
+            half.reference = nil
+            half.attributes = ItemAttributes()
+            half.persistentReference = reference
+            return try criteria(half)
+        }
+        var seen: Set<PersistentReference> = []
+        func unseen(_ reference: PersistentReference?) -> PersistentReference? {
+            reference.flatMap { seen.insert($0).inserted ? $0 : nil }
+        }
+        let certificates = try identities.compactMap { try named(.certificate, unseen($0.certificateReference)) }
+        let keys = try identities.compactMap { try named(.key, unseen($0.keyReference)) }
+        return (certificates, keys)
+    }
+}

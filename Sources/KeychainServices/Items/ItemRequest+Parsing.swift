@@ -1,0 +1,276 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// The one reader of the dictionaries that SecItemAdd, -CopyMatching, -Update and -Delete take (apple-secitem 2.1).
+extension ItemRequest {
+    /// Reads the dictionary of a call.
+    ///
+    /// - Throws: `StatusError` for the first thing that is wrong.
+    init(parsing dictionary: NSDictionary, for purpose: Purpose) throws(StatusError) {
+        let entries = try Self.entries(dictionary)
+        try self.init(entries: entries)
+        try Self.checkCount(entries, itemClass)
+        var isUsingItemList = false
+        var contexts = 0
+        for (key, value) in entries {
+            switch (key, key.utf16.count) {
+            case ("class", _), ("v_Ref", _), ("v_PersistentRef", _), ("nleg", _): break
+            case (_, 4): try takeAttribute(key, value, for: purpose)
+            case ("u_ItemList", _): isUsingItemList = true
+            case ("u_AuthCtx", _): contexts += 1
+            case ("u_CredRef", _):
+                guard value is NSData else { throw .parameter("kSecUseCredentialReference takes data") }
+                contexts += 1
+            default: try takeOther(key, value)
+            }
+        }
+        guard !isUsingItemList else { throw .parameter("kSecUseItemList is not available") }
+        guard contexts < 2 else { throw .parameter("a context and a credential exclude each other") }
+        try check(purpose)
+    }
+
+    /// Keys and values; all keys must be strings.
+    static func entries(_ dictionary: NSDictionary) throws(StatusError) -> [(key: String, value: AnyObject)] {
+        var entries: [(key: String, value: AnyObject)] = []
+        entries.reserveCapacity(dictionary.count)
+        for key in dictionary.allKeys {
+            guard let name = key as? NSString else { throw .parameter("a key is not a string") }
+            entries.append((String(name), dictionary.object(forKey: key) as AnyObject))
+        }
+        return entries
+    }
+
+    /// The class and what names an item of it.
+    private init(entries: [(key: String, value: AnyObject)]) throws(StatusError) {
+        var named: ItemClass?
+        for (key, value) in entries {
+            switch key {
+            case "class":
+                guard let name = value as? NSString else { throw .parameter("kSecClass takes a string") }
+                guard let itemClass = ItemClass(rawValue: String(name)) else {
+                    throw StatusError(errSecNoSuchClass, "there is no such class")
+                }
+                named = itemClass
+            case "v_Ref":
+                switch value {
+                case let key as SecKey: reference = .key(key)
+                case let certificate as SecCertificate: reference = .certificate(certificate)
+                case let identity as SecIdentity: reference = .identity(identity)
+                default: throw .parameter("kSecValueRef takes a key, a certificate or an identity")
+                }
+            case "v_PersistentRef":
+                guard let data = value as? NSData else { throw .parameter("kSecValuePersistentRef takes data") }
+                (persistentReference, isOldReference) = try Self.persistentReference(Data(referencing: data))
+            default: break
+            }
+        }
+        if let named, let persistentReference, persistentReference.itemClass != named {
+            throw StatusError(errSecNoSuchClass, "the persistent reference is of another class")
+        }
+        let referenced = persistentReference?.itemClass ?? reference?.itemClass
+        guard let itemClass = named ?? referenced else { throw .parameter("kSecClass is missing") }
+        if let reference, reference.itemClass != itemClass {
+            throw .parameter("the reference is of another class")
+        }
+        self.itemClass = itemClass
+    }
+
+    /// A persistent reference in its present form, or in the old one: class and row number, 12 bytes.
+    private static func persistentReference(_ data: Data) throws(StatusError) -> (PersistentReference, Bool) {
+        var bytes = data
+        let isOld = data.count == 12
+        // No row here ever had such a number: it is a well-formed name of nothing.
+        if isOld { bytes = data.prefix(4) + Data(count: 16) }
+        do { return (try PersistentReference(bytes), isOld) } catch {
+            throw .parameter("the persistent reference is malformed")
+        }
+    }
+
+    /// Apple's limit: the attributes of the class and the other keys of the dictionary together.
+    private static func checkCount(
+        _ entries: [(key: String, value: AnyObject)], _ itemClass: ItemClass
+    ) throws(StatusError) {
+        let others = entries.count { !AttributeCoding.isAttribute(AttributeName(rawValue: $0.key), of: itemClass) }
+        guard AttributeCoding.count(of: itemClass) + others <= 128 else { throw .parameter("too many keys") }
+    }
+
+    // MARK: Attributes
+
+    /// Takes one attribute of the dictionary.
+    private mutating func takeAttribute(_ key: String, _ value: AnyObject, for purpose: Purpose) throws(StatusError) {
+        guard key.utf8.allSatisfy({ $0 < 0x80 }) else { throw StatusError(errSecNoSuchAttr, "no such attribute") }
+        let name = AttributeName(rawValue: key)
+        guard !(value is NSNull) || name == .multiUser else { throw .parameter("\(name) has no value") }
+        switch key {
+        case "clip": throw .parameter("clip is internal")
+        case "accc":
+            guard let control = value as? SecAccessControl else {
+                throw .parameter("kSecAttrAccessControl takes an access control")
+            }
+            accessControl = control
+        case "sync":
+            if let text = value as? NSString, text == "syna", purpose != .add {
+                matchesAnySynchronizable = true
+            } else if (value as? NSString) == "syna" {
+                attributes[name] = 0
+            } else {
+                attributes[name] = try Self.synchronizable(value)
+            }
+        case "pdmn": attributes[name] = .string(try Self.accessibility(value))
+        case "musr": try Self.checkUser(value)
+        case "sha1":
+            guard let data = value as? NSData, data.length == 20 else { throw .parameter("sha1 takes 20 bytes") }
+            digest = Data(referencing: data)
+        case "UUID":
+            guard value is NSString || value is NSUUID else { throw .parameter("UUID takes a string") }
+            namesSyncRecord = true
+        default:
+            var typed = try AttributeCoding.value(value, for: name, of: itemClass)
+            if name == .issuer, let data = typed.bytes { typed = .data(Self.normalizedName(data)) }
+            attributes[name] = typed
+        }
+    }
+
+    /// 0 or 1, from a truth value or a number.
+    static func synchronizable(_ value: AnyObject) throws(StatusError) -> AttributeValue {
+        guard let number = value as? NSNumber else { throw .parameter("kSecAttrSynchronizable takes a truth value") }
+        return .number(number.int64Value == 0 ? 0 : 1)
+    }
+
+    /// One of the values of `kSecAttrAccessible`.
+    static func accessibility(_ value: AnyObject) throws(StatusError) -> String {
+        guard let text = value as? NSString, SecAccessControl.protections.contains(String(text)) else {
+            throw .parameter("kSecAttrAccessible has no such value")
+        }
+        return String(text)
+    }
+
+    /// `kSecAttrMultiUser` is looked at and then replaced: which user's items are meant, the call itself says.
+    static func checkUser(_ value: AnyObject) throws(StatusError) {
+        switch value {
+        case is NSNull, is NSUUID: break
+        case let data as NSData where data.length == 0 || data.length == 16: break
+        default: throw .parameter("kSecAttrMultiUser takes 16 bytes or none")
+        }
+    }
+
+    /// Apple's normalised form of a name that is complete DER; any other bytes as they are.
+    private static func normalizedName(_ data: Data) -> Data {
+        do { return try DistinguishedName(der: data).normalized } catch { return data }
+    }
+
+    // MARK: Other keys
+
+    /// Takes one key of the families of matches, results, values and uses.
+    private mutating func takeOther(_ key: String, _ value: AnyObject) throws(StatusError) {
+        switch key.utf8.first {
+        case UInt8(ascii: "m") where key.hasPrefix("m_"):
+            if key == "m_Limit" { limit = try Self.limit(value) } else { try filters.take(key, value, itemClass) }
+        case UInt8(ascii: "r") where key.hasPrefix("r_"):
+            let isWanted = try Boolean.required(value, key)
+            guard let kind = Self.kinds[key] else { throw .parameter("no such kind of result") }
+            if isWanted { returns.insert(kind) } else { returns.remove(kind) }
+        case UInt8(ascii: "v") where key == "v_Data":
+            guard let data = value as? NSData else { throw .parameter("kSecValueData takes data") }
+            self.data = SecretBytes(Data(referencing: data))
+        case UInt8(ascii: "u") where key.hasPrefix("u_"): try takeUse(key, value)
+        case UInt8(ascii: "f"): break
+        default: throw .parameter("no such key")
+        }
+    }
+
+    private static let kinds: [String: ReturnKinds] = [
+        "r_Data": .data, "r_Attributes": .attributes, "r_Ref": .reference, "r_PersistentRef": .persistentReference,
+    ]
+
+    private static func limit(_ value: AnyObject) throws(StatusError) -> MatchLimit {
+        if let text = value as? NSString {
+            switch text {
+            case "m_LimitOne": return .one
+            case "m_LimitAll": return .several(nil)
+            default: throw .parameter("kSecMatchLimit has no such value")
+            }
+        }
+        guard Boolean.value(value) == nil, let number = value as? NSNumber else {
+            throw .parameter("kSecMatchLimit takes a number")
+        }
+        switch number.int64Value {
+        case 0: return .none
+        case 1: return .one
+        case -1: return .several(nil)
+        case 2...: return .several(Int(number.int64Value))
+        default: throw .parameter("kSecMatchLimit is negative")
+        }
+    }
+
+    /// Takes one use key; those that mean nothing here are accepted.
+    private mutating func takeUse(_ key: String, _ value: AnyObject) throws(StatusError) {
+        switch key {
+        case "u_AuthUI":
+            guard let text = value as? NSString else { throw .parameter("kSecUseAuthenticationUI takes a string") }
+            switch text {
+            case "u_AuthUIA": authenticationUI = .allow
+            case "u_AuthUIF": authenticationUI = .fail
+            case "u_AuthUIS": authenticationUI = .skip
+            default: throw .parameter("kSecUseAuthenticationUI has no such value")
+            }
+        case "u_NoAuthUI":
+            if try Boolean.required(value, key) { authenticationUI = .fail }
+        case "u_Tomb": leavesTombstones = try Boolean.required(value, key)
+        case "u_SystemKeychain", "u_SystemKeychainAlways":
+            if try Boolean.required(value, key) { usesSystemKeychain = true }
+        default: break
+        }
+    }
+
+    // MARK: Rules
+
+    /// What the functions allow (apple-secitem 2.4 to 2.7, 2.10, 2.11).
+    private func check(_ purpose: Purpose) throws(StatusError) {
+        let isSynchronizable = attributes[.synchronizable]?.number == 1
+        if isSynchronizable, usesSystemKeychain || attributes[.sharingGroup] != nil {
+            throw .parameter("a synchronizable item can be neither the system's nor a sharing group's")
+        }
+        switch purpose {
+        case .search:
+            guard persistentReference != nil else { break }
+            guard attributes.count == 0, accessControl == nil, digest == nil, !namesSyncRecord else {
+                throw .parameter("a persistent reference needs no attributes")
+            }
+        case .add:
+            guard persistentReference == nil else { throw .parameter("an item is not added by a reference") }
+            guard !filters.isGiven, limit == nil else { throw .parameter("match keys are for searches") }
+            guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
+            try Self.check(accessControl, attributes)
+        case .update:
+            guard !filters.isGiven, limit == nil else { throw .parameter("match keys are for searches") }
+            guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
+            guard returns.isEmpty else { throw .parameter("an update returns nothing") }
+        case .delete:
+            // Wrappers say there how many are to be removed; all that match are.
+            guard !filters.isGiven else { throw .parameter("match keys are for searches") }
+            guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
+        }
+    }
+
+    /// Whether an access control fits the other attributes it is given with.
+    static func check(_ control: SecAccessControl?, _ attributes: ItemAttributes) throws(StatusError) {
+        guard let control else { return }
+        guard SecAccessControl.protections.contains(control.protection) else {
+            throw .parameter("the access control has an unknown protection")
+        }
+        if let accessible = attributes[.accessible]?.text, accessible != control.protection {
+            throw .parameter("accessibility and access control disagree")
+        }
+        if control.isConstrained, attributes[.synchronizable]?.number == 1 {
+            throw .parameter("a synchronizable item cannot have constraints")
+        }
+    }
+}
+
+extension SecAccessControl {
+    /// The values of `kSecAttrAccessible` that items can have.
+    static let protections: Set<String> = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"]
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+
+/// The dictionary of one call in typed form: what SecItemAdd, -CopyMatching, -Update and -Delete were asked for.
+///
+/// Made by ``init(parsing:for:)``, which is the only place that looks at keys and types.
+struct ItemRequest {
+    /// The function that was called.
+    enum Purpose {
+        case add, search, update, delete
+    }
+
+    /// What `kSecValueRef` holds.
+    enum ValueReference {
+        case key(SecKey)
+        case certificate(SecCertificate)
+        case identity(SecIdentity)
+
+        /// The class of items that it is one of.
+        var itemClass: ItemClass {
+            switch self {
+            case .key: .key
+            case .certificate: .certificate
+            case .identity: .identity
+            }
+        }
+    }
+
+    /// What `kSecUseAuthenticationUI` allows.
+    enum AuthenticationUI {
+        case allow, fail, skip
+    }
+
+    /// The class, from `kSecClass` or from a reference.
+    var itemClass: ItemClass
+    /// The attributes that the dictionary has, in their stored form; those of a reference are not among them.
+    var attributes = ItemAttributes()
+    /// `kSecAttrAccessControl`.
+    var accessControl: SecAccessControl?
+    /// Whether `kSecAttrSynchronizable` is `kSecAttrSynchronizableAny`.
+    var matchesAnySynchronizable = false
+    /// `kSecAttrSHA1`.
+    var digest: Data?
+    /// Whether the request names a record of a synchronisation that does not exist here.
+    var namesSyncRecord = false
+    /// What is to be returned.
+    var returns: ReturnKinds = []
+    /// `kSecMatchLimit`; `nil` without one.
+    var limit: MatchLimit?
+    /// The other match keys.
+    var filters = ItemFilters()
+    /// `kSecValueData`.
+    var data: SecretBytes?
+    /// `kSecValueRef`.
+    var reference: ValueReference?
+    /// `kSecValuePersistentRef`.
+    var persistentReference: PersistentReference?
+    /// Whether the persistent reference has the old form, which no item here ever had.
+    var isOldReference = false
+    /// `kSecUseAuthenticationUI`.
+    var authenticationUI: AuthenticationUI = .allow
+    /// `kSecUseTombstones`: whether removed items leave one.
+    var leavesTombstones = false
+    /// `kSecUseSystemKeychain`.
+    var usesSystemKeychain = false
+}
+
+/// The kinds of results, `kSecReturn…`.
+struct ReturnKinds: OptionSet {
+    let rawValue: Int
+    /// `kSecReturnData`.
+    static let data = ReturnKinds(rawValue: 1)
+    /// `kSecReturnAttributes`.
+    static let attributes = ReturnKinds(rawValue: 2)
+    /// `kSecReturnRef`.
+    static let reference = ReturnKinds(rawValue: 4)
+    /// `kSecReturnPersistentRef`.
+    static let persistentReference = ReturnKinds(rawValue: 8)
+
+    /// Whether more than one kind is asked for, so that every item comes as a dictionary.
+    var isCombined: Bool { rawValue.nonzeroBitCount > 1 }
+}
+
+/// How many items are to be returned, `kSecMatchLimit`.
+enum MatchLimit: Equatable {
+    /// One, by itself.
+    case one
+    /// As many as there are, or at most a number, in an array.
+    case several(Int?)
+    /// None, which nothing can match.
+    case none
+
+    /// The limit of a search.
+    var count: Int? {
+        switch self {
+        case .one: 1
+        case .several(let count): count
+        case .none: 0
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// Keys as bytes, in the form of SecKeyCopyExternalRepresentation: PKCS#1 for RSA, X9.63 for elliptic curves.
+enum KeyMaterial {
+    case `private`(PrivateKey)
+    case `public`(PublicKey)
+
+    /// The key that bytes hold, by the attributes they were given with; `nil` for other bytes, and for keys that no
+    /// token holds: they are stored as they are.
+    init?(_ data: Data, _ attributes: ItemAttributes) {
+        guard let type = attributes[.type]?.number, let half = attributes[.keyClass]?.number,
+            let key = SecKey(externalRepresentation: data, KeyAlgorithmType(rawValue: type), KeyClass(rawValue: half))
+        else { return nil }
+        switch key.material {
+        case .memory(let key): self = .private(key)
+        case .public(let key): self = .public(key)
+        case .token: return nil
+        }
+    }
+
+    /// What new data makes of a certificate or key; bytes that are neither go to the vault.
+    static func replacement(
+        _ data: SecretBytes, _ itemClass: ItemClass, _ attributes: ItemAttributes
+    ) -> Replacement {
+        if itemClass == .certificate {
+            return (try? Certificate(der: data.copyData())).map { .certificate($0) } ?? .secret(data)
+        }
+        switch KeyMaterial(data.copyData(), attributes) {
+        case .private(let key):
+            return .privateKey(key, isExtractable: (attributes[.isExtractable]?.number ?? 1) != 0)
+        case .public(let key): return .publicKey(key)
+        case nil: return .secret(data)
+        }
+    }
+
+    /// The bytes of a key on the token; `nil` for one that cannot leave it.
+    static func data(of item: Item, in keychain: Keychain) throws -> Data? {
+        if item.attributes[.keyClass]?.number == KeyClass.public.rawValue {
+            return try keychain.publicKey(of: KeyItem(item: item))?.bits
+        }
+        do { return try keychain.exportKey(item).externalRepresentation } catch let error as KeychainError
+            where [.keyNotExtractable, .invalidArgument].contains(error.code)
+        { return nil }
+    }
+
+    /// The reference to a key, on the token or in the vault; `nil` for bytes that are no key.
+    static func reference(to item: Item, in keychain: Keychain) throws -> SecKey? {
+        guard item.isOnToken else {
+            guard item.hasSecret, let secret = try keychain.secret(of: item) else { return nil }
+            switch KeyMaterial(secret.copyData(), item.attributes) {
+            case .private(let key): return SecKey(.memory(key), item: item)
+            case .public(let key): return SecKey(.public(key), item: item)
+            case nil: return nil
+            }
+        }
+        switch item.isPrivateKey {
+        case true: return SecKey(.token(try keychain.tokenKey(for: KeyItem(item: item))), item: item)
+        case false: return try keychain.publicKey(of: KeyItem(item: item)).map { SecKey(.public($0), item: item) }
+        }
+    }
+}

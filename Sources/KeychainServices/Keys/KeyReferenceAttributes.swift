@@ -1,0 +1,63 @@
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// The attributes that a key brings into an item when it is added by reference (apple-secitem 1.7).
+///
+/// A key that came from a keychain has those of its item; what the token says of it wins over the table.
+func attributes(of key: SecKey) -> ItemAttributes {
+    var attributes = searchAttributes(of: key)
+    attributes[.effectiveKeySize] = attributes[.keySizeInBits]
+    let (isPrivate, isRSA, isEC) = (key.isPrivate, key.isRSA, key.isEC)
+    let truths: [(AttributeName, Bool)] = [
+        (.isPermanent, true),
+        // True of both halves, as Apple's is.
+        (.isPrivate, true),
+        (.isModifiable, true), (.isSensitive, false), (.wasAlwaysSensitive, false), (.isExtractable, true),
+        (.wasNeverExtractable, false),
+        (.canEncrypt, !isPrivate && (isRSA || isEC)),
+        // Whoever has the public half of RSA can undo a signature, and Apple calls that decryption.
+        (.canDecrypt, isRSA || isPrivate && isEC),
+        (.canDerive, isPrivate && isEC), (.canSign, isPrivate), (.canVerify, !isPrivate),
+        (.canSignRecover, false), (.canVerifyRecover, !isPrivate && isRSA),
+        (.canWrap, !isPrivate && (isRSA || isEC)), (.canUnwrap, isPrivate && (isRSA || isEC)),
+    ]
+    for (name, value) in truths { attributes[name] = value ? 1 : 0 }
+    guard let item = key.item, item.itemClass == .key else { return attributes }
+    attributes.merge(item.attributes)
+    return attributes
+}
+
+/// The attributes by which a key is found again: half, hash, type and size; what it can do does not count.
+func searchAttributes(of key: SecKey) -> ItemAttributes {
+    let publicKey = key.publicKey
+    var attributes: ItemAttributes = [
+        .keyClass: .number((key.isPrivate ? KeyClass.private : .public).rawValue),
+        .applicationLabel: .data(publicKey.identifier),
+        .keySizeInBits: .number(Int64(publicKey.size)),
+    ]
+    attributes[.type] = KeyAlgorithmType(publicKey.algorithm).map { .number($0.rawValue) }
+    return attributes
+}
+
+/// The attributes that a certificate brings with it (apple-secitem 1.6), the subject's summary as its label.
+func attributes(of certificate: SecCertificate) -> ItemAttributes {
+    CertificateItem(certificate.certificate).attributes
+}
+
+extension KeyAlgorithmType {
+    /// Apple's number for the kind of a key; `nil` where it has none.
+    init?(_ algorithm: KeyAlgorithm) {
+        switch algorithm {
+        case .rsa: self = .rsa
+        case .ec: self = .ec
+        case .ed25519: self = .ed25519
+        case .other: return nil
+        }
+    }
+}
+
+extension SecKey {
+    var isRSA: Bool { if case .rsa = publicKey.algorithm { true } else { false } }
+    var isEC: Bool { if case .ec = publicKey.algorithm { true } else { false } }
+}

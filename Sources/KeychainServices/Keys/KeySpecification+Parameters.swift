@@ -1,0 +1,70 @@
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// The numbers that dictionaries of keys give as numbers or as text.
+enum KeyParameters {
+    /// A number, given as one or as decimal text.
+    static func number(_ object: Any?) -> Int? {
+        switch object {
+        case let text as String: Int(text)
+        case let number as NSNumber: number.intValue
+        default: nil
+        }
+    }
+
+    /// A truth value; `nil` where there is none.
+    ///
+    /// - Throws: `StatusError` (`errSecParam`) for something else.
+    static func truth(_ dictionary: NSDictionary, _ key: CFString) throws(StatusError) -> Bool? {
+        guard let value = dictionary.object(forKey: key) else { return nil }
+        guard let number = value as? NSNumber else { throw .parameter("\(key) is not a truth value") }
+        return number.boolValue
+    }
+
+    /// The kind of key that type and size name.
+    ///
+    /// - Throws: `StatusError` (`errSecParam`) where the type is missing or unknown, or the size missing, and
+    ///   `errSecKeySizeNotAllowed` for a size that no key of the type has.
+    static func algorithm(_ dictionary: NSDictionary) throws(StatusError) -> KeyAlgorithm {
+        guard let type = number(dictionary.object(forKey: kSecAttrKeyType)) else {
+            throw .parameter("the type of the key is missing")
+        }
+        let size = number(dictionary.object(forKey: kSecAttrKeySizeInBits))
+        switch KeyAlgorithmType(rawValue: Int64(type)) {
+        case .ed25519: return .ed25519
+        case .rsa:
+            guard let size else { throw .parameter("the size of the key is missing") }
+            guard (1024...16384).contains(size), size % 8 == 0 else {
+                throw StatusError(errSecKeySizeNotAllowed, "RSA keys have 1024 to 16384 bits")
+            }
+            return .rsa(bits: size)
+        case .ec:
+            guard let size else { throw .parameter("the size of the key is missing") }
+            guard let curve = curve(bits: size) else {
+                throw StatusError(errSecKeySizeNotAllowed, "EC keys have 256, 384 or 521 bits")
+            }
+            return .ec(curve)
+        default: throw .parameter("keys of this type are not known")
+        }
+    }
+
+    /// The curve of NIST with a field of so many bits.
+    static func curve(bits: Int) -> NamedCurve? {
+        [NamedCurve.p256, .p384, .p521].first { $0.bits == bits }
+    }
+}
+
+extension KeySpecification {
+    /// What the token is asked to generate; `nil` for sizes that Keyfob does not generate there.
+    init?(_ algorithm: KeyAlgorithm) {
+        switch algorithm {
+        case .rsa(let bits) where (2048...4096).contains(bits): self = .rsa(bits: bits)
+        case .ec(.p256): self = .p256
+        case .ec(.p384): self = .p384
+        case .ec(.p521): self = .p521
+        case .ed25519: self = .ed25519
+        default: return nil
+        }
+    }
+}

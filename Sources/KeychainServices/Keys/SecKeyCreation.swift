@@ -1,0 +1,83 @@
+public import Foundation
+import Keyfob
+
+// How keys come to be; SecKey.h.
+
+/// Generates a key pair and gives out its private half.
+///
+/// A private key that is permanent is generated on the token and cannot leave it, unless `kSecAttrIsExtractable` is true
+/// and no `kSecAttrTokenID` is given. Any other key is generated in memory. `SecKeyCopyPublicKey` has the other half; it
+/// becomes an item of its own only where it is permanent. Blocks while an RSA key is searched for: from tenths of a second
+/// to many seconds.
+///
+/// - Parameters:
+///   - parameters: `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, which Ed25519 does not need, and attributes of the
+///     items; those in `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs` are for one half and win.
+///   - error: Takes `errSecParam` for a missing or unknown type or size, `errSecKeySizeNotAllowed`, and what storing
+///     meets: `errSecDuplicateItem`, `errSecMissingEntitlement`, `errSecInteractionNotAllowed`… The caller owns it.
+/// - Returns: The private key; `nil` where there is an error.
+public func SecKeyCreateRandomKey(
+    _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecKey? {
+    unsafe reporting(error) { try translatingKeyErrors { try KeyPairRequest(parameters).fulfil().privateKey } }
+}
+
+/// Generates a key pair, as `SecKeyCreateRandomKey` does.
+///
+/// - Parameters:
+///   - parameters: As for `SecKeyCreateRandomKey`.
+///   - publicKey: Takes the public key.
+///   - privateKey: Takes the private key.
+/// - Returns: The result code.
+@discardableResult
+public func SecKeyGeneratePair(
+    _ parameters: CFDictionary, _ publicKey: UnsafeMutablePointer<SecKey?>?,
+    _ privateKey: UnsafeMutablePointer<SecKey?>?
+) -> OSStatus {
+    do {
+        let pair = try translatingKeyErrors { try KeyPairRequest(parameters).fulfil() }
+        unsafe publicKey?.pointee = pair.publicKey
+        unsafe privateKey?.pointee = pair.privateKey
+        return errSecSuccess
+    } catch {
+        return OSStatus(error)
+    }
+}
+
+/// Makes a key in memory from its bytes.
+///
+/// RSA keys are PKCS#1 in DER; EC keys are `04 || X || Y`, and `|| K` of a private one (ANSI X9.63); Ed25519 keys are 32
+/// bytes.
+///
+/// - Parameters:
+///   - keyData: The bytes.
+///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`.
+///   - error: Takes `errSecUnimplemented` for a symmetric key, and `errSecParam` for a missing or unknown type or class,
+///     and for bytes that are not such a key. The caller owns it.
+/// - Returns: The key; `nil` where there is an error.
+public func SecKeyCreateWithData(
+    _ keyData: CFData, _ attributes: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecKey? {
+    unsafe reportingKeyErrors(error) {
+        guard let half = KeyParameters.number(attributes.object(forKey: kSecAttrKeyClass)) else {
+            throw StatusError.parameter("the class of the key is missing")
+        }
+        guard let type = KeyParameters.number(attributes.object(forKey: kSecAttrKeyType)) else {
+            throw StatusError.parameter("the type of the key is missing")
+        }
+        return try SecKey(
+            representation: keyData as Data, KeyAlgorithmType(rawValue: Int64(type)), KeyClass(rawValue: Int64(half)))
+    }
+}
+
+/// The bytes of a key, as `SecKeyCreateWithData` takes them.
+///
+/// - Parameters:
+///   - key: The key.
+///   - error: Takes `errSecUnimplemented` for a key that cannot leave its token. The caller owns it.
+/// - Returns: The bytes, which nobody wipes; `nil` where there is an error.
+public func SecKeyCopyExternalRepresentation(
+    _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    unsafe reportingKeyErrors(error) { try key.externalRepresentation() as CFData }
+}

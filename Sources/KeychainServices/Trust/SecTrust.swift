@@ -1,0 +1,133 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+
+/// A question of trust: certificates, what they are to be good for, and whom to believe; `SecTrustRef`.
+///
+/// Two are equal when they are the same object. Any thread may use one at any time.
+// Everything that changes is behind the lock: the class is Sendable, though its superclass does not say so.
+public final class SecTrust: NSObject, @unchecked Sendable {
+    /// What is asked.
+    struct Question: Sendable {
+        /// The leaf first.
+        var certificates: [Certificate]
+        var policies: [SecPolicy]
+        /// Whom to believe besides, or in place of, the system's authorities; `nil` for those alone.
+        var anchors: [Certificate]?
+        /// Whether the system's authorities are believed too; `nil` where nobody said.
+        var believesSystem: Bool?
+        /// The moment that is asked about; `nil` for now.
+        var date: Date?
+        var allowsNetwork = false
+    }
+
+    /// What was found.
+    struct Answer: Sendable {
+        /// The leaf first, as far as it could be found.
+        let chain: [Certificate]
+        /// The reason why it is not trusted; `nil` where it is.
+        let failure: OSStatus?
+        /// The moment that was asked about.
+        let date: Date
+    }
+
+    private struct State {
+        var question: Question
+        var answer: Answer?
+    }
+
+    private let state: Lock<State>
+
+    init(_ question: Question) { state = Lock(State(question: question)) }
+
+    /// What is asked.
+    var question: Question { state.withLock { $0.question } }
+
+    /// Changes the question; the last answer is forgotten.
+    func change(_ change: (inout Question) -> Void) {
+        state.withLock { state in
+            change(&state.question)
+            state.answer = nil
+        }
+    }
+
+    /// The answer, found now if it was not before. Blocks for some milliseconds.
+    ///
+    /// - Throws: `OpenSSLError` where libcrypto fails; what reading the system's authorities throws.
+    func evaluate() throws -> Answer {
+        let (question, known) = state.withLock { ($0.question, $0.answer) }
+        if let known { return known }
+        let answer = try question.answer()
+        // A change meanwhile makes this the answer to an old question, which is right for this call.
+        state.withLock { if $0.answer == nil { $0.answer = answer } }
+        return answer
+    }
+
+    /// The last answer; `nil` where nobody asked since the last change.
+    var answer: Answer? { state.withLock { $0.answer } }
+}
+
+extension SecTrust.Question {
+    /// Builds and verifies the chain, for every policy.
+    fileprivate func answer() throws -> SecTrust.Answer {
+        let date = date ?? Date()
+        let system = believesSystem ?? (anchors == nil) ? try SystemRoots.shared() : []
+        let anchors = (anchors ?? []) + system
+        let leaf = certificates[0]
+        let rest = Array(certificates.dropFirst())
+        var chain: [Certificate] = []
+        for policy in policies {
+            let result = try CertificateChain.verify(
+                leaf: leaf, intermediates: rest, anchors: anchors, on: date, host: policy.host, purpose: policy.purpose)
+            switch result {
+            case .trusted(let found): chain = found
+            case .rejected(let failure):
+                let known = CertificateChain.order(leaf: leaf, candidates: rest + (self.anchors ?? []), on: date)
+                return SecTrust.Answer(
+                    chain: known.certificates, failure: OSStatus(failure.code), date: date)
+            }
+            guard policy.isSatisfied(byAddressesOf: leaf) else {
+                return SecTrust.Answer(chain: chain, failure: errSecHostNameMismatch, date: date)
+            }
+        }
+        return SecTrust.Answer(chain: chain, failure: nil, date: date)
+    }
+}
+
+extension OSStatus {
+    /// Why a chain was not accepted.
+    fileprivate init(_ code: CertificateChain.FailureCode) {
+        self =
+            switch code {
+            case .expired: errSecCertificateExpired
+            case .notYetValid: errSecCertificateNotValidYet
+            case .hostMismatch, .addressMismatch: errSecHostNameMismatch
+            case .issuerNotFound, .leafNotVerified: errSecCreateChainFailed
+            case .wrongPurpose: errSecCertificateCannotOperate
+            default: errSecNotTrusted
+            }
+    }
+}
+
+extension SystemRoots {
+    private static let loaded = Lock<[Certificate]?>(nil)
+
+    /// The system's authorities, read once for the process. - Throws: What reading the file throws.
+    static func shared() throws -> [Certificate] {
+        if let known = loaded.withLock({ $0 }) { return known }
+        let roots = try load()
+        loaded.withLock { $0 = roots }
+        return roots
+    }
+}
+
+/// Trust in the authorities of the system.
+enum SystemTrust {
+    /// Whether a certificate is one of the system's authorities or was issued below one, and is valid now.
+    ///
+    /// - Throws: `OpenSSLError`; what reading the authorities throws.
+    static func isTrusted(_ certificate: Certificate) throws -> Bool {
+        let roots = try SystemRoots.shared()
+        return try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: roots).failure == nil
+    }
+}

@@ -1,0 +1,241 @@
+public import Foundation
+import OpenSSL
+
+// Evaluation of trust; SecTrust.h. Nothing is fetched over a network, and revocation is not checked.
+
+/// Asks about certificates.
+///
+/// - Parameters:
+///   - certificates: The certificate, or an array of it and the others that may be needed.
+///   - policies: A policy, an array of policies that must all be met, or `nil` for `SecPolicyCreateBasicX509()`.
+///   - trust: Takes the object to evaluate.
+/// - Returns: `errSecParam` where there is no certificate, or for an object of another class.
+@discardableResult
+public func SecTrustCreateWithCertificates(
+    _ certificates: CFTypeRef, _ policies: CFTypeRef?, _ trust: UnsafeMutablePointer<SecTrust?>
+) -> OSStatus {
+    guard let certificates: [SecCertificate] = members(certificates), !certificates.isEmpty,
+        let policies: [SecPolicy] = policies.map({ members($0) }) ?? [SecPolicyCreateBasicX509()]
+    else { return errSecParam }
+    unsafe trust.pointee = SecTrust(SecTrust.Question(
+        certificates: certificates.map(\.certificate),
+        policies: policies.isEmpty ? [SecPolicyCreateBasicX509()] : policies))
+    return errSecSuccess
+}
+
+/// An object, or the objects of an array, if all are of a class.
+private func members<Member>(_ object: CFTypeRef) -> [Member]? {
+    if let one = object as? Member { return [one] }
+    guard let array = object as? NSArray else { return nil }
+    let members = array.compactMap { $0 as? Member }
+    return members.count == array.count ? members : nil
+}
+
+/// Replaces the policies.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - policies: A policy or an array of policies.
+/// - Returns: `errSecParam` for an object of another class.
+@discardableResult
+public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus {
+    guard let policies: [SecPolicy] = members(policies), !policies.isEmpty else { return errSecParam }
+    trust.change { $0.policies = policies }
+    return errSecSuccess
+}
+
+/// The policies.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - policies: Takes an array.
+/// - Returns: `errSecSuccess`.
+@discardableResult
+public func SecTrustCopyPolicies(_ trust: SecTrust, _ policies: UnsafeMutablePointer<CFArray?>) -> OSStatus {
+    unsafe policies.pointee = trust.question.policies as CFArray
+    return errSecSuccess
+}
+
+/// Says whom to believe, in place of the system's authorities unless `SecTrustSetAnchorCertificatesOnly` says otherwise.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - anchorCertificates: Certificates; `nil` goes back to the system's authorities.
+/// - Returns: `errSecParam` for an object of another class.
+@discardableResult
+public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus {
+    guard let anchorCertificates else {
+        trust.change { ($0.anchors, $0.believesSystem) = (nil, nil) }
+        return errSecSuccess
+    }
+    guard let anchors: [SecCertificate] = members(anchorCertificates) else { return errSecParam }
+    trust.change { $0.anchors = anchors.map(\.certificate) }
+    return errSecSuccess
+}
+
+/// Says whether the system's authorities are not believed beside the anchors.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - anchorCertificatesOnly: Whether the anchors alone are believed.
+/// - Returns: `errSecSuccess`.
+@discardableResult
+public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus {
+    trust.change { $0.believesSystem = !anchorCertificatesOnly }
+    return errSecSuccess
+}
+
+/// The anchors that were set; `nil` where there are none.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - anchors: Takes an array.
+/// - Returns: `errSecSuccess`.
+@discardableResult
+public func SecTrustCopyCustomAnchorCertificates(_ trust: SecTrust, _ anchors: UnsafeMutablePointer<CFArray?>) -> OSStatus {
+    unsafe anchors.pointee = trust.question.anchors.map { $0.map { SecCertificate($0) } as CFArray }
+    return errSecSuccess
+}
+
+/// Says which moment is asked about.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - verifyDate: The moment.
+/// - Returns: `errSecSuccess`.
+@discardableResult
+public func SecTrustSetVerifyDate(_ trust: SecTrust, _ verifyDate: CFDate) -> OSStatus {
+    let date = Date(timeIntervalSinceReferenceDate: verifyDate.timeIntervalSinceReferenceDate)
+    trust.change { $0.date = date }
+    return errSecSuccess
+}
+
+/// The moment that is asked about; now, where nobody said.
+///
+/// - Parameter trust: The object to evaluate.
+public func SecTrustGetVerifyTime(_ trust: SecTrust) -> CFAbsoluteTime {
+    (trust.question.date ?? Date()).timeIntervalSinceReferenceDate
+}
+
+/// Says whether certificates may be fetched. Kept, and without effect.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - allowFetch: Whether they may.
+/// - Returns: `errSecSuccess`.
+@discardableResult
+public func SecTrustSetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: Bool) -> OSStatus {
+    trust.change { $0.allowsNetwork = allowFetch }
+    return errSecSuccess
+}
+
+/// Whether certificates may be fetched.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - allowFetch: Takes the answer.
+/// - Returns: `errSecSuccess`.
+@discardableResult
+public func SecTrustGetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: UnsafeMutablePointer<Bool>) -> OSStatus {
+    unsafe allowFetch.pointee = trust.question.allowsNetwork
+    return errSecSuccess
+}
+
+/// Evaluates. Blocks for some milliseconds.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - error: Takes the reason where the certificate is not trusted: `errSecCertificateExpired`,
+///     `errSecCertificateNotValidYet`, `errSecHostNameMismatch`, `errSecCreateChainFailed` where an issuer is missing,
+///     `errSecCertificateCannotOperate` where it is for something else, `errSecNotTrusted` for everything else.
+/// - Returns: Whether the certificate is trusted.
+public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
+    do {
+        guard let failure = try trust.evaluate().failure else { return true }
+        unsafe error?.pointee = NSError(status: StatusError(failure))
+    } catch let failure {
+        unsafe error?.pointee = NSError(status: failure)
+    }
+    return false
+}
+
+/// Evaluates; the older form of `SecTrustEvaluateWithError`.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - result: Takes `unspecified` for what is trusted, else `recoverableTrustFailure`.
+/// - Returns: `errSecSuccess`, also for what is not trusted.
+@discardableResult
+public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
+    do {
+        unsafe result.pointee = try trust.evaluate().failure == nil ? .unspecified : .recoverableTrustFailure
+        return errSecSuccess
+    } catch {
+        unsafe result.pointee = .otherError
+        return OSStatus(error)
+    }
+}
+
+/// What the last evaluation found.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - result: Takes `invalid` where nobody has evaluated since the last change, else as `SecTrustEvaluate`.
+/// - Returns: `errSecSuccess`.
+@discardableResult
+public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
+    unsafe result.pointee = trust.answer.map { $0.failure == nil ? .unspecified : .recoverableTrustFailure } ?? .invalid
+    return errSecSuccess
+}
+
+/// The chain, leaf first, as far as it was found; evaluates where that was not done yet. `nil` where that fails.
+///
+/// - Parameter trust: The object to evaluate.
+public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? {
+    do { return try trust.evaluate().chain.map { SecCertificate($0) } as CFArray } catch { return nil }
+}
+
+/// How many certificates the chain has.
+///
+/// - Parameter trust: The object to evaluate.
+public func SecTrustGetCertificateCount(_ trust: SecTrust) -> CFIndex {
+    SecTrustCopyCertificateChain(trust)?.count ?? 0
+}
+
+/// A certificate of the chain; `nil` outside of it.
+///
+/// - Parameters:
+///   - trust: The object to evaluate.
+///   - ix: The place in the chain; the leaf is at 0.
+public func SecTrustGetCertificateAtIndex(_ trust: SecTrust, _ ix: CFIndex) -> SecCertificate? {
+    guard let chain = SecTrustCopyCertificateChain(trust), (0..<chain.count).contains(ix) else { return nil }
+    return chain.object(at: ix) as? SecCertificate
+}
+
+/// The public key of the leaf, whether it is trusted or not.
+///
+/// - Parameter trust: The object to evaluate.
+public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
+    SecCertificateCopyKey(SecCertificate(trust.question.certificates[0]))
+}
+
+/// The older name of `SecTrustCopyKey`.
+///
+/// - Parameter trust: The object to evaluate.
+public func SecTrustCopyPublicKey(_ trust: SecTrust) -> SecKey? { SecTrustCopyKey(trust) }
+
+/// What the last evaluation found: `kSecTrustEvaluationDate` and `kSecTrustResultValue`; `nil` where there was none.
+///
+/// - Parameter trust: The object to evaluate.
+public func SecTrustCopyResult(_ trust: SecTrust) -> CFDictionary? {
+    guard let answer = trust.answer else { return nil }
+    let value: SecTrustResultType = answer.failure == nil ? .unspecified : .recoverableTrustFailure
+    return [
+        kSecTrustEvaluationDate: answer.date, kSecTrustResultValue: NSNumber(value: value.rawValue),
+    ] as CFDictionary
+}
+
+/// The number of `SecTrust`.
+public func SecTrustGetTypeID() -> CFTypeID { SecTrust.typeID }
+
+extension SecTrust: TypeIdentified { static var typeID: CFTypeID { 261 } }

@@ -1,0 +1,212 @@
+import Foundation
+import Glibc
+import KeyfobPrimitives
+import OpenSSL
+
+/// An authority that speaks ACME (RFC 8555), such as Let's Encrypt, with HTTP-01 challenges (RFC 8555 8.3).
+///
+/// The account's key lies on the token, as every private key of Keyfob: P-256, under the label `acme account HOST`. A
+/// file with it would be one more thing to protect, and whoever has the account can revoke its certificates. It is
+/// made at the first order, and the account with it.
+public struct ACMEIssuer: CertificateIssuer {
+    /// Where the authority is and how it can see that a host is ours; kept with the identity.
+    public struct Settings: Codable, Hashable, Sendable {
+        /// The directory's URL.
+        public var directory: String
+        /// E-mail addresses by which the authority may reach the owner.
+        public var contacts: [String]
+        /// Whether the owner agrees to the authority's terms of service.
+        public var agreesToTerms: Bool
+        /// The document root of a web server of the host, below which answers to HTTP-01 challenges are written.
+        public var webRoot: String
+        /// A PEM file of authorities whom to trust with the directory itself; `nil` for the system's.
+        public var authorityFile: String?
+
+        /// Settings.
+        public init(
+            directory: String, contacts: [String] = [], agreesToTerms: Bool = false, webRoot: String,
+            authorityFile: String? = nil
+        ) {
+            self.directory = directory
+            self.contacts = contacts
+            self.agreesToTerms = agreesToTerms
+            self.webRoot = webRoot
+            self.authorityFile = authorityFile
+        }
+
+        /// Host and port of the directory.
+        public var host: String {
+            let components = URLComponents(string: directory)
+            let host = components?.host ?? directory
+            return components?.port.map { "\(host):\($0)" } ?? host
+        }
+    }
+
+    /// How long the authority may take with one step.
+    private static let patience: Duration = .seconds(120)
+
+    private let settings: Settings
+    private let keychain: Keychain
+
+    /// An authority.
+    ///
+    /// - Parameter keychain: Where the account's key lies.
+    /// - Throws: `KeychainError` with code `invalidArgument` for a directory that is no HTTPS URL.
+    public init(_ settings: Settings, keychain: Keychain) throws {
+        guard settings.directory.hasPrefix("https://"), URLComponents(string: settings.directory)?.host != nil else {
+            throw KeychainError(
+                .invalidArgument, "\"\(settings.directory)\" is no URL of an ACME directory: it begins with https://.")
+        }
+        self.settings = settings
+        self.keychain = keychain
+    }
+
+    /// The settings.
+    public var issuerDescription: IssuerDescription { .acme(settings) }
+
+    /// Orders a certificate, answers the challenges and fetches what is issued. Blocks for seconds to minutes.
+    ///
+    /// - Throws: `KeychainError`; `issuerFailed` with the authority's reason, `refused` where its terms have to be
+    ///   agreed to, `timedOut`, `fileUnavailable` where answers cannot be written, `invalidArgument` for a request
+    ///   without a host name or address, and what the token refuses.
+    public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
+        let identifiers = order.request.extensions.subjectAlternativeNames.compactMap { name -> [String: String]? in
+            if case .dns(let host) = name { return ["type": "dns", "value": host.lowercased()] }
+            return name.ipText.map { ["type": "ip", "value": $0.lowercased()] }
+        }
+        guard !identifiers.isEmpty else {
+            throw KeychainError(.invalidArgument, "ACME certifies host names and addresses, and there is none.")
+        }
+        var session = try ACMESession(settings, key: accountKey())
+        try session.begin()
+        let made = try session.post(session.place("newOrder"), ["identifiers": identifiers])
+        guard let orderURL = made.response.header("location"), let finalize = made.text("finalize") else {
+            throw KeychainError(.issuerFailed, "\(settings.host) took an order and does not say where it is.")
+        }
+        order.report("order ok")
+        let challenges = try made.texts("authorizations").map { try authorize($0, &session) }
+        if challenges.contains(true) { order.report("challenge ok") }
+        _ = try wait(for: orderURL, ["ready", "valid"], &session)
+        _ = try session.post(finalize, ["csr": Base64URL.encode(order.request.der)])
+        let done = try wait(for: orderURL, ["valid"], &session)
+        guard let certificateURL = done.text("certificate") else {
+            throw KeychainError(.issuerFailed, "\(settings.host) issued a certificate and does not say where it is.")
+        }
+        let answer = try session.post(certificateURL, nil, accept: "application/pem-certificate-chain")
+        do {
+            return try IssuedCertificate(
+                Certificate.all(inPEM: answer.response.body), for: order.request, by: settings.host)
+        } catch let error as KeyFileError {
+            throw KeychainError(.issuerFailed, "\(settings.host) sent something that is no certificate.", cause: error)
+        }
+    }
+
+    /// The account's key, made at the first order.
+    private func accountKey() throws -> TokenKey {
+        let label = "acme account " + settings.host
+        let query = Query<KeyItem>.key(label: label).keyClass(.private)
+        if let key = try keychain.find(query).first { return try keychain.tokenKey(for: key) }
+        do {
+            return try keychain.tokenKey(for: keychain.generateKey(.p256, label: label, isLabelUnique: true))
+        } catch let error as KeychainError where error.code == .duplicateItem {
+            // Another process was faster.
+            return try keychain.tokenKey(for: keychain.only(query))
+        }
+    }
+
+    /// Answers one authorization; whether there was anything to answer.
+    private func authorize(_ url: String, _ session: inout ACMESession) throws -> Bool {
+        let authorization = try session.post(url, nil)
+        guard authorization.text("status") != "valid" else { return false }
+        let name = (authorization.object["identifier"] as? [String: Any])?["value"] as? String ?? ""
+        let challenge = authorization.objects("challenges").first { $0["type"] as? String == "http-01" }
+        guard let challenge, let token = challenge["token"] as? String, let place = challenge["url"] as? String else {
+            throw KeychainError(
+                .issuerFailed, "\(settings.host) offers no HTTP-01 challenge for \"\(name)\".",
+                hint: "Wildcards need DNS-01, which this version does not have.", details: ["name": name])
+        }
+        let answer = try ChallengeAnswer(token: token, root: settings.webRoot)
+        try answer.publish(session.keyAuthorization(token))
+        defer { answer.withdraw() }
+        if challenge["status"] as? String == "pending" { _ = try session.post(place, [:]) }
+        _ = try wait(for: url, ["valid"], &session, name: name)
+        return true
+    }
+
+    /// Reads a resource until it has one of these states (RFC 8555 7.1.6).
+    private func wait(
+        for url: String, _ states: Set<String>, _ session: inout ACMESession, name: String? = nil
+    ) throws -> ACMESession.Answer {
+        let deadline = Deadline.after(Self.patience)
+        var pause = 250
+        while true {
+            let answer = try session.post(url, nil)
+            let state = answer.text("status") ?? ""
+            if states.contains(state) { return answer }
+            guard ["pending", "processing", "ready"].contains(state) else { throw failed(answer, state, name) }
+            guard !deadline.hasPassed else {
+                throw KeychainError(
+                    .timedOut, "\(settings.host) did not finish within two minutes.",
+                    hint: "Try again: what it has done it keeps.", details: ["state": state])
+            }
+            // RFC 8555 7.5.1: the server may say when to ask again; more than a few seconds nobody waits.
+            let wanted = answer.response.header("retry-after").flatMap { Int($0) }.map { $0 * 1000 } ?? pause
+            usleep(UInt32(min(max(wanted, 100), 5_000)) * 1000)
+            pause = min(pause * 3 / 2, 5_000)
+        }
+    }
+
+    private func failed(_ answer: ACMESession.Answer, _ state: String, _ name: String?) -> KeychainError {
+        let own = answer.object["error"] as? [String: Any]
+        let challenged = answer.objects("challenges").lazy.compactMap { $0["error"] as? [String: Any] }.first
+        let problem = (own ?? challenged).map { ACMESession.problem($0) }
+        let whom = name.map { " for \"\($0)\"" } ?? ""
+        return KeychainError(
+            .issuerFailed,
+            "\(settings.host) did not accept the answer\(whom): \(problem?.detail ?? "the order is \(state)")",
+            hint: name.map {
+                "It must find http://\($0)/.well-known/acme-challenge/… in \(settings.webRoot)."
+            },
+            details: ["problem": problem?.type ?? "", "state": state, "name": name ?? ""])
+    }
+}
+
+/// The file in which a server of the host answers an HTTP-01 challenge.
+private struct ChallengeAnswer {
+    private let folder: URL
+    private let file: URL
+
+    /// - Throws: `KeychainError`; `issuerFailed` for a token that is none: it becomes the name of a file.
+    init(token: String, root: String) throws {
+        let isToken = token.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+            default: false
+            }
+        }
+        guard isToken, (16...256).contains(token.utf8.count) else {
+            throw KeychainError(.issuerFailed, "the authority sent a challenge whose token is none (RFC 8555 8.3).")
+        }
+        folder = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(".well-known/acme-challenge")
+        file = folder.appendingPathComponent(token)
+    }
+
+    /// Writes the answer, for everybody to read.
+    ///
+    /// - Throws: `KeychainError` with code `fileUnavailable`.
+    func publish(_ text: String) throws {
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file, options: .atomic)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+        } catch {
+            throw KeychainError(
+                .fileUnavailable, "cannot write \(file.path).",
+                hint: "Is --web-root the document root, and may you write there?",
+                details: ["path": file.path], cause: error)
+        }
+    }
+
+    /// Removes it. That it stays where it cannot be removed harms nobody: it answers one challenge.
+    func withdraw() { do { try FileManager.default.removeItem(at: file) } catch {} }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import OpenSSL
+
+/// A conversation with an ACME server: signed requests, their nonces, and the server's problems (RFC 8555 6).
+struct ACMESession {
+    /// An answer with its JSON.
+    struct Answer {
+        let object: [String: Any]
+        let response: HTTPRequest.Response
+
+        /// A member that is text.
+        func text(_ name: String) -> String? { object[name] as? String }
+        /// A member that is a list of text.
+        func texts(_ name: String) -> [String] { object[name] as? [String] ?? [] }
+        /// A member that is a list of objects.
+        func objects(_ name: String) -> [[String: Any]] { object[name] as? [[String: Any]] ?? [] }
+    }
+
+    let settings: ACMEIssuer.Settings
+    let key: TokenKey
+    private let point: [UInt8]
+    private var directory: [String: Any] = [:]
+    private var nonce: String?
+    private var account: String?
+
+    /// - Throws: `KeychainError` with code `mechanismUnsupported` for a key that is not P-256.
+    init(_ settings: ACMEIssuer.Settings, key: TokenKey) throws {
+        guard key.publicKey.algorithm == .ec(.p256), let point = key.publicKey.ecPoint, point.count == 65 else {
+            throw KeychainError(.mechanismUnsupported, "an ACME account has a key of P-256.")
+        }
+        self.settings = settings
+        self.key = key
+        self.point = [UInt8](point)
+    }
+
+    /// Reads the directory and finds or makes the account (RFC 8555 7.1.1, 7.3).
+    ///
+    /// - Throws: `KeychainError`; `refused` where terms of service have to be agreed to, `issuerFailed`.
+    mutating func begin() throws {
+        let answer = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
+        directory = try Self.object(answer, settings.host).object
+        for name in ["newNonce", "newAccount", "newOrder"] { _ = try place(name) }
+        let meta = directory["meta"] as? [String: Any] ?? [:]
+        if let terms = meta["termsOfService"] as? String, !settings.agreesToTerms {
+            throw KeychainError(
+                .refused, "\(settings.host) asks for agreement to its terms of service: \(terms)",
+                hint: "Read them, then: --agree-tos", details: ["terms": terms])
+        }
+        guard meta["externalAccountRequired"] as? Bool != true else {
+            throw KeychainError(
+                .issuerFailed,
+                "\(settings.host) takes only accounts that were opened elsewhere (external account binding).",
+                hint: "This version cannot do that.")
+        }
+        var payload: [String: Any] = ["termsOfServiceAgreed": settings.agreesToTerms]
+        if !settings.contacts.isEmpty { payload["contact"] = settings.contacts.map { "mailto:" + $0 } }
+        // Whoever has an account gets it.
+        let made = try post(place("newAccount"), payload)
+        guard let location = made.response.header("location") else {
+            throw KeychainError(.issuerFailed, "\(settings.host) opened an account and does not say where it is.")
+        }
+        account = location
+    }
+
+    /// The URL of a resource in the directory.
+    func place(_ name: String) throws -> String {
+        guard let url = directory[name] as? String else {
+            throw KeychainError(
+                .issuerFailed, "\(settings.host) is no ACME server: its directory has no \(name).",
+                hint: "Check the URL of the directory.", details: ["directory": settings.directory])
+        }
+        return url
+    }
+
+    /// What proves to the server that who answers a challenge has the account's key (RFC 8555 8.1).
+    func keyAuthorization(_ token: String) -> String { token + "." + Base64URL.encode(Digest.sha256(Data(jwk.utf8))) }
+
+    /// Sends a signed request; without a payload, the POST that reads (RFC 8555 6.3).
+    ///
+    /// - Throws: `KeychainError` with code `issuerFailed` and the server's problem.
+    mutating func post(_ url: String, _ payload: [String: Any]?, accept: String? = nil) throws -> Answer {
+        for attempt in 0..<6 {
+            let body = try signed(url, payload)
+            var request = HTTPRequest(
+                method: "POST", url: url, headers: [("Content-Type", "application/jose+json")], body: body,
+                authorityFile: settings.authorityFile)
+            if let accept { request.headers.append(("Accept", accept)) }
+            let response = try request.send()
+            nonce = response.header("replay-nonce")
+            if (200..<300).contains(response.status) {
+                if accept != nil { return Answer(object: [:], response: response) }
+                return try Self.object(response, settings.host)
+            }
+            let problem = Self.problem(response)
+            // RFC 8555 6.5: a nonce may be refused at any time; the refusal brings a new one.
+            if problem.type.hasSuffix(":badNonce"), attempt < 5 { continue }
+            throw KeychainError(
+                .issuerFailed, "\(settings.host) refused: \(problem.detail)",
+                details: ["problem": problem.type, "status": String(response.status)])
+        }
+        throw KeychainError(.issuerFailed, "\(settings.host) refused six nonces of its own.")
+    }
+
+    /// A JWS in its flattened form (RFC 7515 7.2.2), ES256.
+    private mutating func signed(_ url: String, _ payload: [String: Any]?) throws -> Data {
+        let nonce = try takeNonce()
+        var header: [String: Any] = ["alg": "ES256", "nonce": nonce, "url": url]
+        if let account { header["kid"] = account } else { header["jwk"] = try Self.parsed(Data(jwk.utf8)) }
+        let protected = Base64URL.encode(try Self.json(header))
+        let content = try payload.map { Base64URL.encode(try Self.json($0)) } ?? ""
+        let der = try key.sign(Array("\(protected).\(content)".utf8), using: .ecdsa(.sha256))
+        let signature = try ECDSASignature(der: der, size: 32).raw
+        return try Self.json([
+            "protected": protected, "payload": content, "signature": Base64URL.encode(Data(signature)),
+        ])
+    }
+
+    private mutating func takeNonce() throws -> String {
+        if let nonce {
+            self.nonce = nil
+            return nonce
+        }
+        let response = try HTTPRequest(
+            method: "HEAD", url: place("newNonce"), authorityFile: settings.authorityFile).send()
+        guard let nonce = response.header("replay-nonce") else {
+            throw KeychainError(.issuerFailed, "\(settings.host) gives no nonce.")
+        }
+        return nonce
+    }
+
+    /// The account's public key as JSON whose members are in the order that its thumbprint wants (RFC 7638).
+    private var jwk: String {
+        let (x, y) = (Base64URL.encode(Data(point[1..<33])), Base64URL.encode(Data(point[33..<65])))
+        return "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(x)\",\"y\":\"\(y)\"}"
+    }
+
+    private static func json(_ object: [String: Any]) throws -> Data {
+        try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
+    }
+
+    private static func parsed(_ data: Data) throws -> [String: Any] {
+        try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    }
+
+    private static func object(_ response: HTTPRequest.Response, _ host: String) throws -> Answer {
+        do {
+            // An answer may have no content.
+            guard !response.body.isEmpty else { return Answer(object: [:], response: response) }
+            guard response.status < 300 else { throw KeychainError(.issuerFailed, "status \(response.status)") }
+            return Answer(object: try parsed(response.body), response: response)
+        } catch {
+            throw KeychainError(
+                .issuerFailed, "\(host) answered with something that is not ACME (status \(response.status)).",
+                hint: "Check the URL of the directory.", cause: error)
+        }
+    }
+
+    /// A problem document (RFC 7807), with what it says of single names (RFC 8555 6.7.1).
+    static func problem(_ response: HTTPRequest.Response) -> (type: String, detail: String) {
+        // An answer that is no JSON has no detail.
+        let object = (try? parsed(response.body)) ?? [:]
+        return problem(object, status: response.status)
+    }
+
+    static func problem(_ object: [String: Any], status: Int = 0) -> (type: String, detail: String) {
+        let type = object["type"] as? String ?? "about:blank"
+        var detail = object["detail"] as? String ?? "status \(status)"
+        for part in object["subproblems"] as? [[String: Any]] ?? [] {
+            let name = (part["identifier"] as? [String: Any])?["value"] as? String ?? ""
+            detail += "; \(name): \(part["detail"] as? String ?? "")"
+        }
+        return (type, detail)
+    }
+}

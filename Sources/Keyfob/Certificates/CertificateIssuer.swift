@@ -1,0 +1,142 @@
+public import Foundation
+public import OpenSSL
+
+/// Somebody who makes a certificate of a request.
+///
+/// Implementation guidance: `issue` blocks for as long as the issuer takes, and is called on a thread that may block.
+/// It changes nothing in the keychain: what it returns is checked against the key and installed by the caller.
+public protocol CertificateIssuer: Sendable {
+    /// How to find the issuer again for the next certificate; `nil` where nobody could.
+    var issuerDescription: IssuerDescription { get }
+
+    /// Makes the certificate.
+    ///
+    /// - Throws: `KeychainError`; `issuerFailed` where the issuer does not give one.
+    func issue(_ order: CertificateOrder) throws -> IssuedCertificate
+}
+
+/// What an issuer is asked for.
+public struct CertificateOrder: Sendable {
+    /// The request, signed with the key that the certificate shall be about.
+    public let request: CertificationRequest
+    /// That key, for issuers that are the key itself.
+    public let key: TokenKey
+    /// For how long, in seconds; `nil` leaves it to the issuer.
+    public let lifetime: TimeInterval?
+    /// Takes note of a step that is done, such as `order ok`, for people who wait.
+    public let report: @Sendable (String) -> Void
+}
+
+/// What an issuer gives.
+public struct IssuedCertificate: Sendable {
+    /// The certificate.
+    public let certificate: Certificate
+    /// Certificates above it, in any order.
+    public let chain: [Certificate]
+
+    /// A certificate with what is above it.
+    public init(certificate: Certificate, chain: [Certificate]) {
+        self.certificate = certificate
+        self.chain = chain
+    }
+
+    /// The certificate for a request among those that an issuer gave, with the others as its chain.
+    ///
+    /// - Throws: `KeychainError` with code `issuerFailed` where none is for the request's key.
+    init(_ certificates: [Certificate], for request: CertificationRequest, by issuer: String) throws {
+        guard let own = certificates.first(where: { $0.publicKey == request.publicKey }) else {
+            throw KeychainError(
+                .issuerFailed,
+                "\(issuer) gave \(certificates.count) certificates, none of them for the key of the request.")
+        }
+        certificate = own
+        chain = certificates.filter { $0 != own }
+    }
+}
+
+/// The key itself: a certificate that nobody else vouches for.
+public struct SelfIssuer: CertificateIssuer {
+    /// For how long certificates are valid unless the order says so: 90 days, in seconds.
+    public static let standardLifetime: TimeInterval = 90 * 86_400
+
+    /// An issuer of self-signed certificates.
+    public init() {}
+
+    /// The identity's own key.
+    public var issuerDescription: IssuerDescription { .itself }
+
+    /// Makes a self-signed certificate. One token operation.
+    ///
+    /// - Throws: `KeychainError`; `invalidArgument` for a request that cannot be fulfilled, and what the token refuses.
+    public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
+        let now = Date()
+        let certificate = try KeychainError.describingRequests {
+            try UnsignedCertificate(
+                subject: order.request.subject, publicKey: order.request.publicKey,
+                extensions: order.request.extensions, issuer: nil, notBefore: now - AuthorityIssuer.clockTolerance,
+                notAfter: now + (order.lifetime ?? Self.standardLifetime))
+        }.signed { try order.key.sign($0, using: $1) }
+        return IssuedCertificate(certificate: certificate, chain: [])
+    }
+}
+
+/// A small private authority, whose key is on the token of a keychain.
+public struct AuthorityIssuer: CertificateIssuer {
+    /// How long ago certificates begin, for clocks that are behind, in seconds.
+    static let clockTolerance: TimeInterval = 60
+
+    private let identity: Identity
+    private let keychain: Keychain
+    private let isForeign: Bool
+
+    /// An authority.
+    ///
+    /// - Parameters:
+    ///   - identity: An identity of `keychain` whose certificate is an authority's.
+    ///   - isForeign: Whether the keychain is another one than that of the identities it issues for.
+    public init(_ identity: Identity, in keychain: Keychain, isForeign: Bool = false) {
+        self.identity = identity
+        self.keychain = keychain
+        self.isForeign = isForeign
+    }
+
+    /// The authority by its name, and its keychain's where that is another one.
+    public var issuerDescription: IssuerDescription {
+        .authority(identity.label ?? "", keychain: isForeign ? keychain.name : nil)
+    }
+
+    /// Makes a certificate that ends no later than the authority's own. One token operation.
+    ///
+    /// - Throws: `KeychainError`; `certificateExpired` or `certificateNotYetValid` for an authority that may not sign
+    ///   now, `invalidArgument` for a request that it cannot fulfil, and what the token refuses.
+    public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
+        let authority = try identity.certificate()
+        let name = identity.label ?? authority.subjectSummary ?? "the authority"
+        let now = Date()
+        if let error = KeychainError.validity(of: authority, name: name, on: now) { throw error }
+        guard order.request.hasValidSignature else {
+            throw KeychainError(.issuerFailed, "the request was not signed with the key it is about.")
+        }
+        let wanted = now + (order.lifetime ?? SelfIssuer.standardLifetime)
+        let certificate = try KeychainError.describingRequests {
+            try UnsignedCertificate(
+                subject: order.request.subject, publicKey: order.request.publicKey,
+                extensions: order.request.extensions, issuer: authority,
+                notBefore: max(now - Self.clockTolerance, authority.notBefore),
+                notAfter: min(wanted, authority.notAfter))
+        }.signed { try keychain.tokenKey(for: identity).sign($0, using: $1) }
+        return IssuedCertificate(
+            certificate: certificate, chain: try keychain.chain(of: authority).certificates)
+    }
+}
+
+extension KeychainError {
+    /// Runs `body`; what cannot be written into a request or certificate is an argument's fault.
+    static func describingRequests<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CryptoError {
+            throw KeychainError(
+                error.code == .unsupportedKey ? .mechanismUnsupported : .invalidArgument,
+                "this certificate cannot be made: \(error.detail).", cause: error)
+        }
+    }
+}

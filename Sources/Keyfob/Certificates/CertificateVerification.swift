@@ -1,0 +1,126 @@
+public import Foundation
+public import OpenSSL
+
+/// Whom to trust when a certificate is verified.
+public struct TrustPolicy: Sendable {
+    /// Whether the authorities that the system trusts are anchors.
+    public var includesSystem: Bool
+    /// Whether the keychain's anchors are.
+    public var includesKeychain: Bool
+    /// Further anchors.
+    public var anchors: [Certificate]
+
+    /// Whom the system and the keychain trust, and `anchors`.
+    public init(includesSystem: Bool = true, includesKeychain: Bool = true, anchors: [Certificate] = []) {
+        self.includesSystem = includesSystem
+        self.includesKeychain = includesKeychain
+        self.anchors = anchors
+    }
+
+    /// `anchors` and nobody else.
+    public static func only(_ anchors: [Certificate]) -> TrustPolicy {
+        TrustPolicy(includesSystem: false, includesKeychain: false, anchors: anchors)
+    }
+}
+
+/// What verifying a certificate found.
+public struct CertificateVerification: Sendable {
+    /// Where an anchor comes from.
+    public enum Origin: String, Sendable, Hashable {
+        /// The system trusts it.
+        case system
+        /// The keychain trusts it.
+        case keychain
+        /// The caller trusts it.
+        case given
+    }
+
+    /// The certificate.
+    public let certificate: Certificate
+    /// Accepted with the chain up to the anchor, or the first reason against it with the certificate that it is about.
+    public let result: CertificateChain.VerificationResult
+    /// The chain as far as certificates are known, leaf first; the one up to the anchor where it was accepted.
+    public let chain: [Certificate]
+    /// Where the anchor comes from; `nil` where the certificate was not accepted.
+    public let origin: Origin?
+    /// When it was verified for.
+    public let date: Date
+    /// The host it was verified for.
+    public let host: String?
+    /// The usage it was verified for.
+    public let usage: CertificateUsage
+
+    /// Whether it was accepted.
+    public var isTrusted: Bool { result.failure == nil }
+}
+
+extension Keychain {
+    /// Verifies a certificate up to an anchor (RFC 5280 6.1), without revocation and without the network.
+    ///
+    /// Blocks, some 10 ms where the system's authorities have to be read. Certificates of the keychain complete the
+    /// chain.
+    ///
+    /// - Parameters:
+    ///   - intermediates: Further certificates that may stand in the chain, such as those of a file.
+    ///   - host: A DNS name or an address that the certificate must be for.
+    ///   - usage: What it must be for.
+    /// - Returns: What was found; a certificate that is not accepted is a result, not an error.
+    /// - Throws: `KeychainError`; `invalidArgument` for a usage that is not known, the errors of `unlock()` where the
+    ///   keychain's anchors are asked for, and where token, vault or the system's bundle cannot be read.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func verify(
+        _ certificate: Certificate, intermediates: [Certificate] = [], on date: Date = Date(), host: String? = nil,
+        usage: CertificateUsage = .any, trusting policy: TrustPolicy = TrustPolicy()
+    ) throws -> CertificateVerification {
+        guard let purpose = usage.purpose else {
+            throw KeychainError(
+                .invalidArgument, "\"\(usage)\" is no usage of certificates.",
+                hint: "One of: " + CertificateUsage.known.map(\.rawValue).joined(separator: ", "))
+        }
+        let own = policy.includesKeychain ? try trustAnchors(for: usage).map(\.certificate) : []
+        let system = policy.includesSystem ? try SystemRoots.load() : []
+        let candidates = try knownCertificates() + intermediates
+        let result = try CertificateChain.verify(
+            leaf: certificate, intermediates: candidates, anchors: policy.anchors + own + system, on: date, host: host,
+            purpose: purpose)
+        var origin: CertificateVerification.Origin?
+        var chain: [Certificate]
+        switch result {
+        case .trusted(let trusted):
+            chain = trusted
+            if let anchor = trusted.last {
+                origin = policy.anchors.contains(anchor) ? .given : own.contains(anchor) ? .keychain : .system
+            }
+        case .rejected:
+            chain = CertificateChain.order(leaf: certificate, candidates: candidates + system, on: date).certificates
+        }
+        return CertificateVerification(
+            certificate: certificate, result: result, chain: chain, origin: origin, date: date, host: host, usage: usage)
+    }
+
+    /// The chain of a certificate as far as the certificates of the keychain and `further` ones reach, leaf first.
+    ///
+    /// - Throws: `KeychainError` where the token or the vault cannot be read.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func chain(of certificate: Certificate, with further: [Certificate]) throws -> CertificateChain {
+        CertificateChain.order(leaf: certificate, candidates: try knownCertificates() + further)
+    }
+
+    private func knownCertificates() throws -> [Certificate] {
+        try findOnToken(Criteria(.certificate)).compactMap { item in
+            // An object that is no certificate is nobody's issuer.
+            try? item.certificate
+        }
+    }
+
+    /// Verifies a certificate. - Throws: As the blocking form.
+    public func verify(
+        _ certificate: Certificate, intermediates: [Certificate] = [], on date: Date = Date(), host: String? = nil,
+        usage: CertificateUsage = .any, trusting policy: TrustPolicy = TrustPolicy()
+    ) async throws -> CertificateVerification {
+        try await run {
+            try self.verify(
+                certificate, intermediates: intermediates, on: date, host: host, usage: usage, trusting: policy)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import KeyfobPrimitives
+
+/// One request over HTTP, by the program `curl`.
+///
+/// The few requests of ACME do not justify a network stack in every process: linking one costs each command its
+/// start, and `curl` brings the proxies, the protocols and the security updates of the system along. Nothing secret
+/// is sent: what ACME transmits is signed, and its signatures are public.
+struct HTTPRequest {
+    /// What came back.
+    struct Response {
+        let status: Int
+        /// Names in lower case.
+        let headers: [(name: String, value: String)]
+        let body: Data
+
+        /// The first header of a name in lower case.
+        func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+    }
+
+    var method = "GET"
+    var url: String
+    var headers: [(name: String, value: String)] = []
+    var body: Data?
+    /// A PEM file of authorities to trust instead of the system's.
+    var authorityFile: String?
+    /// Whether a request without TLS is allowed, and redirections are followed.
+    var allowsPlain = false
+
+    private static let patience: Duration = .seconds(60)
+
+    /// Sends the request. Blocks until the answer is there, at most a minute.
+    ///
+    /// - Throws: `KeychainError`; `issuerFailed` where there is no answer, `timedOut`, `invalidArgument` for a URL of
+    ///   another protocol.
+    func send() throws -> Response {
+        guard url.hasPrefix("https://") || (allowsPlain && url.hasPrefix("http://")), !url.contains(where: \.isNewline)
+        else {
+            throw KeychainError(
+                .invalidArgument, "\"\(url)\" is no URL of \(allowsPlain ? "HTTP" : "HTTPS").", details: ["url": url])
+        }
+        let protocols = allowsPlain ? "=http,https" : "=https"
+        var arguments = [
+            // First, so that no configuration of the user's changes what is sent.
+            "curl", "--disable", "--silent", "--show-error", "--include", "--suppress-connect-headers", "--globoff",
+            "--http1.1", "--max-time", "55", "--max-filesize", "4194304", "--proto", protocols,
+            "--user-agent", "keyfob",
+        ]
+        if allowsPlain { arguments += ["--location", "--max-redirs", "3", "--proto-redir", protocols] }
+        if let authorityFile { arguments += ["--cacert", authorityFile] }
+        for header in headers { arguments += ["--header", "\(header.name): \(header.value)"] }
+        if method == "HEAD" { arguments.append("--head") }
+        if body != nil { arguments += ["--request", method, "--header", "Expect:", "--data-binary", "@-"] }
+        let result: ProgramRun.Result
+        do {
+            result = try ProgramRun.run(
+                arguments + ["--url", url], input: body ?? Data(), deadline: .after(Self.patience))
+        } catch let error as KeychainError where error.code == .fileUnavailable {
+            throw KeychainError(
+                .issuerFailed, "curl, which is needed for this, cannot be started.", hint: "Install it: apt install curl",
+                cause: error)
+        }
+        guard result.status == 0 else { throw unreachable(result.status) }
+        return try Self.parse(result.output)
+    }
+
+    private func unreachable(_ status: Int32) -> KeychainError {
+        // The numbers of curl(1) that have something to be done about.
+        let reason = switch status {
+        case 5, 6: "its name cannot be resolved"
+        case 7: "nobody answers there"
+        case 28: "it takes too long"
+        case 35, 58, 59: "the TLS connection fails"
+        case 60, 77: "its certificate is not trusted"
+        default: "curl ended with status \(status)"
+        }
+        let host = URLComponents(string: url)?.host ?? url
+        return KeychainError(
+            .issuerFailed, "\(host) cannot be reached: \(reason).",
+            hint: [60, 77].contains(status) ? "If it is an authority of your own, name its root: --acme-ca FILE" : nil,
+            details: ["url": url, "curl": String(status)])
+    }
+
+    /// Reads the answer behind interim ones and redirections.
+    private static func parse(_ data: Data) throws -> Response {
+        var rest = data[...]
+        while true {
+            guard let end = rest.firstRange(of: Data("\r\n\r\n".utf8)) else { break }
+            let lines = String(decoding: rest[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+            let words = lines.first?.split(separator: " ") ?? []
+            guard words.count >= 2, words[0].hasPrefix("HTTP/"), let status = Int(words[1]) else { break }
+            rest = rest[end.upperBound...]
+            let headers = lines.dropFirst().compactMap { line -> (name: String, value: String)? in
+                guard let colon = line.firstIndex(of: ":") else { return nil }
+                let value = line[line.index(after: colon)...].drop { $0 == " " }
+                return (line[..<colon].lowercased(), String(value))
+            }
+            let isRedirected = (300..<400).contains(status) && rest.starts(with: Data("HTTP/".utf8))
+            let isInterim = (100..<200).contains(status) || isRedirected
+            if !isInterim { return Response(status: status, headers: headers, body: Data(rest)) }
+        }
+        throw KeychainError(.issuerFailed, "the server's answer is not HTTP.")
+    }
+}

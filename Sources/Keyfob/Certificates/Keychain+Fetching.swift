@@ -1,0 +1,49 @@
+import Foundation
+public import OpenSSL
+
+extension Keychain {
+    /// Fetches the certificates that are missing above one, from the places that the certificates themselves name
+    /// (authority information access, RFC 5280 4.2.2.1), and stores them.
+    ///
+    /// Blocks for the network. Stops at an authority that the system or the keychain trusts. A root is not stored:
+    /// nobody is trusted because a certificate says where to find him.
+    ///
+    /// - Returns: What was fetched; empty where nothing was missing, or nobody says where it is.
+    /// - Throws: `KeychainError`; `issuerFailed` where a place does not answer, and as for adding certificates.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func fetchIssuers(of certificate: Certificate, with further: [Certificate] = []) throws -> [Certificate] {
+        var fetched: [Certificate] = []
+        let anchors = try trustAnchors().map(\.certificate) + SystemRoots.load()
+        while fetched.count < 8 {
+            let chain = try chain(of: certificate, with: further + fetched)
+            guard let last = chain.certificates.last, !last.isSelfSigned,
+                !anchors.contains(where: { last == $0 || last.isIssued(by: $0) }),
+                let issuer = try issuer(of: last)
+            else { break }
+            fetched.append(issuer)
+        }
+        let new = try fetched.filter { !$0.isSelfIssued }.filter { try storedCertificate($0) == nil }
+        try add(contentsOf: new.map { CertificateItem($0) })
+        return fetched
+    }
+
+    private func issuer(of certificate: Certificate) throws -> Certificate? {
+        var failure: (any Error)?
+        for url in certificate.issuerLocations where url.hasPrefix("http://") || url.hasPrefix("https://") {
+            do {
+                let response = try HTTPRequest(url: url, allowsPlain: true).send()
+                guard response.status == 200 else { continue }
+                if let found = try Certificate.load(response.body).first(where: { certificate.isIssued(by: $0) }) {
+                    return found
+                }
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
+        return nil
+    }
+
+    /// Fetches the certificates that are missing above one. - Throws: As the blocking form.
+    public func fetchIssuers(of certificate: Certificate, with further: [Certificate] = []) async throws -> [Certificate] {
+        try await run { try self.fetchIssuers(of: certificate, with: further) }
+    }
+}

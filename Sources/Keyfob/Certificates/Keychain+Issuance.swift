@@ -1,0 +1,242 @@
+public import Foundation
+import KeyfobPrimitives
+public import OpenSSL
+import PKCS11
+
+/// What an identity that is to be made shall be.
+public struct IdentitySpecification: Sendable {
+    /// Whom the certificate is for; may be empty where there are alternative names.
+    public var subject: DistinguishedName
+    /// Names, usages and constraints.
+    public var extensions: CertificateExtensions
+    /// The kind of key that is generated.
+    public var key: KeySpecification
+    /// For how long the certificate is valid, in seconds; `nil` leaves it to the issuer.
+    public var lifetime: TimeInterval?
+
+    /// An identity with a key of P-256.
+    public init(
+        subject: DistinguishedName, extensions: CertificateExtensions, key: KeySpecification = .p256,
+        lifetime: TimeInterval? = nil
+    ) {
+        self.subject = subject
+        self.extensions = extensions
+        self.key = key
+        self.lifetime = lifetime
+    }
+}
+
+/// Which key the next version of an identity has.
+public enum RenewalKey: Sendable, Hashable {
+    /// The same as before.
+    case same
+    /// A new one of this kind; `nil` for the same kind as before.
+    case new(KeySpecification?)
+}
+
+/// Making identities and renewing them.
+extension Keychain {
+    /// Makes an identity: a key on the token, a request, a certificate by an issuer, and both under one name.
+    ///
+    /// Blocks for as long as the issuer takes. A process that is killed at any instant leaves the whole identity or
+    /// none,
+    /// and at most a key of the name without a certificate, which the next attempt uses.
+    ///
+    /// - Parameter report: Takes note of the issuer's steps.
+    /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no
+    ///   certificate, `invalidArgument` for a name
+    ///   or an extension that cannot be written, `issuerFailed`, `identityMismatch` where the issuer gave a certificate
+    ///   for another key, and as for generating a key.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func createIdentity(
+        _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws -> IdentityInstallation {
+        try checkIsFree(name)
+        let (key, isNew) = try pendingKey(name, specification.key, isFirst: true)
+        do {
+            let issued = try certificate(
+                for: key, specification.subject, specification.extensions, specification.lifetime, issuer, report)
+            return try install(
+                name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
+                policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime))
+        } catch {
+            throw abandoning(key, isNew: isNew, after: error, issuer)
+        }
+    }
+
+    /// Renews an identity: a new certificate under its name, for the same key or a new one.
+    ///
+    /// The version before is kept as `NAME@` and the day on which it expires, until `retire`. Subject, names and usages
+    /// are those of the certificate that is renewed.
+    ///
+    /// - Parameters:
+    ///   - key: Which key; `nil` does what was done the last time, at first the same key.
+    ///   - lifetime: In seconds; `nil` does what was done the last time.
+    ///   - issuer: Who issues it.
+    /// - Throws: `KeychainError`; `refused` for an older version, and as `createIdentity`.
+    @available(*, noasync, message: "use the asynchronous form")
+    @discardableResult
+    public func renewIdentity(
+        _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil, issuer: any CertificateIssuer,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws -> IdentityInstallation {
+        guard let name = identity.label, identity.nameOfVersion == nil else {
+            throw KeychainError(
+                .refused, "an older version is not renewed.", hint: "Renew the version in use.",
+                details: ["name": identity.label ?? ""])
+        }
+        let old = try identity.certificate()
+        let policy = identity.renewalPolicy
+        let renewsKey = key.map { $0 != .same } ?? policy?.renewsKey ?? false
+        var extensions = old.renewableExtensions
+        let pending: (key: TokenKey, isNew: Bool)?
+        if renewsKey {
+            var wanted: KeySpecification?
+            if case .new(let specification) = key { wanted = specification }
+            let specification = try wanted ?? KeySpecification(old.publicKey.algorithm)
+            pending = try pendingKey(name, specification, isFirst: false)
+            // What only RSA can do must not be promised of another key.
+            if case .rsa = specification.kind {} else { extensions.keyUsage?.remove(.keyEncipherment) }
+        } else {
+            pending = nil
+        }
+        let next = try pending?.key ?? tokenKey(for: identity)
+        // An issuer of ours gives what it gave before; others have rules of their own.
+        let span = lifetime ?? policy?.lifetime ?? old.notAfter.timeIntervalSince(old.notBefore)
+        do {
+            let issued = try certificate(for: next, old.subject, extensions, span, issuer, report)
+            return try install(
+                name, key: try object(of: next), certificate: issued.certificate, chain: issued.chain,
+                policy: RenewalPolicy(
+                    issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: lifetime ?? policy?.lifetime))
+        } catch {
+            guard let pending else { throw error }
+            throw abandoning(pending.key, isNew: pending.isNew, after: error, issuer)
+        }
+    }
+
+    /// Makes an identity. - Throws: As the blocking form.
+    @discardableResult
+    public func createIdentity(
+        _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws -> IdentityInstallation {
+        try await run { try self.createIdentity(name, specification, issuer: issuer, report: report) }
+    }
+
+    /// Renews an identity. - Throws: As the blocking form.
+    @discardableResult
+    public func renewIdentity(
+        _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil, issuer: any CertificateIssuer,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws -> IdentityInstallation {
+        try await run {
+            try self.renewIdentity(identity, key: key, lifetime: lifetime, issuer: issuer, report: report)
+        }
+    }
+
+    // MARK: Steps
+
+    private func certificate(
+        for key: TokenKey, _ subject: DistinguishedName, _ extensions: CertificateExtensions,
+        _ lifetime: TimeInterval?, _ issuer: any CertificateIssuer, _ report: @escaping @Sendable (String) -> Void
+    ) throws -> IssuedCertificate {
+        let request = try certificationRequest(with: key, subject, extensions)
+        let issued = try issuer.issue(
+            CertificateOrder(request: request, key: key, lifetime: lifetime, report: report))
+        guard issued.certificate.publicKey == key.publicKey else {
+            throw KeychainError(.identityMismatch, "the issuer gave a certificate for another key.")
+        }
+        return issued
+    }
+
+    /// A key of the name that has no certificate, such as an interrupted attempt leaves; else a new one.
+    private func pendingKey(
+        _ name: String, _ specification: KeySpecification, isFirst: Bool
+    ) throws -> (TokenKey, isNew: Bool) {
+        let objects = try index.objects(keys())
+        let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
+        let waiting = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).filter { item in
+            guard let object = item.object, let label = object.label?.text,
+                label == name || IdentityVersion.isVersion(label, of: name)
+            else { return false }
+            return !certified.contains(object.publicKeyHash ?? object.id)
+        }
+        guard let first = waiting.first else {
+            let taken = Set(objects.compactMap { $0.label?.text })
+            let label = isFirst ? name : IdentityVersion.label(name, Date(), taken: taken)
+            return (try tokenKey(for: generateKey(specification, label: label, isLabelUnique: true)), true)
+        }
+        let label = first.attributes[.label]?.text ?? name
+        let key = try tokenKey(for: KeyItem(item: first))
+        guard waiting.count == 1, key.publicKey.algorithm.description == specification.description,
+            !KeyItem(item: first).isExtractable
+        else {
+            throw KeychainError(
+                .duplicateItem,
+                "a key \"\(label)\" without a certificate exists already on token \"\(token.label)\", of another kind.",
+                hint: "Name its kind, or remove it: keyfob key rm \(label)",
+                details: ["key": label, "token": token.label])
+        }
+        return (key, false)
+    }
+
+    /// The error of an attempt that failed. A key that was made for it goes, unless a certificate for it may be on
+    /// its way: an issuer elsewhere may have answered without our knowing.
+    private func abandoning(
+        _ key: TokenKey, isNew: Bool, after error: any Error, _ issuer: any CertificateIssuer
+    ) -> any Error {
+        let isLocal = switch issuer.issuerDescription {
+        case .itself, .authority: true
+        case .command, .acme: false
+        }
+        guard isNew, isLocal else { return error }
+        let own = Criteria(
+            .key, [.keyClass: .number(KeyClass.private.rawValue), .applicationLabel: .data(key.publicKey.identifier)])
+        // The first error is the one to report; a key that cannot be removed is used by the next attempt.
+        if let item = try? findOnToken(own).first { try? delete(KeyItem(item: item)) }
+        return error
+    }
+
+    private func object(of key: TokenKey) throws -> TokenObject {
+        // Read anew: the label is part of what is compared.
+        guard let object = try index.objects(keys()).first(where: { $0.isSame(as: key.object) }) else {
+            throw KeychainError(.itemNotFound, "the key is no longer on token \"\(token.label)\".")
+        }
+        return object
+    }
+
+    private func checkIsFree(_ name: String) throws {
+        guard !name.isEmpty else { throw KeychainError(.invalidArgument, "an identity needs a name.") }
+        guard IdentityVersion.name(ofVersion: name) == nil else {
+            throw KeychainError(
+                .invalidArgument, "a name does not end in @ and a day: older versions of identities are called so.")
+        }
+        guard try findOnToken(Criteria(.identity, [.label: .string(name)])).isEmpty else {
+            throw KeychainError(
+                .duplicateItem, "identity \"\(name)\" already exists in keychain \"\(self.name)\".",
+                hint: "Renew it: keyfob identity renew \(name)", details: ["name": name, "keychain": self.name])
+        }
+    }
+}
+
+extension KeySpecification {
+    /// The kind of a key that is there.
+    ///
+    /// - Throws: `KeychainError` with code `mechanismUnsupported` for kinds that are not generated.
+    init(_ algorithm: KeyAlgorithm) throws {
+        switch algorithm {
+        case .rsa(let bits): self = .rsa(bits: bits)
+        case .ec(.p256): self = .p256
+        case .ec(.p384): self = .p384
+        case .ec(.p521): self = .p521
+        case .ed25519: self = .ed25519
+        default:
+            throw KeychainError(
+                .mechanismUnsupported, "Keyfob does not generate \(algorithm) keys.",
+                hint: "Name another kind, or keep the key.")
+        }
+    }
+}

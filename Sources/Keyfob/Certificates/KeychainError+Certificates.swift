@@ -1,0 +1,86 @@
+import Foundation
+import OpenSSL
+
+extension CertificateVerification {
+    /// The error for a certificate that was not accepted, in the words of cli.md 5; `nil` where it was accepted.
+    ///
+    /// - Parameter name: What messages call the certificate.
+    public func error(name: String) -> KeychainError? {
+        guard let failure = result.failure else { return nil }
+        let culprit = failure.certificate ?? certificate
+        let isLeaf = culprit == certificate
+        let called = isLeaf ? "certificate \"\(name)\"" : "certificate \"\(culprit.subjectSummary ?? "(no name)")\""
+        let above = isLeaf ? "" : ", above \"\(name)\","
+        func make(_ code: KeychainError.Code, _ message: String, _ hint: String?) -> KeychainError {
+            var details = ["certificate": name, "depth": String(failure.depth), "reason": failure.code.description]
+            details["fingerprint"] = "sha256:" + culprit.sha256Fingerprint.hexadecimal
+            return KeychainError(code, message, hint: hint, details: details)
+        }
+        let issuer = culprit.issuer.commonName.map { "CN=\($0)" } ?? culprit.issuer.description
+        switch failure.code {
+        case .expired, .notYetValid:
+            let title = isLeaf ? name : culprit.subjectSummary ?? "(no name)"
+            let error = KeychainError.validity(of: culprit, name: title, on: date)
+            return make(
+                failure.code == .expired ? .certificateExpired : .certificateNotYetValid,
+                error?.message ?? "\(called) is not valid at the moment asked for.", error?.hint)
+        case .issuerNotFound, .leafNotVerified:
+            return make(
+                .chainIncomplete,
+                "no issuer certificate for \"\(isLeaf ? name : culprit.subjectSummary ?? name)\" (issuer \(issuer)).",
+                "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain \(name) --fetch")
+        case .selfSigned, .untrustedRoot:
+            return make(
+                .certificateUntrusted,
+                isLeaf
+                    ? "certificate \"\(name)\" signed itself, and nobody has decided to trust it."
+                    : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
+                        + "which nobody has decided to trust.",
+                "If you do: keyfob trust add FILE --scope user")
+        case .hostMismatch, .addressMismatch:
+            let names = certificate.subjectAlternativeNames.prefix(8).map { $0.ipText ?? $0.text }
+            return make(
+                .certificateHostMismatch, "certificate \"\(name)\" is not for host \"\(host ?? "")\".",
+                names.isEmpty ? "It names no host at all." : "It is for: " + names.joined(separator: ", "))
+        case .wrongPurpose:
+            return make(
+                .certificateUsageMismatch, "\(called)\(above) is not for usage \"\(usage)\".",
+                culprit.extendedKeyUsage.isEmpty
+                    ? nil : "It is for: " + culprit.extendedKeyUsage.map(\.description).joined(separator: ", "))
+        default:
+            return make(.certificateInvalid, "\(called)\(above) is not accepted: \(failure.code).", nil)
+        }
+    }
+}
+
+extension GeneralName {
+    /// The value alone.
+    fileprivate var text: String {
+        switch self {
+        case .dns(let text), .email(let text), .uri(let text): text
+        default: description
+        }
+    }
+}
+
+extension KeychainError {
+    /// The error for a certificate that must be valid at a moment and is not, in the words of cli.md 5.
+    static func validity(of certificate: Certificate, name: String, on date: Date) -> KeychainError? {
+        let format = Date.ISO8601FormatStyle()
+        if date > certificate.notAfter {
+            let day = certificate.notAfter.formatted(format.year().month().day())
+            let seconds = date.timeIntervalSince(certificate.notAfter)
+            let ago = seconds < 86_400 ? "today" : "\(Int(min(seconds / 86_400, 1e9))) days ago"
+            return KeychainError(
+                .certificateExpired, "certificate \"\(name)\" expired on \(day) (\(ago)).",
+                hint: "Renew: keyfob identity renew \(name)",
+                details: ["certificate": name, "notAfter": certificate.notAfter.formatted(format)])
+        }
+        guard date < certificate.notBefore else { return nil }
+        return KeychainError(
+            .certificateNotYetValid,
+            "certificate \"\(name)\" is valid only from \(certificate.notBefore.formatted(format)); "
+                + "the clock says \(date.formatted(format)).",
+            hint: "Check the clock (timedatectl) or wait.", details: ["certificate": name])
+    }
+}

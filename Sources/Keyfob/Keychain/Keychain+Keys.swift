@@ -1,0 +1,120 @@
+import Foundation
+package import OpenSSL
+import PKCS11
+
+/// Keys that were in memory, stored with any attributes of the class.
+///
+/// One key may be several items, which differ in tag, access group or another part of the primary key: the object on
+/// the token is made with the first and goes with the last.
+extension Keychain {
+    /// Stores a private key; its public half comes along, and is no item of its own.
+    ///
+    /// - Parameters:
+    ///   - attributes: What the class has; what only the token can say of a key is passed over.
+    ///   - isNewOnToken: Whether a key that the token has already is a duplicate whatever its other attributes are.
+    /// - Throws: `KeychainError`; `duplicateItem`, `unsupportedFormat` for a kind that tokens do not hold,
+    ///   `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func addKey(
+        _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, isNewOnToken: Bool = false
+    ) throws -> KeyItem {
+        let pair = try NewObject.pair(
+            key, label: [UInt8](attributes[.label]?.bytes ?? Data()), subject: nil, isExtractable: isExtractable)
+        return try addKey(attributes, pair.privateKey, with: pair.publicKey, isNewOnToken: isNewOnToken)
+    }
+
+    /// Stores a public key, or makes an item of the public half of a private key that the token has.
+    ///
+    /// - Throws: As the form for private keys.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func addKey(_ key: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
+        let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.bytes ?? Data()))
+        return try addKey(attributes, object, with: nil, isNewOnToken: false)
+    }
+
+    /// Makes one more item of a private key that the token has.
+    ///
+    /// - Throws: As the form for private keys; `itemNotFound` where the token has no such key.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func addKey(onToken publicKey: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
+        let keys = try keys()
+        let attributes = try Self.recordable(attributes)
+        var found: TokenObject?
+        let recorded = try writer(keys).perform(.read) { objects in
+            found = objects.first {
+                $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == publicKey.identifier
+            }
+            return nil
+        } change: { _, _ in
+            TokenWriter.Outcome()
+        } commit: { writer, _ in
+            guard let found else {
+                throw KeychainError(.itemNotFound, "the key is not on token \"\(token.label)\".")
+            }
+            try refuseTwin(of: found, attributes, writer, keys)
+            return try record(Item(.key, attributes), found, writer, keys, isNew: false)
+        }
+        return KeyItem(item: recorded)
+    }
+
+    private func addKey(
+        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, isNewOnToken: Bool
+    ) throws -> KeyItem {
+        let keys = try keys()
+        let attributes = try Self.recordable(attributes)
+        var existing: TokenObject?
+        var isHidden = false
+        var missing: [NewObject] = []
+        let recorded = try writer(keys).perform(.create) { objects in
+            existing = objects.first { object.isSame(as: $0) }
+            guard existing == nil || !isNewOnToken else { throw duplicate(.key, attributes) }
+            isHidden = object.objectClass == .publicKey && objects.contains {
+                $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == Data(object.id)
+            }
+            missing = [object, half].compactMap { $0 }.filter { new in !objects.contains { new.isSame(as: $0) } }
+            guard !missing.isEmpty else { return nil }
+            return TokenPlan(kind: .create, objects: missing.map(\.planned))
+        } change: { session, _ in
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+        } commit: { writer, outcome in
+            guard let existing else {
+                guard let made = TokenStore.completing(outcome.added).first else {
+                    throw KeychainError(.failed, "the token made no key.")
+                }
+                return try record(Item(.key, attributes), made, writer, keys)
+            }
+            if !isHidden { try refuseTwin(of: existing, attributes, writer, keys) }
+            return try record(Item(.key, attributes), existing, writer, keys, isNew: false)
+        }
+        return KeyItem(item: recorded)
+    }
+
+    /// An object that another tool made is an item without a row: nothing in the vault would tell it from a second.
+    func refuseTwin(
+        of object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws {
+        guard let itemClass = object.itemClass else { return }
+        var hasRow = false
+        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
+        try writer.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: false) { _ in
+            hasRow = true
+            return false
+        }
+        guard !hasRow else { return }
+        let base = try object.itemAttributes()
+        var complete = base
+        complete.merge(attributes)
+        guard try keys.primaryKey(itemClass, base) != keys.primaryKey(itemClass, complete) else {
+            throw duplicate(itemClass, attributes)
+        }
+    }
+
+    /// The attributes as the class has them, without those that only the token can say.
+    static func recordable(_ attributes: ItemAttributes) throws -> ItemAttributes {
+        var attributes = try ClassSchema.of(.key).coerce(attributes)
+        for name in [AttributeName.isSensitive, .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable] {
+            attributes[name] = nil
+        }
+        return attributes
+    }
+}

@@ -1,0 +1,45 @@
+package import KeyfobPrimitives
+import PKCS11
+
+/// Adding items by the rules of Keychain Services, for the module that translates its calls.
+extension Keychain {
+    /// Adds an item that lies in the vault alone: a password, or bare attributes of a certificate or key, with or
+    /// without bytes that no token holds.
+    ///
+    /// Tombstones and damaged rows of the same primary key make room.
+    ///
+    /// - Throws: As `add(_:secret:)` for passwords; `invalidArgument` for an identity.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func addToVault(_ item: Item, secret: SecretBytes?) throws -> Item {
+        guard item.itemClass != .identity else {
+            throw KeychainError(.invalidArgument, "an identity is a certificate and a key, and has no row of its own.")
+        }
+        guard let added = try addRows([(item, secret)], replacesDead: true).first else {
+            throw KeychainError(.failed, "nothing was added.")
+        }
+        return added
+    }
+
+    /// Adds a certificate, or makes one more item of a certificate that the token has already.
+    ///
+    /// - Throws: As for certificates; `duplicateItem` only where the whole primary key is taken.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func addSharing(_ item: CertificateItem) throws -> CertificateItem {
+        CertificateItem(item: try addCertificates([item.item], sharesObjects: true)[0])
+    }
+}
+
+extension Item {
+    /// Whether there is an object on the token behind it.
+    package var isOnToken: Bool { object != nil }
+}
+
+extension Item {
+    /// Whether the object on the token is a private key.
+    package var isPrivateKey: Bool { object?.objectClass == .privateKey }
+
+    /// Of an identity, the reference of its certificate.
+    package var certificateReference: PersistentReference? {
+        itemClass == .identity ? reference?.retagged(.certificate) : nil
+    }
+}

@@ -1,0 +1,14 @@
+/// The rules of Keychain Services about items, where they go beyond Keyfob's own (apple-secitem 2).
+///
+/// A search with these rules also finds items that lie in the vault alone although their class lives on the token:
+/// rows of attributes without an object. It passes over rows that fail their integrity check, as if they were not
+/// there. A change with these rules lets tombstones and damaged rows make room for what takes their primary key.
+package struct ServicesRules: Sendable {
+    /// What an item counts as having where it has no value of its own.
+    package var defaults: ItemAttributes
+    /// Whether removed items leave a tombstone: their primary key, without the secret.
+    package var leavesTombstones = false
+
+    /// Rules with these defaults.
+    package init(defaults: ItemAttributes) { self.defaults = defaults }
+}

@@ -1,0 +1,117 @@
+import Foundation
+public import KeyfobPrimitives
+public import OpenSSL
+import PKCS11
+
+/// Decryption and key agreement.
+extension TokenKey {
+    /// Decrypts with RSA-OAEP (RFC 8017 7.1).
+    ///
+    /// - Throws: As `decrypt(_:using:)`.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) throws -> SecretBytes {
+        try decrypt(ciphertext, using: .rsaOAEP(hash))
+    }
+
+    /// Decrypts with an RSA key.
+    ///
+    /// Where the token has not the padding, it does plain RSA and the padding is opened here, in constant time.
+    ///
+    /// > Important: With `.rsaPKCS1` a program that tells anybody whether it succeeded can be made to decrypt for them.
+    ///
+    /// - Throws: `KeychainError`; `mechanismUnsupported` for another kind of key, or where the token has not even plain
+    ///   RSA; `invalidArgument` where the ciphertext is not for this key; `itemNotFound` where the key is gone, and the
+    ///   errors of `unlock()`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    public func decrypt(_ ciphertext: [UInt8], using scheme: EncryptionScheme) throws -> SecretBytes {
+        guard case .rsa(let bits) = publicKey.algorithm else {
+            throw KeychainError(.mechanismUnsupported, "\(scheme) takes an RSA key, not \(publicKey.algorithm).")
+        }
+        let size = (bits + 7) / 8
+        guard ciphertext.count <= size else { throw Self.notForThisKey(nil) }
+        // The ciphertext is a number: leading zeros may have been left out.
+        let input = [UInt8](repeating: 0, count: size - ciphertext.count) + ciphertext
+        _ = try keychain.keys()
+        let token = keychain.token
+        return try token.withSession(.decrypt) { session in
+            let handle = try token.keepsHandles()
+                ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
+            do {
+                if let mechanism = Self.mechanism(scheme), !token.lacks(mechanism) {
+                    do throws(PKCS11Error) {
+                        return try session.decryptSecret(input, with: handle, using: mechanism)
+                    } catch {
+                        guard token.learns(from: error, using: mechanism) else { throw error }
+                    }
+                }
+                let block = try session.decryptSecret(input, with: handle, using: Mechanism(.rsaX509))
+                return try RSAPadding.message(inDecrypted: block, using: scheme)
+            } catch let error as CryptoError {
+                throw Self.notForThisKey(error)
+            } catch let error as PKCS11Error where error.function == .decrypt && Self.refusals.contains(error.returnValue) {
+                throw Self.notForThisKey(error)
+            }
+        }
+    }
+
+    /// The shared secret with another key on the same curve: the x coordinate (SEC 1 3.3.1), not yet a key.
+    ///
+    /// The token derives it into an object of the session, which is read and destroyed.
+    ///
+    /// - Throws: `KeychainError`; `invalidArgument` where the keys are not on one curve or the point is not on it,
+    ///   `mechanismUnsupported` where the token does not derive or does not give out what it derived, and as
+    ///   `decrypt(_:using:)`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    public func sharedSecret(with other: PublicKey) throws -> SecretBytes {
+        guard case .ec(let name) = publicKey.algorithm, other.algorithm == publicKey.algorithm,
+            let curve = EllipticCurve(name), let point = ECPoint([UInt8](other.bits), curve: curve)
+        else { throw KeychainError(.invalidArgument, "key agreement takes two keys on one curve.") }
+        // A point off the curve would tell its sender something of the private key, and not every token looks.
+        do { try other.validate() } catch {
+            throw KeychainError(.invalidArgument, "the other key is not on the curve.", cause: error)
+        }
+        _ = try keychain.keys()
+        let token = keychain.token
+        return try token.withSession(.derive) { session in
+            let handle = try token.keepsHandles()
+                ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
+            let derived = try session.derive(
+                from: handle, using: .ecdh1Derive(peerPoint: point),
+                template: [
+                    .objectClass(.secretKey), .keyType(.genericSecret), .token(false), .isPrivate(true),
+                    .sensitive(false), .extractable(true), .valueLength(UInt(curve.fieldBytes)),
+                ])
+            let secret = try session.secretAttribute(.value, of: derived)
+            try session.destroy(derived)
+            guard let secret, secret.count == curve.fieldBytes else {
+                throw KeychainError(
+                    .mechanismUnsupported, "token \"\(token.label)\" does not give out what it derives.")
+            }
+            return secret
+        }
+    }
+
+    /// The key itself, off the token; only where it was made extractable.
+    ///
+    /// - Throws: `KeychainError`; `keyNotExtractable`, `mechanismUnsupported`, and the errors of `unlock()`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    public func exported() throws -> PrivateKey {
+        try keychain.exportKey(object)
+    }
+
+    /// The token's own padding for a scheme.
+    private static func mechanism(_ scheme: EncryptionScheme) -> Mechanism? {
+        if scheme == .rsaPKCS1 { return Mechanism(.rsaPKCS) }
+        return scheme.digest.flatMap { HashAlgorithm($0) }.map { .rsaOAEP(hash: $0) }
+    }
+
+    /// How tokens say that a ciphertext does not decrypt.
+    private static let refusals: Set<ReturnValue> = [
+        .encryptedDataInvalid, .encryptedDataLengthRange, .dataInvalid, .dataLengthRange, .generalError,
+        .functionFailed,
+    ]
+
+    private static func notForThisKey(_ cause: (any Error)?) -> KeychainError {
+        KeychainError(.invalidArgument, "the ciphertext was not made for this key, or was changed.", cause: cause)
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// A certificate that is meant: a file that is there, standard input, or an item of the keychain.
+struct CertificateSource: ExpressibleByArgument {
+    private let text: String
+
+    init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        text = argument
+    }
+
+    /// The file, where it is one. A name with a slash is a path even where nothing is there.
+    private var file: FileArgument? {
+        var isFolder: ObjCBool = false
+        guard text == "-" || text.contains("/") && !text.hasPrefix("pkcs11:")
+            || (unsafe FileManager.default.fileExists(atPath: text, isDirectory: &isFolder) && !isFolder.boolValue)
+        else { return nil }
+        return FileArgument(argument: text)
+    }
+
+    /// What messages call it.
+    var name: String { file?.name ?? text }
+
+    /// Whether the certificate comes from a file.
+    var isFile: Bool { file != nil }
+
+    /// The certificate, first where it is a file's, and others of the same file.
+    ///
+    /// - Throws: `KeychainError` of the file; as `ItemName.certificate(in:)`.
+    func load(from keychain: Keychain) throws -> (certificate: Certificate, others: [Certificate], label: String) {
+        if let file {
+            let all = try KeyFile.certificates(file.read(), fileName: file.name)
+            let leaf = all.first { one in !all.contains { $0 != one && $0.isIssued(by: one) } } ?? all[0]
+            return (leaf, all.filter { $0 != leaf }, file.name)
+        }
+        let item = try ItemName(text).certificate(in: keychain)
+        return (try item.certificate(), [], item.label ?? text)
+    }
+}

@@ -1,0 +1,158 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+
+extension Date {
+    /// A day, such as `2026-05-02`, or a moment as RFC 3339 has it; `nil` for other text.
+    init?(argument text: String) {
+        let day = Date.ISO8601FormatStyle().year().month().day()
+        do {
+            self = try text.contains("T") ? Date(text, strategy: .iso8601) : Date(text, strategy: day)
+        } catch { return nil }
+    }
+}
+
+/// A moment on the command line.
+struct Moment: ExpressibleByArgument {
+    let date: Date
+
+    init?(argument: String) {
+        guard let date = Date(argument: argument) else { return nil }
+        self.date = date
+    }
+}
+
+/// `keyfob cert verify`: whether a certificate would be accepted, and why not.
+struct CertificateVerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "verify", "Verify a certificate: chain, trust, dates, host and usage.",
+        examples: Examples(
+            "keyfob cert verify web --host www.example.org --usage server",
+            "keyfob cert verify server.pem --untrusted chain.pem --ca corp-root.pem",
+            "keyfob cert verify web --at 2026-12-24"),
+        discussion: """
+            Trusted are the system's authorities, the keychain's anchors (keyfob trust ls) and those of --ca. Without \
+            the network: nobody is asked whether it was revoked. Exits with 11 when it is not accepted.
+            """)
+
+    @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI of a certificate in the keychain.")
+    var certificate: CertificateSource
+
+    @Option(help: ArgumentHelp("The host it must be for.", valueName: "name|address"))
+    var host: String?
+
+    @Option(help: "What it must be for: server, client, email, code-signing, time-stamping or any.")
+    var usage: UsageName = .any
+
+    @Option(help: ArgumentHelp("The moment to verify for, instead of now.", valueName: "date"))
+    var at: Moment?
+
+    @Option(help: ArgumentHelp("Files of certificates that may stand in the chain.", valueName: "file"))
+    var untrusted: [FileArgument] = []
+
+    @Option(name: .customLong("ca"), help: ArgumentHelp("Files of certificates to trust this time.", valueName: "file"))
+    var anchors: [FileArgument] = []
+
+    @Flag(help: "Without the system's authorities.")
+    var noSystem = false
+
+    @Flag(help: "Without the keychain's anchors.")
+    var noKeychain = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let (leaf, others, name) = try certificate.load(from: keychain)
+        func certificates(_ files: [FileArgument]) throws -> [Certificate] {
+            try files.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
+        }
+        let policy = TrustPolicy(
+            includesSystem: !noSystem, includesKeychain: !noKeychain, anchors: try certificates(anchors))
+        let result = try keychain.verify(
+            leaf, intermediates: others + certificates(untrusted), on: at?.date ?? Date(), host: host, usage: usage.usage,
+            trusting: policy)
+        if let error = result.error(name: name) { throw error }
+        let chain = result.chain.map { Visible.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
+        let origin = switch result.origin {
+        case .system: "trusted by the system"
+        case .keychain: "trusted by the keychain"
+        default: "trusted this time"
+        }
+        try output.emit(
+            Document([
+                "name": .string(name), "trusted": true, "origin": .optional(result.origin?.rawValue),
+                "usage": .string(usage.usage.rawValue), "host": .optional(host), "at": .time(result.date),
+                "chain": .array(result.chain.map { .object(CertificatePhrases.members($0, on: result.date)) }),
+            ]), sentence: "ok  \(chain) (\(origin))")
+    }
+}
+
+/// `keyfob cert chain`: what stands above a certificate.
+struct CertificateChainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "chain", "Show what stands above a certificate, and fetch what is missing.",
+        examples: Examples(
+            "keyfob cert chain web", "keyfob cert chain web --fetch", "keyfob cert chain server.pem --untrusted chain.pem"),
+        discussion: """
+            --fetch asks the places that the certificates themselves name (authority information access) and stores \
+            what it gets; that an issuer was fetched makes nobody trust it. Exits with 11 when an issuer is missing.
+            """)
+
+    @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI of a certificate in the keychain.")
+    var certificate: CertificateSource
+
+    @Option(help: ArgumentHelp("Files of further certificates.", valueName: "file"))
+    var untrusted: [FileArgument] = []
+
+    @Flag(help: "Fetch missing issuers from where the certificates say, and store them.")
+    var fetch = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let (leaf, others, name) = try certificate.load(from: keychain)
+        let further = others + (try untrusted.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) })
+        var fetched: [Certificate] = []
+        if fetch, !global.dryRun { fetched = try keychain.fetchIssuers(of: leaf, with: further) }
+        var result = try keychain.verify(leaf, intermediates: further + fetched)
+        // The certificate of an authority that may not be asked for is no reason to hide the chain.
+        if !result.isTrusted, result.chain.count < 2 { result = try keychain.verify(leaf, intermediates: further) }
+        let now = Date()
+        let known = Set(try keychain.find(.certificates).map(\.der))
+        let rows = result.chain.enumerated().map { index, one -> (Int, Certificate, String) in
+            let isAnchor = result.isTrusted && index == result.chain.count - 1
+            let place = known.contains(one.der) ? "in the keychain" : isAnchor ? "" : "not in the keychain"
+            let trust = isAnchor ? "trusted by the \(result.origin?.rawValue ?? "caller")" : ""
+            return (index, one, [place, trust].filter { !$0.isEmpty }.joined(separator: ", "))
+        }
+        let document = Document([
+            "name": .string(name), "trusted": .boolean(result.isTrusted), "origin": .optional(result.origin?.rawValue),
+            "fetched": .count(fetched.count),
+            "chain": .array(
+                rows.map { index, one, place in
+                    .object(
+                        [.init("depth", .count(index)), .init("place", .string(place))]
+                            + CertificatePhrases.members(one, on: now))
+                }),
+        ])
+        var table = Table([
+            .init("DEPTH"), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true), .init("STATE"),
+            .init("WHERE"),
+        ])
+        for (index, one, place) in rows {
+            let state = CertificatePhrases.State(one, on: now)
+            table.add([
+                .init(String(index)), .init(CertificatePhrases.subject(one)), .init(CertificatePhrases.issuer(one)),
+                .init(state.rawValue, state.style), .init(place),
+            ])
+        }
+        try output.emit(document, table: table)
+        // That nobody trusts it is another question: keyfob cert verify.
+        if let error = result.error(name: name), error.code == .chainIncomplete { throw error }
+    }
+}

@@ -1,0 +1,125 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+
+/// `keyfob identity create`: a key on the token and a certificate for it, in one step.
+struct IdentityCreateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "create", "Make a key on the token and a certificate for it, in one step.",
+        examples: Examples(
+            "keyfob identity create root --cn 'Example Root' --authority --self-signed --lifetime 10y",
+            "keyfob identity create web --cn www.example.org --dns www.example.org --issuer root",
+            "keyfob identity create web --dns www.example.org --issuer acme:https://… --web-root /var/www --agree-tos"),
+        discussion: """
+            The issuer is written down with the identity: keyfob identity renew needs nothing but the name. A command \
+            reads the request (PKCS#10 in PEM) and writes certificates in PEM. Where an issuer elsewhere fails, the \
+            key is kept, and the same command goes on with it; so it does with a key of keyfob key generate.
+            """)
+
+    @Argument(help: "The name of the identity.")
+    var name: String
+
+    @OptionGroup(title: "Whom and what for") var wishes: CertificateWishes
+    @OptionGroup(title: "Who issues it") var issuance: IssuerOptions
+    @OptionGroup(title: "The key") var key: NewKeyOptions
+
+    @Flag(help: "Succeed and change nothing where an identity has the name.")
+    var ifMissing = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !name.isEmpty else { throw ValidationError("An identity needs a name.") }
+        guard !wishes.isEmpty else { throw ValidationError("A certificate is for somebody: give --cn, --dns, …") }
+        guard issuance.selfSigned || issuance.issuer != nil else {
+            throw ValidationError("Who issues it? Give --self-signed or --issuer.")
+        }
+    }
+
+    func run() throws {
+        let output = try global.output()
+        guard let description = try issuance.description() else { return }
+        let specification = IdentitySpecification(
+            subject: try wishes.name(), extensions: try wishes.extensions(for: key.algorithm),
+            key: key.specification, lifetime: issuance.seconds)
+        let keychain = try global.openKeychain()
+        if ifMissing, let known = try keychain.find(.identity(label: name)).first {
+            let document = try IdentityPhrases.document(known, isChanged: false, keychain)
+            return try output.emit(
+                document,
+                sentence: "Nothing to do: identity \"\(Visible.text(name))\" exists.")
+        }
+        guard !global.dryRun else {
+            return try output.emit(
+                Document([
+                    "dry_run": true, "changed": false, "name": .string(name),
+                    "key": .string(specification.key.description), "issuer": .string(description.description),
+                ]),
+                sentence: "Would make identity \"\(Visible.text(name))\": \(specification.key), "
+                    + "issuer \(Visible.text(description.description)).")
+        }
+        let issuer = try description.resolved(for: keychain, global)
+        let steps = Steps(output)
+        let made = try keychain.createIdentity(name, specification, issuer: issuer) { steps.add($0) }
+        let certificate = try made.identity.certificate()
+        let now = Date()
+        let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain, chain: made.chain)
+        try output.emit(
+            document,
+            sentence: """
+                  key     \(specification.key) on "\(Visible.text(keychain.tokenLabel))", not extractable
+                  leaf    \(Visible.text(CertificatePhrases.subject(certificate))), \
+                \(CertificatePhrases.validity(certificate, on: now)), issuer \
+                \(Visible.text(CertificatePhrases.issuer(certificate)))
+                Identity "\(Visible.text(name))" is ready.
+                """)
+    }
+}
+
+/// Steps of an issuer that takes time, shown with `-v` when they are done.
+struct Steps: Sendable {
+    private let isShown: Bool
+
+    init(_ output: Output) { isShown = output.verbosity > 0 }
+
+    /// Takes note of a step.
+    func add(_ step: String) {
+        if isShown { StandardError.write("keyfob: \(Visible.text(step))\n") }
+    }
+}
+
+/// How identities are described to programs after a change.
+enum IdentityPhrases {
+    /// The members of a document about one identity.
+    static func document(
+        _ identity: Identity, isChanged: Bool, _ keychain: Keychain, kept: [String] = [],
+        chain: CertificateChain? = nil, further: [Value.Member] = []
+    ) throws -> Document {
+        var members: [Value.Member] = [
+            .init("changed", .boolean(isChanged)), .init("name", .optional(identity.label)),
+            .init("keychain", .string(keychain.name)), .init("token", .string(keychain.tokenLabel)),
+            .init("uri", .string(try keychain.uri(of: identity).description)),
+            .init("issuer_policy", .optional(identity.renewalPolicy?.issuer.description)),
+            .init("kept", .array(kept.map { .string($0) })),
+        ]
+        if let chain {
+            members.append(.init("chain_complete", .boolean(chain.isComplete)))
+            members.append(.init("chain_length", .count(chain.certificates.count)))
+        }
+        return Document(
+            members: members + further + CertificatePhrases.members(try identity.certificate(), on: Date()))
+    }
+
+    /// `Chain complete (1 intermediate).`, or what is missing.
+    static func chain(_ chain: CertificateChain) -> String {
+        guard let last = chain.certificates.last else { return "" }
+        let count = max(0, chain.certificates.count - (chain.isComplete ? 2 : 1))
+        let counted = Phrases.counted(count, "intermediate")
+        if chain.isComplete { return chain.certificates.count == 1 ? "Self-signed." : "Chain complete (\(counted))." }
+        // A root is not sent by servers and mostly not stored: what stands below it is enough to be served.
+        if count > 0, last.isCA { return "Chain without its root (\(counted))." }
+        return "No issuer certificate (issuer \(Visible.text(CertificatePhrases.issuer(last)))): keyfob cert import FILE."
+    }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// `keyfob identity install`: puts an issued certificate together with its key.
+struct IdentityInstallCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "install", "Put an issued certificate together with its key.",
+        examples: Examples(
+            "keyfob identity install api --cert api.crt --chain chain.pem",
+            "keyfob identity install api --cert fullchain.pem",
+            "keyfob identity install api --cert - < api.crt"),
+        discussion: """
+            The key is one that was made under the name. A certificate for another key is refused. \
+            The certificate that bore the name before is kept as NAME@DAY: keyfob identity retire.
+            """)
+
+    @Argument(help: "The name of the key.")
+    var name: String
+
+    @Option(help: ArgumentHelp("The file of the certificate, and perhaps of those above it.", valueName: "file"))
+    var cert: FileArgument
+
+    @Option(help: ArgumentHelp("Files of the certificates above it.", valueName: "file"))
+    var chain: [FileArgument] = []
+
+    @Flag(help: "Install a certificate that has expired, or is not valid yet.")
+    var allowExpired = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let own = try KeyFile.certificates(cert.read(), fileName: cert.name)
+        let above = try chain.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
+        // Of a bundle the leaf is the one that issued none of the others.
+        let leaf = own.first { one in !own.contains { $0 != one && $0.isIssued(by: one) } } ?? own[0]
+        let now = Date()
+        if !allowExpired,
+            let failure = CertificatePhrases.failure(
+                leaf, name: name, on: now, remedy: "Get a new certificate. Continue anyway: --allow-expired")
+        {
+            throw failure
+        }
+        let keychain = try global.openKeychain()
+        guard !global.dryRun else {
+            return try output.emit(
+                Document(
+                    members: [.init("dry_run", true), .init("name", .string(name))]
+                        + CertificatePhrases.members(leaf, on: now)),
+                sentence: "Nothing was installed (--dry-run).")
+        }
+        let made = try keychain.installIdentity(
+            name, certificate: leaf, chain: own.filter { $0 != leaf } + above, fileName: cert.name)
+        let shown = Visible.text(name)
+        var lines: [String] = []
+        if made.isUnchanged {
+            lines.append("Unchanged: identity \"\(shown)\" already has this certificate.")
+        } else {
+            lines.append(
+                "\(Visible.text(cert.name)) matches key \"\(shown)\". \(IdentityPhrases.chain(made.chain)) "
+                    + "Valid until \(RFC3339.day(of: leaf.notAfter)).")
+            lines += made.kept.map { "The certificate before is kept as \(Visible.text($0))." }
+            lines.append("Identity \"\(shown)\" is ready.")
+        }
+        let document = try IdentityPhrases.document(
+            made.identity, isChanged: !made.isUnchanged, keychain, kept: made.kept, chain: made.chain)
+        try output.emit(document, sentence: lines.joined(separator: "\n"))
+    }
+}

@@ -1,0 +1,100 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// `keyfob identity use`: which identity is used for a service, or which version of one is in use.
+struct IdentityUseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "use", "Prefer an identity for a service, or put an older version back into use.",
+        examples: Examples(
+            "keyfob identity use api --service https://example.org/api", "keyfob identity use api@2026-05-02",
+            "keyfob identity use api --service mail.example.org --json"),
+        discussion: """
+            A service is a URL, the beginning of one, or a host; the closest preference counts. Without --service the \
+            name must be that of an older version (keyfob identity ls), which then changes places with the one in use.
+            """)
+
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    var name: ItemName
+
+    @Option(help: ArgumentHelp("The service to prefer it for.", valueName: "url"))
+    var service: String?
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let identity = try name.identity(in: keychain)
+        let label = identity.label ?? name.text
+        if let service {
+            if !global.dryRun { try keychain.prefer(identity, for: service) }
+            return try output.emit(
+                Document(["name": .string(label), "service": .string(service), "dry_run": .boolean(global.dryRun)]),
+                sentence: "\"\(Visible.text(label))\" is preferred for \(Visible.text(service)).")
+        }
+        guard let current = identity.nameOfVersion else {
+            let document = try IdentityPhrases.document(identity, isChanged: false, keychain)
+            return try output.emit(document, sentence: "Nothing to do: \"\(Visible.text(label))\" is in use.")
+        }
+        guard !global.dryRun else { return try output.say("Nothing was changed (--dry-run).") }
+        let made = try keychain.use(identity)
+        let kept = made.kept.map { " The one before is kept as \(Visible.text($0))." }.joined()
+        let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept)
+        try output.emit(
+            document,
+            sentence: "\"\(Visible.text(current))\" is the certificate of \(Visible.text(label)) now.\(kept)")
+    }
+}
+
+/// `keyfob identity retire`: destroys older versions of an identity.
+struct IdentityRetireCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "retire", "Destroy older versions of an identity.",
+        examples: Examples(
+            "keyfob identity retire api", "keyfob identity retire api@2026-05-02 --yes",
+            "keyfob identity retire api --expired"),
+        discussion: """
+            A renewal keeps the version before, for connections that still use it. Its key goes with it, unless \
+            another certificate needs it. The version in use is never retired: keyfob identity rm.
+            """)
+
+    @Argument(help: "The name of the identity for all its older versions, or of one version.")
+    var name: String
+
+    @Flag(help: "Only versions that have expired.")
+    var expired = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let now = Date()
+        var versions: [Identity]
+        if let one = try keychain.find(.identity(label: name)).first(where: { $0.nameOfVersion != nil }) {
+            versions = [one]
+        } else {
+            let all = try keychain.versions(of: name)
+            guard !all.isEmpty else { _ = try ItemName(name).identity(in: keychain); return }
+            versions = all.filter { $0.nameOfVersion != nil }
+        }
+        if expired { versions = try versions.filter { try $0.certificate().notAfter < now } }
+        let labels = versions.compactMap(\.label)
+        if !versions.isEmpty {
+            let list = labels.map { "\"\($0)\"" }.joined(separator: ", ")
+            try RemovalPrompt(global).confirm("Destroy \(list) on token \"\(keychain.tokenLabel)\"?")
+            if !global.dryRun { for version in versions { try keychain.retire(version) } }
+        }
+        let verb = global.dryRun ? "Would retire" : "Retired"
+        try output.emit(
+            Document([
+                "name": .string(name), "dry_run": .boolean(global.dryRun),
+                "retired": .array(labels.map { .string($0) }),
+            ]),
+            sentence: labels.isEmpty
+                ? "Nothing to do: \"\(Visible.text(name))\" has no \(expired ? "expired" : "older") version."
+                : "\(verb) \(labels.map { Visible.text($0) }.joined(separator: ", ")).")
+    }
+}

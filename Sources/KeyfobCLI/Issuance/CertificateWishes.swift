@@ -1,0 +1,172 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// A usage of certificates on the command line; only those that this version knows.
+struct UsageName: ExpressibleByArgument {
+    let usage: CertificateUsage
+
+    /// Any usage.
+    static let any = UsageName(.any)
+
+    private init(_ usage: CertificateUsage) { self.usage = usage }
+
+    init?(argument: String) {
+        guard let usage = CertificateUsage.known.first(where: { $0.rawValue == argument }) else { return nil }
+        self.usage = usage
+    }
+
+    /// What messages and completion scripts offer.
+    static var allValueStrings: [String] { CertificateUsage.known.map(\.rawValue) }
+
+    var defaultValueDescription: String { usage.rawValue }
+}
+
+/// The options that say whom a certificate is for, and for what.
+struct CertificateWishes: ParsableArguments {
+    @Option(help: ArgumentHelp("The common name.", valueName: "name"))
+    var cn: String?
+
+    @Option(help: ArgumentHelp("The whole subject, such as 'CN=web,O=Example,C=DE'.", valueName: "name"))
+    var subject: String?
+
+    @Option(help: ArgumentHelp("A host name; may be given several times, as all of the following.", valueName: "host"))
+    var dns: [String] = []
+
+    @Option(help: ArgumentHelp("An IP address.", valueName: "address"))
+    var ip: [String] = []
+
+    @Option(help: ArgumentHelp("An e-mail address.", valueName: "address"))
+    var email: [String] = []
+
+    @Option(help: ArgumentHelp("A URI, such as a SPIFFE id.", valueName: "uri"))
+    var uri: [String] = []
+
+    @Option(help: ArgumentHelp("Another name: an object identifier, a colon and text.", valueName: "oid:text"))
+    var otherName: [String] = []
+
+    @Option(help: ArgumentHelp("What for: server (unless given), client, email, code-signing, time-stamping or any."))
+    var usage: [UsageName] = []
+
+    @Flag(help: "An authority, which may issue certificates itself.")
+    var authority = false
+
+    @Option(help: ArgumentHelp("How many authorities may stand below an authority.", valueName: "number"))
+    var pathLength: Int?
+
+    func validate() throws {
+        if cn != nil, subject != nil { throw ValidationError("--cn is part of --subject; give one of them.") }
+        if pathLength != nil, !authority { throw ValidationError("--path-length is for an --authority.") }
+        if authority, !usage.isEmpty { throw ValidationError("an --authority issues; --usage is for others.") }
+        for address in ip where GeneralName(ipAddress: address) == nil {
+            throw ValidationError("\"\(Visible.text(address))\" is no IP address.")
+        }
+        for name in otherName where Self.parts(name) == nil {
+            throw ValidationError(
+                "--other-name takes an object identifier, a colon and text, "
+                    + "such as 1.3.6.1.4.1.311.20.2.3:web@example.org.")
+        }
+    }
+
+    /// Whether anybody is named.
+    var isEmpty: Bool {
+        cn == nil && subject == nil && dns.isEmpty && ip.isEmpty && email.isEmpty && uri.isEmpty && otherName.isEmpty
+    }
+
+    /// The subject; empty where there is none.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` for a name that cannot be written.
+    func name() throws -> DistinguishedName {
+        do {
+            if let subject { return try DistinguishedName(parsing: subject) }
+            return try cn.map { try DistinguishedName(commonName: $0) } ?? .empty
+        } catch let error as CryptoError {
+            throw KeychainError(
+                .invalidArgument, "that is no subject of a certificate: \(error.detail).",
+                hint: "Such as: --subject 'CN=web,O=Example,C=DE'", cause: error)
+        }
+    }
+
+    /// The extensions for a key of a kind.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` for a name that cannot be written.
+    func extensions(for key: KeyAlgorithm) throws -> CertificateExtensions {
+        var names = dns.map { GeneralName.dns($0) } + ip.compactMap { GeneralName(ipAddress: $0) }
+        names += email.map { .email($0) } + uri.map { .uri($0) }
+        do {
+            names += try otherName.compactMap(Self.parts).map { try .otherName(OID(rawValue: $0.0), text: $0.1) }
+        } catch let error as CryptoError {
+            throw KeychainError(.invalidArgument, "that is no name for a certificate: \(error.detail).", cause: error)
+        }
+        guard !authority else {
+            var extensions = CertificateExtensions.authority(pathLength: pathLength)
+            extensions.subjectAlternativeNames = names
+            return extensions
+        }
+        let usages = usage.isEmpty ? [CertificateUsage.server] : usage.map(\.usage)
+        // Who connects looks at the alternative names only: a server without one serves nobody.
+        if names.isEmpty, usages.contains(.server), let host = try name().commonName, Self.isHost(host) {
+            names.append(GeneralName(ipAddress: host) ?? .dns(host))
+        }
+        let purposes = usages.contains(.any) ? [] : usages.compactMap(\.extendedKeyUsage)
+        return .endEntity(names, purposes, key: key)
+    }
+
+    private static func isHost(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x2A, 0x3A: true
+            default: false
+            }
+        }
+    }
+
+    private static func parts(_ text: String) -> (String, String)? {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        return (String(text[..<colon]), String(text[text.index(after: colon)...]))
+    }
+}
+
+/// The options for a key that is made.
+struct NewKeyOptions: ParsableArguments {
+    @Option(name: .customLong("key"), help: "The kind of key: rsa, ec (unless given) or ed25519.")
+    var kind: Kind?
+
+    @Option(help: "Bits of an RSA key, 2048 to 4096; 3072 unless given.")
+    var size: Int?
+
+    @Option(help: "The curve of an EC key: p256 (unless given), p384 or p521.")
+    var curve: KeyGenerateCommand.Curve?
+
+    /// A kind of key that has certificates.
+    enum Kind: String, CaseIterable, ExpressibleByArgument { case rsa, ec, ed25519 }
+
+    func validate() throws {
+        if size != nil, kind != .rsa { throw ValidationError("--size is for --key rsa.") }
+        if curve != nil, kind == .rsa || kind == .ed25519 { throw ValidationError("--curve is for --key ec.") }
+    }
+
+    /// Whether a kind was named.
+    var isGiven: Bool { kind != nil || curve != nil }
+
+    /// The kind of key.
+    var specification: KeySpecification {
+        switch (kind ?? .ec, curve ?? .p256) {
+        case (.rsa, _): .rsa(bits: size ?? 3072)
+        case (.ed25519, _): .ed25519
+        case (.ec, .p256): .p256
+        case (.ec, .p384): .p384
+        case (.ec, .p521): .p521
+        }
+    }
+
+    /// The kind, as extensions take it.
+    var algorithm: KeyAlgorithm {
+        switch kind ?? .ec {
+        case .rsa: .rsa(bits: size ?? 3072)
+        case .ed25519: .ed25519
+        case .ec: .ec(.p256)
+        }
+    }
+}

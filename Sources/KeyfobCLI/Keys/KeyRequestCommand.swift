@@ -1,0 +1,111 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// `keyfob key csr`: a certification request that the token signs.
+struct KeyRequestCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "csr", "Write a certification request for a key.",
+        examples: Examples(
+            "keyfob key csr api --cn api.example.org --dns api.example.org --usage server -o api.csr",
+            "keyfob key csr api --subject 'CN=api,O=Example' --ip 192.0.2.7 --usage client > api.csr",
+            "keyfob key csr web -o web.csr"),
+        discussion: """
+            The token signs it; the key stays there. Without names, the request asks for what the certificate of the \
+            same name has. Then: keyfob identity install NAME --cert FILE
+            """)
+
+    /// A digest for the signature.
+    enum Hash: String, CaseIterable, ExpressibleByArgument {
+        case sha256, sha384, sha512
+
+        fileprivate var digest: Digest {
+            switch self {
+            case .sha256: .sha256
+            case .sha384: .sha384
+            case .sha512: .sha512
+            }
+        }
+    }
+
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.")
+    var name: ItemName
+
+    @OptionGroup(title: "Whom and what for") var wishes: CertificateWishes
+
+    @Option(help: "The digest: sha256, sha384 or sha512; without it, the one that fits the key.")
+    var hash: Hash?
+
+    @Flag(help: "Sign with RSA-PSS instead of PKCS#1 v1.5.")
+    var pss = false
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
+    var destination: String?
+
+    @Flag(help: "Write DER to a terminal all the same.")
+    var force = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let (output, form) = try global.output(writing: [.pem, .der])
+        let keychain = try global.openKeychain()
+        // The name of an identity means the key of its version in use, which may have been made under another label.
+        let identity = try keychain.find(.identity(label: name.text)).first
+        let key = try identity?.key ?? name.key(in: keychain)
+        let label = key.label ?? name.text
+        guard let publicKey = try keychain.publicKey(of: key) else {
+            throw KeychainError(.invalidArgument, "key \"\(label)\" has no public half.", details: ["key": label])
+        }
+        let (subject, extensions) = try asked(for: label, publicKey, in: keychain)
+        let scheme = try scheme(for: publicKey)
+        let request = try keychain.certificationRequest(
+            for: key, subject: subject, extensions: extensions, scheme: scheme)
+        let hasFile = destination.map { $0 != "-" } ?? false
+        let document = Document([
+            "name": .string(label), "file": .optional(destination), "subject": .string(request.subject.description),
+            "names": .array(request.extensions.subjectAlternativeNames.map { .string($0.description) }),
+            "signature": .string(scheme.displayName),
+            "key_fingerprint": .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo)),
+            "pem": .string(request.pem),
+        ])
+        if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
+        guard !global.dryRun else { return try output.say("Nothing was written (--dry-run).") }
+        let bytes = form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem)
+        try FileDestination(path: destination, mode: 0o644).write(bytes, force: force)
+        guard hasFile else { return }
+        let file = destination.flatMap { FileArgument(argument: $0)?.name } ?? ""
+        try output.emit(document, sentence: "Wrote \(Visible.text(file)) (\(scheme.displayName)).")
+    }
+
+    private func asked(
+        for label: String, _ key: PublicKey, in keychain: Keychain
+    ) throws -> (DistinguishedName, CertificateExtensions) {
+        guard wishes.isEmpty else { return (try wishes.name(), try wishes.extensions(for: key.algorithm)) }
+        let known = try keychain.find(.identity(label: label)).first ?? keychain.find(.identities).first {
+            $0.key.label == label
+        }
+        guard let certificate = try known?.certificate() else {
+            throw UsageError(
+                "a certificate is for somebody.", hint: "Give --cn, --dns, --ip, --email, --uri or --subject.")
+        }
+        return (certificate.subject, certificate.renewableExtensions)
+    }
+
+    private func scheme(for key: PublicKey) throws -> SignatureScheme {
+        let scheme: SignatureScheme? = switch key.algorithm {
+        case .rsa: pss ? .rsaPSS((hash ?? .sha256).digest) : .rsaPKCS1((hash ?? .sha256).digest)
+        case .ec: pss ? nil : hash.map { .ecdsa($0.digest) } ?? .preferred(for: key.algorithm)
+        default: pss || hash != nil ? nil : .preferred(for: key.algorithm)
+        }
+        guard let scheme else {
+            throw KeychainError(
+                .mechanismUnsupported, "a key of kind \(key.algorithm) does not sign this way.",
+                hint: "--pss is for RSA; --hash is for RSA and EC.")
+        }
+        return scheme
+    }
+}

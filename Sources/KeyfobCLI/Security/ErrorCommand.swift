@@ -1,0 +1,52 @@
+import ArgumentParser
+import Keyfob
+import KeychainServices
+
+/// `keyfob error`: what a result code of Keychain Services means.
+struct ErrorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "error", "Say what result codes of Keychain Services mean.",
+        examples: Examples(
+            "keyfob error -50",
+            "keyfob error -25300 0xFFFF9D2C",
+            "keyfob error errSecParam --json"))
+
+    // "-50" looks like an option to the parser; what no option is, is a code.
+    @Argument(
+        parsing: .allUnrecognized,
+        help: ArgumentHelp("Numbers, in decimal or in hexadecimal after 0x, or names.", valueName: "code"))
+    var codes: [String] = []
+
+    @OptionGroup(title: "Global options")
+    var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        guard !codes.isEmpty else { throw UsageError("which code is meant?", hint: "As in: keyfob error -50") }
+        var table = Table([.init("CODE"), .init("NAME"), .init("MEANING")])
+        var list: [Value] = []
+        var unknown: [String] = []
+        for text in codes {
+            guard let code = ResultCode(text) else {
+                throw UsageError(
+                    "\"\(Visible.text(text))\" is neither a result code nor the name of one.",
+                    hint: "As in: keyfob error -50     keyfob error errSecParam")
+            }
+            let number = String(code.status)
+            guard let known = code.known else {
+                unknown.append(number)
+                continue
+            }
+            table.add([.init(number), .init(known.name), .init(known.message + ".")])
+            list.append(
+                .object([
+                    .init("code", .integer(Int64(code.status))), .init("hexadecimal", .string(code.hexadecimal)),
+                    .init("name", .string(known.name)), .init("message", .string(known.message)),
+                ]))
+        }
+        if !list.isEmpty { try output.emit(Document(["errors": .array(list)]), table: table) }
+        guard unknown.isEmpty else {
+            throw KeychainError(.itemNotFound, "no result code is known by \(unknown.joined(separator: ", ")).")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// The authorities that every program of the machine trusts, as Debian keeps them (update-ca-certificates(8)).
+enum SystemTrustStore {
+    private static let folder = "/usr/local/share/ca-certificates"
+
+    /// - Throws: `KeychainError` with code `refused` for anybody but root.
+    static func requireRoot(name: String) throws {
+        guard geteuid() == 0 else {
+            throw KeychainError(
+                .refused, "cannot write the system trust store: needs root.",
+                hint: "Run it with sudo, or trust it only for you: keyfob trust add \(ShellWord.quoted(name)) --scope user")
+        }
+    }
+
+    /// Adds a certificate and has the bundle made anew; returns the file it was written to.
+    ///
+    /// - Throws: `KeychainError`; `fileUnavailable`, and `failed` where the bundle could not be made.
+    static func add(_ certificate: Certificate) throws -> String {
+        let path = "\(folder)/keyfob-\(certificate.sha256Fingerprint.lowercaseHexadecimal.prefix(16)).crt"
+        try FileDestination(path: path, mode: 0o644).write(SecretBytes(utf8: certificate.pem))
+        let status = try RenewalHook.run("update-ca-certificates")
+        guard status == 0 else {
+            throw KeychainError(
+                .failed, "the certificate was written to \(path), but update-ca-certificates ended with status \(status).",
+                hint: "Is the package ca-certificates installed?")
+        }
+        return path
+    }
+}

@@ -1,0 +1,74 @@
+import COpenSSL
+import KeyfobPrimitives
+
+/// How a message is padded and encrypted under an RSA key.
+public struct EncryptionScheme: Hashable, Sendable, CustomStringConvertible {
+    enum Family: Hashable, Sendable { case rsaRaw, rsaPKCS1, rsaOAEP }
+
+    let family: Family
+    /// The digest of OAEP and of its mask; `nil` for the others.
+    public let digest: Digest?
+
+    /// RSAES-OAEP with MGF1 of the same digest and an empty label (RFC 8017 7.1).
+    public static func rsaOAEP(_ digest: Digest) -> Self { Self(family: .rsaOAEP, digest: digest) }
+    /// RSAES-PKCS1-v1_5 (RFC 8017 7.2). For old protocols only.
+    public static let rsaPKCS1 = Self(family: .rsaPKCS1, digest: nil)
+    /// The RSA primitive alone (RFC 8017 5.1), over a number not larger than the modulus; a result has the key's size.
+    ///
+    /// > Important: It hides nothing that can be guessed. For protocols that pad by themselves.
+    public static let rsaRaw = Self(family: .rsaRaw, digest: nil)
+
+    /// How many bytes of the modulus' the padding takes.
+    public var overhead: Int {
+        switch family {
+        case .rsaRaw: 0
+        case .rsaPKCS1: 11
+        case .rsaOAEP: 2 * (digest?.count ?? 0) + 2
+        }
+    }
+
+    /// Family and digest.
+    public var description: String { digest.map { "\(family) \($0)" } ?? "\(family)" }
+
+    /// Sets the padding on a context of EVP_PKEY_encrypt_init(3) or EVP_PKEY_decrypt_init(3).
+    func configure(_ context: OpaquePointer) throws(OpenSSLError) {
+        switch family {
+        case .rsaRaw:
+            try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_NO_PADDING))
+        case .rsaPKCS1:
+            try check("EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING))
+        case .rsaOAEP:
+            try check(
+                "EVP_PKEY_CTX_set_rsa_padding", unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_OAEP_PADDING))
+            try check(
+                "EVP_PKEY_CTX_set_rsa_oaep_md_name",
+                unsafe EVP_PKEY_CTX_set_rsa_oaep_md_name(context, digest?.name, nil))
+            try check(
+                "EVP_PKEY_CTX_set_rsa_mgf1_md_name",
+                unsafe EVP_PKEY_CTX_set_rsa_mgf1_md_name(context, digest?.name, nil))
+        }
+    }
+}
+
+extension SignatureScheme {
+    /// Tells a context of EVP_PKEY_sign_init(3) or EVP_PKEY_verify_init(3) which digest it is given.
+    func announceDigest(_ context: OpaquePointer) throws(OpenSSLError) {
+        guard let digest else { return }
+        try unsafe digest.withAlgorithm { (algorithm) throws(OpenSSLError) in
+            try check("EVP_PKEY_CTX_set_signature_md", unsafe EVP_PKEY_CTX_set_signature_md(context, algorithm))
+        }
+    }
+}
+
+extension SecretBytes {
+    /// The bytes with zeros in front, which add nothing to the number that they are.
+    func leftPadded(to count: Int) -> SecretBytes {
+        guard self.count < count else { return self }
+        let missing = count - self.count
+        return unsafe withUnsafeBytes { source in
+            unsafe SecretBytes(count: count) { target in
+                for index in 0..<source.count { unsafe target[missing + index] = unsafe source[index] }
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+public import Foundation
+public import KeyfobPrimitives
+
+/// Keys from and to the encodings that name no algorithm, as X9.63 and RFC 8032 have them.
+extension PrivateKey {
+    /// An EC key from `04 || X || Y || K`: the point, and the scalar padded to the size of the field.
+    ///
+    /// - Throws: `KeyFileError` (`damaged`) where the length is another one or the point is not the scalar's.
+    public init(x963: SecretBytes, curve: NamedCurve) throws {
+        guard let bits = curve.bits else { throw KeyFileError(.unsupported, "curve \(curve) is not known") }
+        let size = (bits + 7) / 8
+        guard x963.count == 1 + 3 * size else { throw KeyFileError(.damaged, "it is no key on \(curve)") }
+        let bytes = x963.copyBytes()
+        guard bytes[0] == 4 else { throw KeyFileError(.damaged, "the point is not in its long form") }
+        // ECPrivateKey (RFC 5915 3).
+        let der = DERWriter.sequence(
+            DERWriter.element(DERTag.integer, [1]),
+            DERWriter.element(DERTag.octetString, bytes[(1 + 2 * size)...]),
+            DERWriter.element(0xA0, curve.derOID),
+            DERWriter.element(0xA1, DERWriter.bitString(bytes[...(2 * size)])))
+        self = try PrivateKey.load(Data(der))
+    }
+
+    /// An Ed25519 key from its 32-byte seed (RFC 8032 5.1.5).
+    ///
+    /// - Throws: `KeyFileError` (`damaged`) for another length.
+    public init(ed25519Seed seed: SecretBytes) throws {
+        guard seed.count == 32 else { throw KeyFileError(.damaged, "an Ed25519 key has 32 bytes") }
+        // OneAsymmetricKey with CurvePrivateKey (RFC 8410 7).
+        let der = DERWriter.sequence(
+            DERWriter.element(DERTag.integer, [0]), DERWriter.sequence(KeyAlgorithm.ed25519OID.der ?? []),
+            DERWriter.element(DERTag.octetString, DERWriter.element(DERTag.octetString, seed.copyBytes())))
+        self = try PrivateKey.load(Data(der))
+    }
+
+    /// An RSA key from RSAPrivateKey (RFC 8017 A.1.2) alone: no PKCS#8, no PEM.
+    ///
+    /// Takes the time to check that its numbers belong together, as `load(_:passphrase:)` does.
+    ///
+    /// - Throws: `KeyFileError` (`damaged`) for anything else.
+    public init(pkcs1: SecretBytes) throws {
+        let bytes = pkcs1.copyBytes()
+        do {
+            let parts = try DERReader.single(bytes[...], tag: DERTag.sequence).children()
+            guard parts.count == 9, parts.allSatisfy({ $0.tag == DERTag.integer }) else { throw DERError() }
+        } catch {
+            throw KeyFileError(.damaged, "it is no RSA private key")
+        }
+        self = try PrivateKey.load(Data(bytes))
+    }
+
+    /// The key as `init(x963:curve:)`, `init(ed25519Seed:)` and `init(pkcs1:)` take it.
+    ///
+    /// - Throws: `CryptoError` (`unsupportedKey`) for other kinds; `OpenSSLError` when libcrypto fails.
+    public func rawRepresentation() throws -> SecretBytes {
+        switch try components() {
+        case .rsa: return try traditionalDER()
+        case .ec(_, let d, let point): return SecretBytes([UInt8](point) + d.copyBytes())
+        case .ed25519(let seed): return seed
+        }
+    }
+}
+
+extension PublicKey {
+    /// An RSA key from RSAPublicKey (RFC 8017 A.1.1) alone: no SubjectPublicKeyInfo, no PEM.
+    ///
+    /// - Throws: `KeyFileError` (`damaged`) for anything else, and for an even modulus, which is no key's.
+    public init(pkcs1: Data) throws {
+        let numbers: [ArraySlice<UInt8>]
+        do {
+            let parts = try DERReader.single([UInt8](pkcs1)[...], tag: DERTag.sequence).children()
+            numbers = parts.map(\.content)
+            guard parts.count == 2, parts.allSatisfy({ $0.tag == DERTag.integer }) else { throw DERError() }
+        } catch {
+            throw KeyFileError(.damaged, "it is no RSA public key")
+        }
+        guard numbers.allSatisfy({ ($0.last ?? 0) & 1 == 1 && ($0.first ?? 0x80) < 0x80 }) else {
+            throw KeyFileError(.damaged, "its numbers are no RSA key's")
+        }
+        try self.init(rsaModulus: Data(numbers[0]), publicExponent: Data(numbers[1]))
+        guard bits == pkcs1 else { throw KeyFileError(.damaged, "it is not DER") }
+        try validate()
+    }
+}

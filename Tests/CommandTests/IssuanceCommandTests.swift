@@ -1,0 +1,189 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct IssuanceCommandTests {
+    private func json(_ result: Tool.Result) throws -> [String: Any] {
+        try #require(result.status == 0, "\(result.error)")
+        return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+    }
+
+    /// A root and an intermediate of openssl, and a script `sign` that issues a request.
+    private func makeAuthority(_ home: IdentityHome) throws {
+        try home.shell(
+            """
+            {
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout root.key -out root.pem -days 30 -subj /CN=Root
+            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout r10.key -out r10.csr -subj /CN=R10
+            printf 'basicConstraints=critical,CA:TRUE\\n' > authority
+            openssl x509 -req -in r10.csr -CA root.pem -CAkey root.key -CAcreateserial -days 20 -extfile authority -out r10.pem
+            } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            cat > sign <<END
+            #!/bin/sh -e
+            openssl x509 -req -CA $PWD/r10.pem -CAkey $PWD/r10.key -CAcreateserial -days \\${1:-10} -copy_extensions copy 2>/dev/null
+            cat $PWD/r10.pem
+            END
+            chmod +x sign
+            """)
+    }
+
+    @Test func `transcript 4: key, request, certificate, identity`() throws {
+        let home = try IdentityHome()
+        try makeAuthority(home)
+        let generated = try home.keyfob("key", "generate", "api", "--type", "ec", "--curve", "p256")
+        #expect(generated.output == "Generated \"api\" on \"login\": EC P-256, sign, derive, not extractable.\n")
+        let request = try home.keyfob(
+            "key", "csr", "api", "--cn", "api.example.org", "--dns", "api.example.org", "--usage", "server", "-o",
+            home.file("api.csr"))
+        #expect(request.output == "Wrote api.csr (ECDSA SHA-256).\n")
+        let text = try home.shell("openssl req -in api.csr -noout -verify -text 2>&1")
+        #expect(text.contains("verify OK") && text.contains("DNS:api.example.org"))
+        #expect(text.contains("TLS Web Server Authentication"))
+        try home.shell("./sign < api.csr > both.pem; openssl x509 -in both.pem -out api.crt; cat r10.pem root.pem > chain.pem")
+        let installed = try home.keyfob(
+            "identity", "install", "api", "--cert", home.file("api.crt"), "--chain", home.file("chain.pem"))
+        let day = try home.shell("date -u -d \"$(openssl x509 -in api.crt -noout -enddate | cut -d= -f2)\" +%F")
+            .trimmingCharacters(in: .newlines)
+        #expect(
+            installed.output == """
+                api.crt matches key "api". Chain complete (1 intermediate). Valid until \(day).
+                Identity "api" is ready.
+
+                """)
+        #expect(
+            try home.keyfob("identity", "install", "api", "--cert", home.file("both.pem")).output
+                == "Unchanged: identity \"api\" already has this certificate.\n")
+        let check = try home.keyfob("identity", "check", "api")
+        #expect(check.status == 0 && check.output.contains("ok  signed a test challenge"))
+
+        // The certificate of another key.
+        try home.makeSelfSigned("other")
+        let refused = try home.keyfob("identity", "install", "api", "--cert", home.file("other.pem"))
+        #expect(refused.status == 11)
+        #expect(refused.error.hasPrefix("keyfob: other.pem was not issued for key \"api\": public keys differ.\n"))
+        #expect(refused.error.contains("Find the key: keyfob key ls --pub sha256:"))
+        let code = try home.keyfob("identity", "install", "api", "--cert", home.file("other.pem"), "--json")
+        #expect(try IdentityHome.code(code) == "identity.mismatch" && code.output.isEmpty)
+        let missing = try home.keyfob("identity", "install", "apo", "--cert", home.file("api.crt"), "--json")
+        #expect(missing.status == 3)
+    }
+
+    @Test(arguments: [
+        (["--type", "rsa", "--size", "2048"], ["--pss"], "RSA-PSS SHA-256"),
+        (["--type", "rsa", "--size", "2048"], ["--hash", "sha512"], "RSA SHA-512"),
+        (["--type", "ec", "--curve", "p384"], [], "ECDSA SHA-384"),
+        (["--type", "ed25519"], [], "Ed25519"),
+    ])
+    func `a request names its signature, and openssl verifies it`(
+        _ key: [String], _ options: [String], _ name: String
+    ) throws {
+        let home = try IdentityHome()
+        #expect(try Tool.keyfob(["key", "generate", "k"] + key, environment: home.environment).run().status == 0)
+        let all = ["key", "csr", "k", "--cn", "k", "--ip", "192.0.2.7", "--email", "ops@k.example", "--uri", "urn:k",
+            "--other-name", "1.3.6.1.4.1.311.20.2.3:k@k.example", "-o", home.file("k.csr"), "--json"] + options
+        let document = try json(Tool.keyfob(all, environment: home.environment).run())
+        #expect(document["signature"] as? String == name)
+        #expect((document["names"] as? [String])?.count == 4)
+        let text = try home.shell("openssl req -in k.csr -noout -verify -text 2>&1")
+        #expect(text.contains("verify OK") && text.contains("othername: UPN::k@k.example"))
+    }
+
+    @Test func `an authority of the keychain issues, renews, and its versions come and go`() throws {
+        let home = try IdentityHome()
+        let root = try home.keyfob(
+            "identity", "create", "root", "--cn", "Root", "--authority", "--self-signed", "--lifetime", "10y")
+        #expect(root.status == 0 && root.output.hasSuffix("Identity \"root\" is ready.\n"), "\(root.error)")
+        let web = try json(
+            home.keyfob(
+                "identity", "create", "web", "--cn", "www.example.org", "--dns", "www.example.org", "--issuer", "root",
+                "--lifetime", "30d", "--json"))
+        #expect(web["name"] as? String == "web" && web["issuer"] as? String == "CN=Root")
+        #expect(web["issuer_policy"] as? String == "root" && web["chain_complete"] as? Bool == true)
+        let again = try home.keyfob("identity", "create", "web", "--cn", "x", "--issuer", "root", "--json")
+        #expect(again.status == 4)
+        #expect(try IdentityHome.code(again) == "item.exists")
+        #expect(
+            try home.keyfob("identity", "create", "web", "--cn", "x", "--issuer", "root", "--if-missing").output
+                == "Nothing to do: identity \"web\" exists.\n")
+
+        try home.shell("\(Tool.keyfob([]).path) cert export root -o ca.pem; \(Tool.keyfob([]).path) cert export web -o web.pem")
+        #expect(
+            try home.shell("openssl verify -x509_strict -CAfile ca.pem -purpose sslserver -verify_hostname www.example.org web.pem")
+                == "web.pem: OK\n")
+
+        let early = try home.keyfob("identity", "renew", "web")
+        #expect(
+            early.output == "Nothing to do: web is at 0% of its lifetime; renewal starts at 66%. Use --force to renew now.\n")
+        let renewed = try home.keyfob(
+            "identity", "renew", "web", "--force", "--new-key", "--exec", "echo done > hooked; exit 0")
+        let lines = renewed.output.split(separator: "\n")
+        try #require(lines.count == 4, "\(renewed.output)\(renewed.error)")
+        #expect(lines[0] == "web: 0% of its lifetime used, renewing (issuer: root, new key: yes)")
+        #expect(lines[1].hasPrefix("  certificate valid until 20"))
+        #expect(lines[2].hasPrefix("  installed; old certificate kept as web@20"))
+        #expect(lines[3] == "  ran: echo done > hooked; exit 0 (ok)")
+        let kept = String(lines[2].dropFirst("  installed; old certificate kept as ".count))
+        let failing = try home.keyfob("identity", "renew", "web", "--force", "--exec", "exit 3", "--json")
+        #expect(failing.status == 1 && failing.output.contains("\"hook_status\":3"))
+
+        let list = try home.keyfob("identity", "ls").output
+        #expect(list.contains("\n\(kept) ") && list.contains("\nweb "))
+        let back = try home.keyfob("identity", "use", kept)
+        #expect(back.output.hasPrefix("\"web\" is the certificate of \(kept) now. The one before is kept as web@20"))
+        let preferred = try home.keyfob("identity", "use", "web", "--service", "https://example.org")
+        #expect(preferred.output == "\"web\" is preferred for https://example.org.\n")
+        let refused = try home.keyfob("identity", "retire", "nobody", "--json")
+        #expect(refused.status == 3)
+        let retired = try json(home.keyfob("identity", "retire", "web", "--yes", "--json"))
+        #expect((retired["retired"] as? [String])?.count == 2)
+        #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 3)
+        #expect(try home.keyfob("identity", "check", "web").status == 0)
+        #expect(try home.keyfob("identity", "retire", "web").output == "Nothing to do: \"web\" has no older version.\n")
+    }
+
+    @Test func `a command issues, all that is due is renewed, and one that fails is told`() throws {
+        let home = try IdentityHome()
+        try makeAuthority(home)
+        let made = try home.keyfob(
+            "identity", "create", "web", "--dns", "web.example", "--issuer", "exec:" + home.file("sign"), "--json")
+        #expect(try json(made)["issuer"] as? String == "CN=R10")
+        #expect(
+            try home.keyfob("identity", "create", "own", "--cn", "own", "--self-signed", "--lifetime", "90d").status == 0)
+        let early = try home.keyfob("identity", "renew", "--all")
+        #expect(early.status == 0 && early.output.filter { $0 == "\n" }.count == 2)
+        // Signed anew by the command's authority, not by the key itself.
+        let forced = try json(home.keyfob("identity", "renew", "--all", "--force", "--json"))
+        let identities = try #require(forced["identities"] as? [[String: Any]])
+        #expect(identities.compactMap { $0["issuer"] as? String } == ["CN=own", "CN=R10"])
+        #expect(identities.allSatisfy { ($0["kept"] as? [String])?.count == 1 })
+
+        try home.shell("printf '#!/bin/sh\\nexit 7\\n' > sign")
+        let failed = try home.keyfob("identity", "renew", "web", "--force", "--json")
+        #expect(failed.status == 1)
+        #expect(try IdentityHome.code(failed) == "issuer.failed")
+        let all = try home.keyfob("identity", "renew", "--all", "--force")
+        #expect(all.status == 1 && all.output.contains("own: 0%") && all.error.contains("ended with status 7"))
+    }
+
+    @Test(arguments: [
+        ["identity", "create", "x", "--cn", "x"], ["identity", "create", "x", "--self-signed"],
+        ["identity", "create", "x", "--cn", "x", "--self-signed", "--issuer", "root"],
+        ["identity", "create", "x", "--cn", "x", "--issuer", "acme:https://x"],
+        ["identity", "create", "x", "--ip", "300.1.1.1", "--self-signed"],
+        ["identity", "create", "x", "--subject", "web", "--self-signed"],
+        ["identity", "create", "x", "--dns", "a b", "--self-signed"],
+        ["identity", "create", "x@2026-01-01", "--cn", "x", "--self-signed"],
+        ["identity", "renew"], ["identity", "renew", "x", "--all"], ["identity", "renew", "x", "--new-key", "--same-key"],
+        ["trust", "add", "x", "--scope", "system", "--for", "server"], ["cert", "verify", "x", "--usage", "baking"],
+        ["key", "csr", "lonely"],
+    ])
+    func `what makes no sense is wrong usage`(_ arguments: [String]) throws {
+        let home = try IdentityHome()
+        if arguments.last == "lonely" { _ = try home.keyfob("key", "generate", "lonely") }
+        let result = try Tool.keyfob(arguments, environment: home.environment).run()
+        #expect(result.status == 2 && result.output.isEmpty, "\(result.error)")
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count < 3)
+    }
+}

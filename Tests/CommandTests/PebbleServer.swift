@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+/// Let's Encrypt's test server, `pebble`, with its name server and a web server of the host: real ACME (RFC 8555), on
+/// this machine only.
+final class PebbleServer {
+    /// Whether this machine has it.
+    static let isInstalled = ["/usr/bin/pebble", "/usr/bin/pebble-challtestsrv"].allSatisfy {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    let directory: String
+    private var processes: [Process] = []
+
+    /// Starts everything with files in the test's directory: `acme-ca.pem`, and `www` as document root.
+    ///
+    /// Every fifth nonce is refused, as RFC 8555 6.5 says a client must bear.
+    init(_ home: IdentityHome) throws {
+        let ports = try home.shell(
+            """
+            python3 - <<END
+            import socket
+            sockets = [socket.socket() for _ in range(5)]
+            for s in sockets: s.bind(("127.0.0.1", 0))
+            print(*(s.getsockname()[1] for s in sockets))
+            END
+            """
+        ).split(whereSeparator: \.isWhitespace).map(String.init)
+        directory = "https://127.0.0.1:\(ports[0])/dir"
+        try home.shell(
+            """
+            {
+            mkdir www
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout acme-ca.key -out acme-ca.pem -days 5 -subj /CN=acme-ca
+            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout acme.key -out acme.csr -subj /CN=acme
+            printf 'subjectAltName=IP:127.0.0.1\\n' > acme.ext
+            openssl x509 -req -in acme.csr -CA acme-ca.pem -CAkey acme-ca.key -CAcreateserial -days 5 -extfile acme.ext -out acme.pem
+            } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            cat > pebble.json <<END
+            {"pebble": {"listenAddress": "127.0.0.1:\(ports[0])", "managementListenAddress": "127.0.0.1:\(ports[1])",
+            "certificate": "$PWD/acme.pem", "privateKey": "$PWD/acme.key", "httpPort": \(ports[2]), "tlsPort": 1}}
+            END
+            """)
+        try start("/usr/bin/pebble-challtestsrv", [
+            "-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dns01", "127.0.0.1:\(ports[3])", "-http01", "",
+            "-https01", "", "-tlsalpn01", "", "-management", "127.0.0.1:\(ports[4])",
+        ])
+        try start("/usr/bin/env", [
+            "python3", "-m", "http.server", ports[2], "--bind", "127.0.0.1", "--directory", home.file("www"),
+        ])
+        try start(
+            "/usr/bin/pebble",
+            ["-config", home.file("pebble.json"), "-dnsserver", "127.0.0.1:\(ports[3])"],
+            ["PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "20"])
+        try home.shell(
+            """
+            for i in $(seq 200); do
+                curl -s -o /dev/null --cacert acme-ca.pem \(directory) && curl -s -o /dev/null http://127.0.0.1:\(ports[2])/ && exit 0
+                sleep 0.1
+            done
+            exit 1
+            """)
+    }
+
+    private func start(_ path: String, _ arguments: [String], _ environment: [String: String] = [:]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        processes.append(process)
+    }
+
+    // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
+    deinit { for process in processes { kill(process.processIdentifier, SIGKILL) } }
+}

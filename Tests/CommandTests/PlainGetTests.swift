@@ -1,0 +1,81 @@
+import ArgumentParser
+import Keyfob
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct PlainGetTests {
+    private static func unset(_ name: String) -> String? { nil }
+
+    /// The properties of a command and of the groups of options in it, by name.
+    private static func properties(_ value: Any, _ prefix: String = "") -> [String] {
+        Mirror(reflecting: value).children.flatMap { child -> [String] in
+            let label = prefix + (child.label ?? "?")
+            // Wrappers of parsed values describe themselves by these.
+            let description = String(describing: child.value)
+            if child.label == "_selection" || child.label == "_global" {
+                return Mirror(reflecting: child.value).children.flatMap { Self.groups($0.value, label) }
+            }
+            return ["\(label)=\(description)"]
+        }
+    }
+
+    private static func groups(_ value: Any, _ label: String) -> [String] {
+        Mirror(reflecting: value).children.flatMap { properties($0.value, label + ".") }
+    }
+
+    @Test(arguments: [
+        ["get", "db/prod"], ["secret", "get", "db/prod"], ["get", "db/prod", "-k", "site"],
+        ["get", "-k", "site", "db/prod"], ["secret", "get", "--keychain", "site", "a b"], ["get", "a=b"], ["get", "get"],
+        ["get", "secret"], ["get", "-k", "get", "\u{E4}"],
+    ])
+    func `the plain form makes the command that ArgumentParser makes`(arguments: [String]) throws {
+        let plain = try #require(PlainGet(arguments, environment: Self.unset)).command
+        let parsed = try #require(
+            try Invocation(arguments, root: KeyfobCommand.self).parse(root: KeyfobCommand.self) as? SecretGet)
+        #expect(Self.properties(plain) == Self.properties(parsed))
+        #expect(Self.properties(plain).count > 20, "the groups' properties are compared, too")
+        #expect(plain.name == parsed.name)
+        #expect(plain.global.keychain == parsed.global.keychain)
+    }
+
+    @Test(arguments: [
+        [], ["get"], ["secret"], ["secret", "secret", "get", "x"], ["get", ""], ["get", "help"], ["help", "get"],
+        ["get", "x", "y"], ["get", "x", "-k"], ["get", "x", "-k", ""], ["get", "x", "-k", "-y"], ["get", "-x"],
+        ["get", "x", "--raw"], ["get", "x", "-n"], ["get", "--", "x"], ["get", "x", "--json"], ["get", "x", "-ksite"],
+        ["get", "x", "--keychain=site"], ["get", "x", "-k", "a", "-k", "b"], ["-k", "site", "get", "x"], ["set", "x"],
+        ["get", "x", "--user", "y"], ["---completion", "get", "x"], ["identity", "get", "x"],
+    ])
+    func `all other arguments are ArgumentParser's`(arguments: [String]) {
+        #expect(PlainGet(arguments, environment: Self.unset) == nil)
+    }
+
+    @Test(arguments: ["KEYFOB_FORMAT", "KEYFOB_TOKEN"])
+    func `a variable in the place of an option leaves the arguments to ArgumentParser`(variable: String) {
+        #expect(PlainGet(["get", "x"]) { $0 == variable ? "json" : nil } == nil)
+        #expect(PlainGet(["get", "x"]) { $0 == "KEYFOB_KEYCHAIN" ? "site" : nil } != nil)
+    }
+
+    @Test func `both ways print the same and end the same`() throws {
+        let home = try IdentityHome()
+        func run(_ arguments: [String], input: String = "") throws -> Tool.Result {
+            try Tool.keyfob(arguments, environment: home.environment, input: .init(input.utf8)).run()
+        }
+        #expect(try run(["set", "one", "--stdin"], input: "first").status == 0)
+        #expect(try run(["set", "two", "--user", "a", "--stdin"], input: "x").status == 0)
+        #expect(try run(["set", "two", "--user", "b", "--stdin"], input: "y").status == 0)
+        #expect(try run(["set", "bytes", "--stdin"], input: "a\u{1}b").status == 0)
+        #expect(try run(["get", "one"]).output == "first\n")
+        for arguments in [
+            ["get", "one"], ["get", "none"], ["get", "two"], ["get", "bytes"], ["get", "one", "-k", "nowhere"],
+            ["get", "one", "-k", "../x"], ["secret", "get", "one", "-k", "login"],
+        ] {
+            let plain = try run(arguments)
+            // An option that changes nothing leads through ArgumentParser.
+            let parsed = try run(arguments + ["--color", "auto"])
+            #expect(plain.status == parsed.status, "\(arguments)")
+            #expect(plain.output == parsed.output, "\(arguments)")
+            #expect(plain.error == parsed.error, "\(arguments)")
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+@Suite struct TrustCommandTests {
+    @Test func `trust decides what is verified`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        #expect(
+            try home.keyfob(
+                "identity", "import", home.file("web.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass")
+            ).status == 0)
+        let before = try home.keyfob("cert", "verify", "web", "--json")
+        #expect(before.status == 11 && before.output.isEmpty)
+        #expect(try IdentityHome.code(before) == "cert.chain_incomplete")
+        let unknown = try home.keyfob("cert", "chain", "web")
+        #expect(unknown.status == 11 && unknown.output.contains("R10"))
+        #expect(unknown.error.contains("keyfob: no issuer certificate for \"R10\" (issuer CN=Root).\n"))
+
+        let added = try home.keyfob("trust", "add", home.file("root.pem"), "--for", "server", "--name", "corp")
+        #expect(added.output == "Keychain \"login\" trusts \"Root\" now, for: server.\n", "\(added.error)")
+        let verified = try home.keyfob("cert", "verify", "web", "--usage", "server", "--host", "www.example.org")
+        #expect(verified.output == "ok  www.example.org <- R10 <- Root (trusted by the keychain)\n")
+        let chain = try home.keyfob("cert", "chain", "web")
+        #expect(chain.status == 0 && chain.output.contains("in the keychain, trusted by the keychain"))
+        #expect(
+            try home.keyfob("trust", "ls").output.split(separator: "\n").map { $0.split(separator: " ").first } == [
+                "NAME", "corp",
+            ])
+        #expect(try home.keyfob("trust", "export").output == (try home.shell("cat root.pem")))
+
+        let rows: [([String], String)] = [
+            (["--host", "other.example"], "cert.host_mismatch"), (["--usage", "client"], "cert.untrusted"),
+            (["--at", "2199-01-01"], "cert.expired"), (["--at", "1999-01-01"], "cert.not_yet_valid"),
+            (["--no-keychain"], "cert.untrusted"),
+        ]
+        for (options, code) in rows {
+            let result = try Tool.keyfob(["cert", "verify", "web", "--json"] + options, environment: home.environment).run()
+            #expect(result.status == 11)
+            #expect(try IdentityHome.code(result) == code, "\(options)")
+        }
+        let given = try home.keyfob(
+            "cert", "verify", home.file("web.pem"), "--untrusted", home.file("r10.pem"), "--ca", home.file("root.pem"),
+            "--no-keychain", "--no-system")
+        #expect(given.output == "ok  www.example.org <- R10 <- Root (trusted this time)\n")
+
+        #expect(try home.keyfob("trust", "rm", "corp").output == "No longer trusted: \"corp\". The certificate stays.\n")
+        #expect(try home.keyfob("trust", "rm", "corp").output.hasPrefix("Nothing to do"))
+        #expect(try home.keyfob("cert", "verify", "web").status == 11)
+    }
+
+    @Test func `an expired certificate is not trusted, and the system's store is root's`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("old", days: -3)
+        let old = try home.keyfob("trust", "add", home.file("old.pem"), "--json")
+        #expect(old.status == 11)
+        #expect(try IdentityHome.code(old) == "cert.expired")
+        // As somebody who is not root; the test may be.
+        let nobody = try Tool(
+            "/usr/bin/setpriv",
+            ["--reuid", "65534", "--clear-groups", Tool.keyfob([]).path, "trust", "add", "x.pem", "--scope", "system"],
+            environment: home.environment
+        ).run()
+        if geteuid() == 0 {
+            #expect(nobody.status == 12)
+            #expect(
+                nobody.error == """
+                    keyfob: cannot write the system trust store: needs root.
+                        Run it with sudo, or trust it only for you: keyfob trust add x.pem --scope user
+
+                    """)
+        }
+    }
+
+    @Test func `missing issuers are fetched from where certificates say they are`() throws {
+        let home = try IdentityHome()
+        let port = try home.shell(
+            "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); print(s.getsockname()[1])'"
+        ).trimmingCharacters(in: .newlines)
+        try home.shell(
+            """
+            {
+            mkdir www
+            for name in root r10 r11; do
+                openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $name.key -out $name.csr -subj /CN=$name
+            done
+            printf 'basicConstraints=critical,CA:TRUE\\n' > ca
+            openssl x509 -req -in root.csr -signkey root.key -days 30 -extfile ca -out root.pem
+            printf 'basicConstraints=critical,CA:TRUE\\nauthorityInfoAccess=caIssuers;URI:http://127.0.0.1:\(port)/root.der\\n' > ca
+            openssl x509 -req -in r10.csr -CA root.pem -CAkey root.key -CAcreateserial -days 20 -extfile ca -out r10.pem
+            printf 'basicConstraints=critical,CA:TRUE\\nauthorityInfoAccess=caIssuers;URI:http://127.0.0.1:\(port)/r10.der\\n' > ca
+            openssl x509 -req -in r11.csr -CA r10.pem -CAkey r10.key -CAcreateserial -days 20 -extfile ca -out r11.pem
+            openssl x509 -in root.pem -outform DER -out www/root.der
+            openssl x509 -in r10.pem -outform DER -out www/r10.der
+            } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            """)
+        let server = Process()
+        server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        server.arguments = ["python3", "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", home.file("www")]
+        server.standardError = FileHandle.nullDevice
+        try server.run()
+        // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
+        defer { kill(server.processIdentifier, SIGKILL) }
+        try home.shell("for i in $(seq 100); do curl -s -o /dev/null http://127.0.0.1:\(port)/ && exit 0; sleep 0.1; done; exit 1")
+        #expect(try home.keyfob("cert", "import", home.file("r11.pem")).status == 0)
+        let without = try home.keyfob("cert", "chain", "r11")
+        #expect(without.status == 11 && without.error.contains("keyfob cert chain r11 --fetch"))
+        let fetched = try home.keyfob("cert", "chain", "r11", "--fetch", "--json")
+        #expect(fetched.status == 0, "\(fetched.error)")
+        #expect(fetched.output.contains("\"fetched\":2") && fetched.output.contains("\"trusted\":false"))
+        // The intermediate is kept, the root is not: nobody chose to trust it.
+        #expect(try home.keyfob("cert", "ls", "--format", "tsv").output.split(separator: "\n").count == 3)
+        kill(server.processIdentifier, SIGKILL)
+        server.waitUntilExit()
+        #expect(try home.keyfob("trust", "add", home.file("root.pem")).status == 0)
+        #expect(try home.keyfob("cert", "verify", "r11").output == "ok  r11 <- r10 <- root (trusted by the keychain)\n")
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct CertificateAndTrustTests {
+    // MARK: Certificates
+
+    @Test func `a certificate tells what the command tells`() throws {
+        let leaf = try Authority.certificate("leaf")
+        #expect(SecCertificateCopyData(leaf) as Data == (try Authority.shared.get().data("leaf.der")))
+        #expect(SecCertificateCopySubjectSummary(leaf) == "web.example")
+        var name: CFString?
+        #expect(unsafe SecCertificateCopyCommonName(leaf, &name) == errSecSuccess)
+        #expect(name == "web.example")
+        var addresses: CFArray?
+        #expect(unsafe SecCertificateCopyEmailAddresses(leaf, &addresses) == errSecSuccess)
+        #expect(addresses as? [String] == ["web@example.org", "post@example.org"])
+        let serial = try Authority.shared.get().openssl("x509 -in leaf.pem -noout -serial").stdout
+        let number = try #require(SecCertificateCopySerialNumberData(leaf, nil) as Data?)
+        let hex = number.drop { $0 == 0 }.map { String(format: "%02X", $0) }.joined()
+        #expect(serial.contains(hex))
+        let before = try #require(SecCertificateCopyNotValidBeforeDate(leaf) as Date?)
+        let after = try #require(SecCertificateCopyNotValidAfterDate(leaf) as Date?)
+        #expect(abs(after.timeIntervalSince(before) - 20 * 86400) < 2)
+        #expect(try SecCertificateCopyKey(leaf) == SecKey(.public(Certificate(der: Authority.shared.get().data("leaf.der")).publicKey)))
+        let issuer = try #require(SecCertificateCopyNormalizedIssuerSequence(leaf) as Data?)
+        let subject = try #require(try SecCertificateCopyNormalizedSubjectSequence(Authority.certificate("intermediate")) as Data?)
+        #expect(issuer == subject && issuer.first == 0x30 && Int(issuer[1]) == issuer.count - 2)
+    }
+
+    @Test func `what is no certificate is none`() throws {
+        let der = try Authority.shared.get().data("leaf.der")
+        for wrong in [Data(), Data([0x30, 0]), der.dropLast(), der + [0], Data("-----BEGIN CERTIFICATE-----".utf8)] {
+            #expect(SecCertificateCreateWithData(nil, Data(wrong) as CFData) == nil)
+        }
+        var name: CFString?
+        #expect(try unsafe SecCertificateCopyCommonName(Authority.certificate("nameless"), &name) == errSecInternal)
+        #expect(try SecCertificateCopySubjectSummary(Authority.certificate("nameless")) == "Nameless")
+    }
+
+    // MARK: Identities
+
+    @Test func `an identity is a certificate with its own key`() throws {
+        let identity = try Authority.identity("leaf")
+        var certificate: SecCertificate?
+        var key: SecKey?
+        #expect(unsafe SecIdentityCopyCertificate(identity, &certificate) == errSecSuccess)
+        #expect(unsafe SecIdentityCopyPrivateKey(identity, &key) == errSecSuccess)
+        #expect(try certificate == Authority.certificate("leaf"))
+        let other = try Authority.identity("client")
+        #expect(try SecIdentityCreate(nil, Authority.certificate("leaf"), other.privateKey) == nil)
+        let publicKey = try #require(SecKeyCopyPublicKey(identity.privateKey))
+        #expect(key == identity.privateKey)
+        #expect(try SecIdentityCreate(nil, Authority.certificate("leaf"), publicKey) == nil)
+        #expect(try identity == Authority.identity("leaf") && identity != other)
+    }
+
+    @Test func `the keychain has the key of a certificate, or not`() throws {
+        let throwaway = try makeKeychain()
+        try SecKeyUse(throwaway) {
+            let identity = try Authority.identity("leaf")
+            var found: SecIdentity?
+            #expect(unsafe SecIdentityCreateWithCertificate(nil, identity.certificate, &found) == errSecItemNotFound)
+            #expect(SecItemAdd([kSecValueRef: identity.privateKey] as CFDictionary, nil) == errSecSuccess)
+            #expect(unsafe SecIdentityCreateWithCertificate(nil, identity.certificate, &found) == errSecSuccess)
+            #expect(found == identity)
+            let key = try #require(found?.privateKey)
+            let signature = try #require(sign(key, .ecdsaSignatureMessageX962SHA256, Data([1])).value)
+            #expect(verify(identity.privateKey, .ecdsaSignatureMessageX962SHA256, Data([1]), signature).value)
+        }
+    }
+
+    // MARK: Trust
+
+    struct TrustRow: Sendable, CustomTestStringConvertible {
+        let name: String
+        var certificates = ["leaf", "intermediate"]
+        var anchors: [String]? = ["root"]
+        var policy: @Sendable () -> SecPolicy = { SecPolicyCreateBasicX509() }
+        var days = 0.0
+        let status: OSStatus?
+        var testDescription: String { name }
+    }
+
+    static let rows = [
+        TrustRow(name: "a whole chain", status: nil),
+        TrustRow(name: "an anchor in the middle", anchors: ["intermediate"], status: nil),
+        TrustRow(name: "the leaf as anchor", certificates: ["own"], anchors: ["own"], status: nil),
+        TrustRow(name: "the host of the certificate", policy: { SecPolicyCreateSSL(true, "web.example") }, status: nil),
+        TrustRow(name: "its address", policy: { SecPolicyCreateSSL(true, "127.0.0.1") }, status: nil),
+        TrustRow(name: "any host", policy: { SecPolicyCreateSSL(true, nil) }, status: nil),
+        TrustRow(
+            name: "a client", certificates: ["client", "intermediate"], policy: { SecPolicyCreateSSL(false, nil) },
+            status: nil),
+        TrustRow(
+            name: "another host", policy: { SecPolicyCreateSSL(true, "other.example") }, status: errSecHostNameMismatch),
+        TrustRow(
+            name: "another address", policy: { SecPolicyCreateSSL(true, "127.0.0.2") }, status: errSecHostNameMismatch),
+        TrustRow(
+            name: "a server as client", policy: { SecPolicyCreateSSL(false, nil) },
+            status: errSecCertificateCannotOperate),
+        TrustRow(name: "too late", days: 25, status: errSecCertificateExpired),
+        TrustRow(name: "too early", days: -5, status: errSecCertificateNotValidYet),
+        TrustRow(name: "no intermediate", certificates: ["leaf"], status: errSecCreateChainFailed),
+        TrustRow(name: "another anchor", anchors: ["own"], status: errSecCreateChainFailed),
+        TrustRow(
+            name: "a root nobody believes", certificates: ["leaf", "intermediate", "root"], anchors: ["own"],
+            status: errSecNotTrusted),
+        TrustRow(name: "its own signature alone", certificates: ["own"], anchors: [], status: errSecNotTrusted),
+        TrustRow(name: "the system's authorities", certificates: ["own"], anchors: nil, status: errSecNotTrusted),
+    ]
+
+    @Test(arguments: rows)
+    func `a chain is trusted or not, with the reason`(row: TrustRow) throws {
+        var made: SecTrust?
+        let certificates = try row.certificates.map { try Authority.certificate($0) } as CFArray
+        #expect(unsafe SecTrustCreateWithCertificates(certificates, row.policy(), &made) == errSecSuccess)
+        let trust = try #require(made)
+        if let anchors = row.anchors {
+            let certificates = try anchors.map { try Authority.certificate($0) } as CFArray
+            #expect(SecTrustSetAnchorCertificates(trust, certificates) == errSecSuccess)
+        }
+        if row.days != 0 {
+            #expect(SecTrustSetVerifyDate(trust, Date().addingTimeInterval(row.days * 86400) as CFDate) == errSecSuccess)
+        }
+        var result = SecTrustResultType.proceed
+        unsafe SecTrustGetTrustResult(trust, &result)
+        #expect(result == .invalid && SecTrustCopyResult(trust) == nil)
+        var error: CFError?
+        #expect(unsafe SecTrustEvaluateWithError(trust, &error) == (row.status == nil))
+        #expect(error.map { OSStatus(truncatingIfNeeded: $0.code) } == row.status)
+        #expect(error.map { $0.domain == NSOSStatusErrorDomain } ?? true)
+        let expected: SecTrustResultType = row.status == nil ? .unspecified : .recoverableTrustFailure
+        unsafe SecTrustGetTrustResult(trust, &result)
+        #expect(result == expected)
+        #expect(unsafe SecTrustEvaluate(trust, &result) == errSecSuccess && result == expected)
+        #expect(SecTrustGetCertificateAtIndex(trust, 0) == certificates.object(at: 0) as? SecCertificate)
+        #expect(SecTrustGetCertificateAtIndex(trust, -1) == nil && SecTrustGetCertificateAtIndex(trust, 9) == nil)
+        if row.name == "a whole chain" { #expect(SecTrustGetCertificateCount(trust) == 3) }
+        #expect(SecTrustCopyKey(trust)?.publicKey == (certificates.object(at: 0) as? SecCertificate)?.certificate.publicKey)
+    }
+
+    @Test func `every policy must be met, and a changed question is asked again`() throws {
+        let chain = try ["leaf", "intermediate"].map { try Authority.certificate($0) } as CFArray
+        var made: SecTrust?
+        let policies = [SecPolicyCreateBasicX509(), SecPolicyCreateSSL(true, "other.example")] as CFArray
+        #expect(unsafe SecTrustCreateWithCertificates(chain, policies, &made) == errSecSuccess)
+        let trust = try #require(made)
+        #expect(SecTrustSetAnchorCertificates(trust, [try Authority.certificate("root")] as CFArray) == errSecSuccess)
+        #expect(!isTrusted(trust))
+        #expect(SecTrustSetPolicies(trust, SecPolicyCreateSSL(true, "web.example")) == errSecSuccess)
+        #expect(isTrusted(trust))
+        #expect(SecTrustSetAnchorCertificates(trust, nil) == errSecSuccess)
+        #expect(!isTrusted(trust))
+        for wrong in [NSArray(), ["x"] as NSArray, "x" as NSString] as [AnyObject] {
+            #expect(unsafe SecTrustCreateWithCertificates(wrong, nil, &made) == errSecParam)
+            #expect(SecTrustSetPolicies(trust, wrong) == errSecParam)
+        }
+    }
+
+    @Test func `a policy has the properties it was made with`() throws {
+        let policy = SecPolicyCreateSSL(false, "host")
+        let properties = try #require(SecPolicyCopyProperties(policy))
+        #expect(properties.object(forKey: kSecPolicyOid) as? String == kSecPolicyAppleSSL as String)
+        #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSSL, properties) == policy)
+        #expect(SecPolicyCreateWithProperties("1.2.3" as NSString, nil) == nil)
+        #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSSL, [kSecPolicyName: 7] as CFDictionary) == nil)
+    }
+
+    // MARK: Access control
+
+    @Test(
+        arguments: [
+            ([], true), ([.userPresence], true), ([.userPresence, .privateKeyUsage], true),
+            ([.userPresence, .applicationPassword], true), ([.biometryAny, .or, .devicePasscode], true),
+            ([.biometryCurrentSet, .privateKeyUsage], true), ([.or, .and], false),
+            ([.biometryAny, .biometryCurrentSet], false), ([.userPresence, .devicePasscode], false),
+            ([.userPresence, .or], false), ([.userPresence, .biometryAny], false),
+            (SecAccessControlCreateFlags(rawValue: 1 << 2), false), (SecAccessControlCreateFlags(rawValue: 1 << 40), false),
+        ] as [(SecAccessControlCreateFlags, Bool)])
+    func `flags that contradict each other make no access control`(
+        row: (flags: SecAccessControlCreateFlags, isFine: Bool)
+    ) throws {
+        let made = unsafe outcome {
+            unsafe SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, row.flags, $0)
+        }
+        #expect((made.value != nil) == row.isFine && made.status == (row.isFine ? nil : errSecParam))
+        guard let control = made.value else { return }
+        #expect(SecAccessControl(stored: control.stored) == control)
+    }
+
+    @Test func `a protection that is unknown makes no access control`() {
+        for wrong in ["", "f", "xx"] as [NSString] {
+            let made = unsafe outcome { unsafe SecAccessControlCreateWithFlags(nil, wrong, [], $0) }
+            #expect(made == Outcome(value: nil, status: errSecParam))
+        }
+        let made = unsafe outcome { unsafe SecAccessControlCreateWithFlags(nil, NSNumber(value: 1), [], $0) }
+        #expect(made == Outcome(value: nil, status: errSecParam))
+        for wrong in [Data(), Data("ak".utf8), Data("ak\0zz".utf8), Data([0xFF, 0, 0x30])] {
+            #expect(SecAccessControl(stored: wrong) == nil)
+        }
+    }
+}

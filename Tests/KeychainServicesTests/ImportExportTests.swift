@@ -1,0 +1,208 @@
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct ImportExportTests {
+    /// SecPKCS12Import's answer.
+    private func importPKCS12(_ data: Data, _ options: NSDictionary) -> (status: OSStatus, items: [NSDictionary]?) {
+        var items: CFArray?
+        let status = unsafe SecPKCS12Import(data as CFData, options, &items)
+        return (status, items?.compactMap { $0 as? NSDictionary })
+    }
+
+    private func file(_ name: String, _ options: String = "") throws -> Data {
+        let authority = try Authority.shared.get()
+        let unique = "\(UUID().uuidString).p12"
+        try authority.openssl(
+            "pkcs12 -export -inkey \(name).key -in \(name).pem -certfile intermediate.pem -out \(unique) \(options)",
+            "-name", "friend", "-passout", "pass:secret")
+        return try authority.data(unique)
+    }
+
+    @Test(arguments: ["leaf", "rsa"], ["", "-legacy", "-keypbe AES-256-CBC -certpbe AES-256-CBC -macalg sha256"])
+    func `V113: a file with an identity gives one dictionary with it and its chain`(
+        name: String, options: String
+    ) throws {
+        let (status, items) = importPKCS12(try file(name, options), [kSecImportExportPassphrase: "secret"])
+        #expect(status == errSecSuccess && items?.count == 1)
+        let item = try #require(items?.first)
+        #expect(try item.object(forKey: kSecImportItemIdentity) as? SecIdentity == Authority.identity(name))
+        let chain = try [name, "intermediate"].map { try Authority.certificate($0) }
+        #expect(item.object(forKey: kSecImportItemCertChain) as? [SecCertificate] == chain)
+        #expect(item.object(forKey: kSecImportItemLabel) as? String == "friend")
+        #expect(item.object(forKey: kSecImportItemKeyID) as? Data == chain[0].certificate.publicKey.identifier)
+        let trust = try #require(item.object(forKey: kSecImportItemTrust) as? SecTrust)
+        SecTrustSetAnchorCertificates(trust, [try Authority.certificate("root")] as CFArray)
+        #expect(isTrusted(trust))
+    }
+
+    @Test func `V114 and V115: a wrong passphrase, none, and what is damaged`() throws {
+        let file = try file("leaf")
+        #expect(importPKCS12(file, [kSecImportExportPassphrase: "wrong"]).status == errSecAuthFailed)
+        #expect(importPKCS12(file, [:]).status == errSecAuthFailed)
+        #expect(importPKCS12(file, [kSecImportExportPassphrase: 7]).status == errSecParam)
+        for wrong in [Data(), Data("nonsense".utf8), file.dropLast(20), Data(repeating: 0x30, count: 100)] {
+            #expect(importPKCS12(Data(wrong), [kSecImportExportPassphrase: "secret"]).status == errSecDecode)
+        }
+        var changed = file
+        changed[file.count - 20] ^= 1
+        #expect(importPKCS12(changed, [kSecImportExportPassphrase: "secret"]).status == errSecPkcs12VerifyFailure)
+    }
+
+    @Test func `a file of certificates alone gives nothing`() throws {
+        let authority = try Authority.shared.get()
+        try authority.openssl("pkcs12 -export -nokeys -in leaf.pem -out certificates.p12", "-passout", "pass:secret")
+        let (status, items) = importPKCS12(
+            try authority.data("certificates.p12"), [kSecImportExportPassphrase: "secret"])
+        #expect(status == errSecSuccess && items?.isEmpty == true)
+    }
+
+    @Test func `an import is stored where that is asked for, and twice is once`() throws {
+        let throwaway = try makeKeychain()
+        try SecKeyUse(throwaway) {
+            func count(_ itemClass: CFString) -> Int {
+                var result: CFTypeRef?
+                let query: [CFString: Any] = [
+                    kSecClass: itemClass, kSecMatchLimit: kSecMatchLimitAll, kSecReturnRef: true,
+                ]
+                unsafe SecItemCopyMatching(query as CFDictionary, &result)
+                return (result as? NSArray)?.count ?? 0
+            }
+            let file = try file("leaf")
+            let options: NSMutableDictionary = [kSecImportExportPassphrase: "secret"]
+            #expect(importPKCS12(file, options).status == errSecSuccess)
+            #expect(count(kSecClassIdentity) == 0)
+            options.setObject(true as NSNumber, forKey: kSecUseDataProtectionKeychain)
+            options.setObject(true as NSNumber, forKey: kSecImportToMemoryOnly)
+            #expect(importPKCS12(file, options).status == errSecSuccess)
+            #expect(count(kSecClassIdentity) == 0)
+            options.removeObject(forKey: kSecImportToMemoryOnly)
+            for _ in 0..<2 {
+                let (status, items) = importPKCS12(file, options)
+                #expect(status == errSecSuccess)
+                #expect(count(kSecClassIdentity) == 1 && count(kSecClassCertificate) == 2)
+                let identity = try #require(items?.first?.object(forKey: kSecImportItemIdentity) as? SecIdentity)
+                #expect(representation(of: identity.privateKey) == Outcome(value: nil, status: errSecUnimplemented))
+                #expect(sign(identity.privateKey, .ecdsaSignatureMessageX962SHA256, Data([1])).value != nil)
+            }
+        }
+    }
+
+    struct FileRow: Sendable, CustomTestStringConvertible {
+        let command: String
+        let format: SecExternalFormat
+        let type: SecExternalItemType
+        var passphrase: String?
+        var testDescription: String { command }
+    }
+
+    static let files = [
+        FileRow(command: "x509 -in leaf.pem", format: .formatX509Cert, type: .itemTypeCertificate),
+        FileRow(command: "x509 -in leaf.pem -outform DER", format: .formatX509Cert, type: .itemTypeCertificate),
+        FileRow(command: "pkey -in leaf.key", format: .formatOpenSSL, type: .itemTypePrivateKey),
+        FileRow(command: "pkey -in leaf.key -outform DER", format: .formatOpenSSL, type: .itemTypePrivateKey),
+        FileRow(command: "pkey -in rsa.key -traditional", format: .formatOpenSSL, type: .itemTypePrivateKey),
+        FileRow(command: "rsa -in rsa.key -traditional -outform DER", format: .formatOpenSSL, type: .itemTypePrivateKey),
+        FileRow(command: "ec -in leaf.key", format: .formatOpenSSL, type: .itemTypePrivateKey),
+        FileRow(command: "pkey -in leaf.key -pubout", format: .formatOpenSSL, type: .itemTypePublicKey),
+        FileRow(command: "pkey -in rsa.key -pubout -outform DER", format: .formatOpenSSL, type: .itemTypePublicKey),
+        FileRow(command: "rsa -in rsa.key -RSAPublicKey_out", format: .formatBSAFE, type: .itemTypePublicKey),
+        FileRow(command: "rsa -in rsa.key -RSAPublicKey_out -outform DER", format: .formatBSAFE, type: .itemTypePublicKey),
+        FileRow(
+            command: "pkcs8 -topk8 -in leaf.key -passout pass:secret", format: .formatWrappedPKCS8,
+            type: .itemTypePrivateKey, passphrase: "secret"),
+        FileRow(
+            command: "pkcs8 -topk8 -in rsa.key -passout pass:secret -outform DER", format: .formatWrappedPKCS8,
+            type: .itemTypePrivateKey, passphrase: "secret"),
+        FileRow(
+            command: "rsa -in rsa.key -traditional -aes128 -passout pass:secret", format: .formatWrappedOpenSSL,
+            type: .itemTypePrivateKey, passphrase: "secret"),
+        FileRow(
+            command: "pkcs12 -export -inkey leaf.key -in leaf.pem -passout pass:secret", format: .formatPKCS12,
+            type: .itemTypeAggregate, passphrase: "secret"),
+    ]
+
+    @Test(arguments: files)
+    func `the format and kind of a file are found`(row: FileRow) throws {
+        let data = Data(try Authority.shared.get().openssl(row.command).output)
+        let imported = importing(data, passphrase: row.passphrase)
+        #expect(imported.status == errSecSuccess && imported.items.count == 1)
+        #expect(imported.format == row.format && imported.type == row.type)
+        let name = row.command.contains("rsa.key") ? "rsa" : "leaf"
+        let key = switch imported.items.first {
+        case let certificate as SecCertificate: SecCertificateCopyKey(certificate)
+        case let identity as SecIdentity: SecCertificateCopyKey(identity.certificate)
+        case let key as SecKey: SecKeyCopyPublicKey(key)
+        default: nil as SecKey?
+        }
+        #expect(try key == SecCertificateCopyKey(Authority.certificate(name)))
+        guard row.passphrase != nil else { return }
+        #expect(importing(data).status == errSecPassphraseRequired)
+        #expect(importing(data, passphrase: "wrong").status == errSecAuthFailed)
+    }
+
+    @Test func `a sequence of blocks is read in its order`() throws {
+        let authority = try Authority.shared.get()
+        let file = try authority.data("leaf.pem") + Data("text between\n".utf8) + authority.data("leaf.key")
+            + authority.data("rsa.key")
+        let imported = importing(file)
+        #expect(imported.status == errSecSuccess && imported.format == .formatPEMSequence)
+        #expect(imported.type == .itemTypeAggregate && imported.items.count == 3)
+        #expect(try imported.items.first as? SecCertificate == Authority.certificate("leaf"))
+        #expect(importing(file, flags: .importOnlyOne).status == errSecMultiplePrivKeys)
+    }
+
+    @Test(
+        arguments: [
+            ("", errSecUnknownFormat), ("nonsense", errSecUnknownFormat), ("0\u{3}", errSecUnknownFormat),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", errSecDecode),
+            ("-----BEGIN PRIVATE KEY-----\nAAAA", errSecDecode),
+            ("-----BEGIN RSA PUBLIC KEY-----\n!\n-----END RSA PUBLIC KEY-----\n", errSecDecode),
+            ("-----BEGIN NOTHING-----\nAAAA\n-----END NOTHING-----\n", errSecUnknownFormat),
+        ])
+    func `what is no file of keys is refused`(row: (text: String, status: OSStatus)) {
+        #expect(importing(Data(row.text.utf8)).status == row.status)
+    }
+
+    @Test(
+        arguments: [
+            (SecExternalFormat.formatOpenSSL, false), (.formatOpenSSL, true), (.formatBSAFE, true),
+            (.formatBSAFE, false), (.formatWrappedPKCS8, false), (.formatWrappedPKCS8, true), (.formatUnknown, false),
+            (.formatPEMSequence, false),
+        ], ["leaf", "rsa"])
+    func `what is exported the command reads, and so do we`(
+        row: (format: SecExternalFormat, isPEM: Bool), name: String
+    ) throws {
+        let key = try Authority.identity(name).privateKey
+        let (status, data) = exporting(key, row.format, row.isPEM ? .pemArmour : [], passphrase: "secret")
+        #expect(status == errSecSuccess)
+        let bytes = try #require(data)
+        let authority = try Authority.shared.get()
+        let file = UUID().uuidString
+        try authority.directory.write(bytes, to: file)
+        let printed = try authority.openssl("pkey -in \(file) -pubout -passin pass:secret").stdout
+        #expect(printed == key.publicKey.pem)
+        #expect(importing(bytes, passphrase: "secret").items.first as? SecKey == key)
+        if row.format == .formatWrappedPKCS8 { #expect(exporting(key, row.format).status == errSecPassphraseRequired) }
+    }
+
+    @Test func `identities, certificates and what does not fit`() throws {
+        let identity = try Authority.identity("leaf")
+        let (status, data) = exporting(
+            [identity, try Authority.certificate("intermediate")] as NSArray, .formatPKCS12, passphrase: "secret")
+        #expect(status == errSecSuccess)
+        let items = importing(try #require(data), passphrase: "secret").items
+        #expect(items.first as? SecIdentity == identity && items.count == 2)
+        #expect(exporting(identity, .formatPKCS12).status == errSecPassphraseRequired)
+        #expect(exporting(identity.certificate, .formatUnknown).data == identity.certificate.certificate.der)
+        #expect(exporting(identity.certificate, .formatOpenSSL).status == errSecParam)
+        #expect(exporting(identity, .formatX509Cert).status == errSecParam)
+        #expect(exporting("x" as NSString, .formatUnknown).status == errSecParam)
+        #expect(exporting(NSArray(), .formatUnknown).status == errSecParam)
+        #expect(exporting(identity.privateKey, .formatSSH).status == errSecUnsupportedFormat)
+        #expect(exporting(try KeyFixture.key(.p256, .token), .formatOpenSSL).status == errSecUnimplemented)
+    }
+}

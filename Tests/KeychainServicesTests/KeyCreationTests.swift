@@ -1,0 +1,219 @@
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import KeyfobTesting
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import KeychainServices
+
+/// Keys from bytes, to bytes, and generated; vectors V107 to V111.
+@Suite struct KeyCreationTests {
+    private func keys(_ attributes: [CFString: Any]) -> Outcome<Int> {
+        var result: CFTypeRef?
+        var query = attributes
+        query[kSecClass] = kSecClassKey
+        query[kSecMatchLimit] = kSecMatchLimitAll
+        query[kSecReturnRef] = true
+        let status = unsafe SecItemCopyMatching(query as CFDictionary, &result)
+        return Outcome(value: (result as? NSArray)?.count ?? 0, status: status)
+    }
+
+    @Test(arguments: KeyKind.allCases, [(false, false), (false, true), (true, false), (true, true)])
+    func `V107: as many items as halves are permanent`(kind: KeyKind, permanent: (private: Bool, public: Bool)) throws {
+        let throwaway = try makeKeychain()
+        try SecKeyUse(throwaway) {
+            var parameters = kind.parameters
+            parameters[kSecAttrLabel] = "pair"
+            parameters[kSecAttrApplicationTag] = Data("tag".utf8)
+            parameters[kSecPrivateKeyAttrs] = [kSecAttrIsPermanent: permanent.private] as NSDictionary
+            parameters[kSecPublicKeyAttrs] = [kSecAttrIsPermanent: permanent.public] as NSDictionary
+            let key = try #require(generate(parameters).value)
+            let count = (permanent.private ? 1 : 0) + (permanent.public ? 1 : 0)
+            for query in [[kSecAttrLabel: "pair" as Any], [kSecAttrApplicationTag: Data("tag".utf8)]] {
+                #expect(keys(query) == Outcome(value: count, status: count == 0 ? errSecItemNotFound : errSecSuccess))
+            }
+            // What is permanent on the token stays there; what is in memory can be taken out.
+            #expect(representation(of: key).status == (permanent.private ? errSecUnimplemented : nil))
+            guard permanent.private != permanent.public else { return }
+            let missing = permanent.private ? try #require(SecKeyCopyPublicKey(key)) : key
+            var item: [CFString: Any] = [kSecValueRef: missing, kSecAttrLabel: "pair"]
+            item[kSecAttrApplicationTag] = Data("tag".utf8)
+            #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
+            #expect(keys([kSecAttrLabel: "pair"]) == Outcome(value: 2, status: errSecSuccess))
+        }
+    }
+
+    @Test func `V109: the halves of a permanent pair are removed one after the other`() throws {
+        let throwaway = try makeKeychain()
+        try SecKeyUse(throwaway) {
+            var parameters = KeyKind.p256.parameters
+            parameters[kSecAttrIsPermanent] = true
+            let key = try #require(generate(parameters).value)
+            let publicKey = try #require(SecKeyCopyPublicKey(key))
+            #expect(keys([:]).value == 2)
+            #expect(SecItemDelete([kSecValueRef: key] as CFDictionary) == errSecSuccess)
+            #expect(keys([:]).value == 1)
+            #expect(SecItemDelete([kSecValueRef: publicKey] as CFDictionary) == errSecSuccess)
+            #expect(keys([:]) == Outcome(value: 0, status: errSecItemNotFound))
+        }
+    }
+
+    @Test func `the public half stops to be an item and the private one goes on signing`() throws {
+        let throwaway = try makeKeychain()
+        try SecKeyUse(throwaway) {
+            var parameters = KeyKind.p256.parameters
+            parameters[kSecAttrIsPermanent] = true
+            let key = try #require(generate(parameters).value)
+            let publicKey = try #require(SecKeyCopyPublicKey(key))
+            #expect(SecItemDelete([kSecValueRef: publicKey] as CFDictionary) == errSecSuccess)
+            #expect(keys([:]).value == 1)
+            let signature = try #require(sign(key, .ecdsaSignatureMessageX962SHA256, Data()).value)
+            #expect(verify(publicKey, .ecdsaSignatureMessageX962SHA256, Data(), signature).value)
+            // Another process finds the key with its public half.
+            let again = try Keychain.open(throwaway.keychain.name, in: throwaway.directories)
+            let item = try #require(try again.find(.keys).first)
+            #expect(try again.tokenKey(for: item).publicKey == publicKey.publicKey)
+        }
+    }
+
+    @Test func `a generated key leaves the token only where it was asked for`() throws {
+        let throwaway = try makeKeychain()
+        try SecKeyUse(throwaway) {
+            var parameters = KeyKind.p256.parameters
+            parameters[kSecPrivateKeyAttrs] = [
+                kSecAttrIsPermanent: true, kSecAttrIsExtractable: true, kSecAttrLabel: "may leave",
+            ] as NSDictionary
+            let key = try #require(generate(parameters).value)
+            let bytes = try #require(representation(of: key).value)
+            let copy = try #require(KeychainServicesTests.key(from: bytes, [
+                kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeyClass: kSecAttrKeyClassPrivate,
+            ]).value)
+            #expect(copy == key)
+            // A key that is bound to the token never leaves it, whatever is asked for.
+            parameters[kSecAttrTokenID] = "com.apple.setoken"
+            parameters[kSecPrivateKeyAttrs] = [kSecAttrIsExtractable: true, kSecAttrLabel: "stays"] as NSDictionary
+            let bound = try #require(generate(parameters).value)
+            #expect(representation(of: bound) == Outcome(value: nil, status: errSecUnimplemented))
+            #expect(keys([kSecAttrLabel: "stays"]).value == 1)
+        }
+    }
+
+    @Test(arguments: KeyKind.allCases)
+    func `a key survives the way to bytes and back`(kind: KeyKind) throws {
+        let privateKey = try KeyFixture.key(kind, .memory)
+        let publicKey = try #require(SecKeyCopyPublicKey(privateKey))
+        let type = try #require(kind.parameters[kSecAttrKeyType])
+        for (original, half) in [(privateKey, kSecAttrKeyClassPrivate), (publicKey, kSecAttrKeyClassPublic)] {
+            let bytes = try #require(representation(of: original).value)
+            let attributes: [CFString: Any] = [kSecAttrKeyType: type, kSecAttrKeyClass: half]
+            #expect(key(from: bytes, attributes) == Outcome(value: original, status: nil))
+            #expect(representation(of: original).value == bytes)
+            // V110: altered bytes, and the other half's.
+            let refusal = Outcome<SecKey?>(value: nil, status: errSecParam)
+            let other = half == kSecAttrKeyClassPrivate ? kSecAttrKeyClassPublic : kSecAttrKeyClassPrivate
+            if kind != .ed25519 { #expect(key(from: bytes, [kSecAttrKeyType: type, kSecAttrKeyClass: other]) == refusal) }
+            for wrong in [bytes.dropLast(), bytes + [0], Data(), Data([0x30])] {
+                #expect(key(from: Data(wrong), attributes) == refusal)
+            }
+            // PKCS#8 is another format.
+            if case .memory(let key) = original.material {
+                #expect(KeychainServicesTests.key(from: try key.pkcs8DER().copyData(), attributes) == refusal)
+            }
+            guard kind != .ed25519 else { continue }
+            var changed = bytes
+            changed[changed.count / 2] ^= 1
+            if !(kind == .rsa2048 && half == kSecAttrKeyClassPublic) { #expect(key(from: changed, attributes) == refusal) }
+        }
+    }
+
+    @Test func `bytes without a type and a class are no key`() {
+        let rows: [([CFString: Any], OSStatus)] = [
+            ([:], errSecParam), ([kSecAttrKeyType: kSecAttrKeyTypeRSA], errSecParam),
+            ([kSecAttrKeyClass: kSecAttrKeyClassPublic], errSecParam),
+            ([kSecAttrKeyType: kSecAttrKeyTypeAES, kSecAttrKeyClass: kSecAttrKeyClassSymmetric], errSecUnimplemented),
+            ([kSecAttrKeyType: kSecAttrKeyTypeKyber, kSecAttrKeyClass: kSecAttrKeyClassPublic], errSecParam),
+            ([kSecAttrKeyType: kSecAttrKeyTypeRSA, kSecAttrKeyClass: "7"], errSecParam),
+            ([kSecAttrKeyType: Data(), kSecAttrKeyClass: kSecAttrKeyClassPublic], errSecParam),
+        ]
+        for (index, row) in rows.enumerated() {
+            #expect(key(from: Data([1, 2, 3]), row.0) == Outcome(value: nil, status: row.1), "row \(index)")
+        }
+    }
+
+    @Test func `a pair is not generated from a dictionary that says too little or too much`() throws {
+        let (type, size) = (kSecAttrKeyType, kSecAttrKeySizeInBits)
+        let rows: [([CFString: Any], OSStatus)] = [
+            ([:], errSecParam), ([type: kSecAttrKeyTypeRSA], errSecParam),
+            ([type: kSecAttrKeyTypeEC, size: 255], errSecKeySizeNotAllowed),
+            ([type: kSecAttrKeyTypeRSA, size: 100], errSecKeySizeNotAllowed),
+            ([type: kSecAttrKeyTypeMLKEM, size: 768], errSecParam),
+            ([type: kSecAttrKeyTypeEC, size: 256, kSecPrivateKeyAttrs: "x"], errSecParam),
+            ([type: kSecAttrKeyTypeEC, size: 256, kSecAttrIsPermanent: "x"], errSecParam),
+            (
+                [
+                    type: kSecAttrKeyTypeEC, size: 256,
+                    kSecPrivateKeyAttrs: [kSecAttrIsPermanent: true, kSecAttrAccessGroup: "not mine"] as NSDictionary,
+                ], errSecMissingEntitlement
+            ),
+        ]
+        let throwaway = try makeKeychain()
+        try SecKeyUse(throwaway) {
+            for (index, row) in rows.enumerated() {
+                #expect(generate(row.0) == Outcome(value: nil, status: row.1), "row \(index)")
+                var (publicKey, privateKey): (SecKey?, SecKey?)
+                #expect(unsafe SecKeyGeneratePair(row.0 as CFDictionary, &publicKey, &privateKey) == row.1)
+                #expect(publicKey == nil && privateKey == nil)
+            }
+        }
+    }
+
+    @Test func `V111: what the halves of an RSA pair can do`() throws {
+        let key = try KeyFixture.key(.rsa2048, .memory)
+        let privateKey = try #require(SecKeyCopyAttributes(key))
+        let publicKey = try #require(SecKeyCopyPublicKey(key).flatMap { SecKeyCopyAttributes($0) })
+        func flag(_ attributes: NSDictionary, _ name: CFString) -> Bool? { attributes.object(forKey: name) as? Bool }
+        #expect(flag(privateKey, kSecAttrCanEncrypt) == false && flag(privateKey, kSecAttrCanDecrypt) == true)
+        #expect(flag(privateKey, kSecAttrCanDerive) == false && flag(privateKey, kSecAttrCanSign) == true)
+        #expect(flag(privateKey, kSecAttrCanVerify) == false && flag(publicKey, kSecAttrCanEncrypt) == true)
+        #expect(flag(publicKey, kSecAttrCanVerify) == true && flag(publicKey, kSecAttrCanWrap) == true)
+        let hash = privateKey.object(forKey: kSecAttrApplicationLabel) as? Data
+        #expect(hash == key.publicKey.identifier && publicKey.object(forKey: kSecAttrApplicationLabel) as? Data == hash)
+        #expect(privateKey.object(forKey: kSecAttrKeyClass) as? String == kSecAttrKeyClassPrivate as String)
+        #expect(privateKey.object(forKey: kSecAttrKeyType) as? String == kSecAttrKeyTypeRSA as String)
+        #expect(privateKey.object(forKey: kSecAttrKeySizeInBits) as? Int == 2048)
+        #expect(privateKey.object(forKey: kSecValueData) as? Data == representation(of: key).value)
+        let onToken = try #require(SecKeyCopyAttributes(KeyFixture.key(.rsa2048, .token)))
+        #expect(onToken.object(forKey: kSecValueData) == nil && flag(onToken, kSecAttrIsExtractable) == false)
+    }
+
+    @Test(arguments: [(KeyKind.rsa2048, 256), (.p256, 32), (.p384, 48), (.p521, 66), (.ed25519, 32)])
+    func `a block has the size of the modulus or of a coordinate`(row: (kind: KeyKind, size: Int)) throws {
+        #expect(SecKeyGetBlockSize(try KeyFixture.key(row.kind, .token)) == row.size)
+    }
+
+    @Test func `a key is equal to itself wherever it is`() throws {
+        let throwaway = try makeKeychain()
+        try SecKeyUse(throwaway) {
+            let key = try #require(generate(KeyKind.p256.parameters).value)
+            #expect(SecItemAdd([kSecValueRef: key] as CFDictionary, nil) == errSecSuccess)
+            var found: CFTypeRef?
+            let query = [kSecClass: kSecClassKey, kSecReturnRef: true] as CFDictionary
+            #expect(unsafe SecItemCopyMatching(query, &found) == errSecSuccess)
+            let stored = try #require(found as? SecKey)
+            #expect(stored == key && stored != SecKeyCopyPublicKey(key))
+            if case .token = stored.material {} else { Issue.record("the key is not on the token") }
+            // Added by reference it may leave again (V19).
+            #expect(representation(of: stored).value == representation(of: key).value)
+        }
+    }
+
+    @Test func `random bytes are random and fill what they are asked to fill`() {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        #expect(unsafe SecRandomCopyBytes(kSecRandomDefault, 32, &bytes) == errSecSuccess)
+        #expect(bytes.prefix(32).contains { $0 != 0 } && bytes.suffix(32).allSatisfy { $0 == 0 })
+        #expect(unsafe SecRandomCopyBytes(kSecRandomDefault, 0, &bytes) == errSecSuccess)
+        #expect(unsafe SecRandomCopyBytes(kSecRandomDefault, -1, &bytes) == errSecParam)
+    }
+}

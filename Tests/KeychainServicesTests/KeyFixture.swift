@@ -1,0 +1,123 @@
+import Foundation
+import Keyfob
+import KeyfobTesting
+import TestSupport
+import Testing
+
+@testable import KeychainServices
+
+/// A keychain of a test's own.
+func makeKeychain() throws -> ThrowawayKeychain {
+    _ = try TestToken.loadModule()
+    let tokens = URL(fileURLWithPath: TestToken.configurationPath).deletingLastPathComponent()
+    // Making a token meets the logins of the other tests of the process, which rewrite SoftHSM's files.
+    for _ in 0..<4 {
+        do { return try ThrowawayKeychain(tokens: tokens) } catch { usleep(200_000) }
+    }
+    return try ThrowawayKeychain(tokens: tokens)
+}
+
+/// What a call gave, and the code of the error that it reported.
+struct Outcome<Value> {
+    let value: Value
+    let status: OSStatus?
+}
+
+extension Outcome: Equatable where Value: Equatable {}
+extension Outcome: Sendable where Value: Sendable {}
+
+/// The outcome of a function that reports errors; whether there is one must agree with what is returned.
+func outcome<Value>(_ body: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Value) -> Outcome<Value> {
+    var error: Unmanaged<CFError>?
+    let value = unsafe body(&error)
+    guard let error = unsafe error?.takeRetainedValue() else { return Outcome(value: value, status: nil) }
+    #expect(error.domain == NSOSStatusErrorDomain)
+    return Outcome(value: value, status: OSStatus(truncatingIfNeeded: error.code))
+}
+
+// The functions under test, without their pointers.
+
+func sign(_ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data) -> Outcome<Data?> {
+    unsafe outcome { unsafe SecKeyCreateSignature(key, algorithm, data as CFData, $0) as Data? }
+}
+
+func verify(_ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data, _ signature: Data) -> Outcome<Bool> {
+    unsafe outcome { unsafe SecKeyVerifySignature(key, algorithm, data as CFData, signature as CFData, $0) }
+}
+
+func encrypt(_ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data) -> Outcome<Data?> {
+    unsafe outcome { unsafe SecKeyCreateEncryptedData(key, algorithm, data as CFData, $0) as Data? }
+}
+
+func decrypt(_ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data) -> Outcome<Data?> {
+    unsafe outcome { unsafe SecKeyCreateDecryptedData(key, algorithm, data as CFData, $0) as Data? }
+}
+
+func agree(
+    _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ other: SecKey, _ parameters: NSDictionary = [:]
+) -> Outcome<Data?> {
+    unsafe outcome { unsafe SecKeyCopyKeyExchangeResult(key, algorithm, other, parameters, $0) as Data? }
+}
+
+func generate(_ parameters: [CFString: Any]) -> Outcome<SecKey?> {
+    unsafe outcome { unsafe SecKeyCreateRandomKey(parameters as CFDictionary, $0) }
+}
+
+func key(from data: Data, _ attributes: [CFString: Any]) -> Outcome<SecKey?> {
+    unsafe outcome { unsafe SecKeyCreateWithData(data as CFData, attributes as CFDictionary, $0) }
+}
+
+func representation(of key: SecKey) -> Outcome<Data?> {
+    unsafe outcome { unsafe SecKeyCopyExternalRepresentation(key, $0) as Data? }
+}
+
+/// Where a key of a test is.
+enum KeyPlace: String, CaseIterable, Sendable { case memory, token }
+
+/// The kinds of keys.
+enum KeyKind: String, CaseIterable, Sendable {
+    case rsa2048, p256, p384, p521, ed25519
+
+    var parameters: [CFString: Any] {
+        switch self {
+        case .rsa2048: [kSecAttrKeyType: kSecAttrKeyTypeRSA, kSecAttrKeySizeInBits: 2048]
+        case .p256: [kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256]
+        case .p384: [kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 384]
+        case .p521: [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 521]
+        case .ed25519: [kSecAttrKeyType: kSecAttrKeyTypeEd25519]
+        }
+    }
+}
+
+/// Keys of every kind, in memory and on one token, which tests use and do not change.
+final class KeyFixture: Sendable {
+    static let shared = Result { try KeyFixture() }
+
+    private let throwaway: ThrowawayKeychain
+    private let keys: [String: SecKey]
+
+    private init() throws {
+        throwaway = try makeKeychain()
+        var keys: [String: SecKey] = [:]
+        for kind in KeyKind.allCases {
+            for place in KeyPlace.allCases {
+                var parameters = kind.parameters
+                parameters[kSecPrivateKeyAttrs] = [kSecAttrIsPermanent: place == .token] as NSDictionary
+                let key = try SecKeyUse(throwaway) { generate(parameters) }
+                let made: SecKey = try #require(key.value, "\(kind) \(place): \(key.status ?? 0)")
+                keys["\(kind) \(place)"] = made
+            }
+        }
+        self.keys = keys
+    }
+
+    /// The private key of a kind at a place.
+    static func key(_ kind: KeyKind, _ place: KeyPlace) throws -> SecKey {
+        try #require(shared.get().keys["\(kind) \(place)"])
+    }
+}
+
+/// Runs `body` on the keychain of a test, in the group without a name, where what has no row is seen too.
+func SecKeyUse<Result>(_ throwaway: ThrowawayKeychain, _ body: () throws -> Result) throws -> Result {
+    try SecKeychainUse(throwaway.keychain, accessGroups: [""], during: body)
+}

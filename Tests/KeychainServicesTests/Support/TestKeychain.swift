@@ -1,0 +1,25 @@
+import Foundation
+import Glibc
+import KeychainServices
+import Keyfob
+import KeyfobTesting
+import TestSupport
+
+/// A keychain of a test's own on this process' SoftHSM directory.
+enum TestKeychain {
+    /// Makes one. Making a token meets the logins of the other tests, which rewrite SoftHSM's files.
+    static func make(_ options: Keychain.Options = .init()) throws -> ThrowawayKeychain {
+        _ = try TestToken.loadModule()
+        let tokens = URL(filePath: TestToken.configurationPath).deletingLastPathComponent()
+        for _ in 0..<4 {
+            do { return try ThrowawayKeychain(options: options, tokens: tokens) } catch { usleep(200_000) }
+        }
+        return try ThrowawayKeychain(options: options, tokens: tokens)
+    }
+
+    /// Runs `body` with Apple's functions working on a keychain of its own.
+    static func use<Result>(accessGroups: [String]? = nil, _ body: () throws -> Result) throws -> Result {
+        let throwaway = try make()
+        return try SecKeychainUse(throwaway.keychain, accessGroups: accessGroups, during: body)
+    }
+}

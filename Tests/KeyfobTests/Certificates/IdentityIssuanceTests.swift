@@ -1,0 +1,245 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct IdentityIssuanceTests {
+    static let kinds: [KeySpecification] = [.p256, .p384, .p521, .ed25519, .rsa(bits: 2048)]
+
+    private func verifies(_ certificate: Certificate, by authority: Certificate, host: String) throws -> String {
+        let directory = try TemporaryDirectory()
+        try directory.write(certificate.pem.utf8, to: "leaf.pem")
+        try directory.write(authority.pem.utf8, to: "ca.pem")
+        return try openssl([
+            "verify", "-x509_strict", "-CAfile", directory.file("ca.pem"), "-purpose", "sslserver", "-verify_hostname",
+            host, directory.file("leaf.pem"),
+        ]).stdout
+    }
+
+    @Test(arguments: kinds)
+    func `a request that the token signs is one that openssl verifies`(_ kind: KeySpecification) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let key = try keychain.generateKey(kind, label: "api")
+        let schemes: [SignatureScheme?] = if case .rsa = kind.kind {
+            [nil, .rsaPSS(.sha256), .rsaPKCS1(.sha512), .rsaPSS(.sha512)]
+        } else { [nil] }
+        for scheme in schemes {
+            let request = try keychain.certificationRequest(
+                for: key, subject: DistinguishedName(parsing: "CN=api,O=Example"),
+                extensions: .endEntity([.dns("api.example.org")], [.serverAuth], key: .ed25519), scheme: scheme)
+            let directory = try TemporaryDirectory()
+            try directory.write(request.pem.utf8, to: "api.csr")
+            let result = try openssl(["req", "-in", directory.file("api.csr"), "-verify", "-noout", "-text"])
+            #expect(result.stderr.contains("verify OK") && result.stdout.contains("DNS:api.example.org"))
+            #expect(request.publicKey == (try keychain.publicKey(of: key)))
+        }
+        #expect(code {
+            _ = try keychain.certificationRequest(
+                for: key, subject: .empty, extensions: .endEntity([.dns("a b")], [], key: .ed25519))
+        } == .invalidArgument)
+    }
+
+    @Test(arguments: kinds)
+    func `an authority on the token issues, and openssl accepts what it issued`(_ kind: KeySpecification) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        var root = try IdentitySpecification.authority("Root")
+        root.key = kind
+        let authority = try keychain.createIdentity("root", root, issuer: SelfIssuer()).identity
+        #expect(try authority.certificate().isSelfSigned && authority.certificate().isCA)
+        let made = try keychain.createIdentity(
+            "web", .server("web.example", key: kind, lifetime: 7 * 86_400),
+            issuer: AuthorityIssuer(authority, in: keychain))
+        let certificate = try made.identity.certificate()
+        #expect(!made.isUnchanged && made.kept.isEmpty && made.chain.isComplete && made.chain.certificates.count == 2)
+        #expect(try verifies(certificate, by: authority.certificate(), host: "web.example") .hasSuffix(": OK\n"))
+        #expect(abs(certificate.notAfter.timeIntervalSinceNow - 7 * 86_400) < 60)
+        #expect(made.identity.renewalPolicy?.issuer == .authority("root", keychain: nil))
+        #expect(made.identity.key.label == "web" && !made.identity.key.isExtractable)
+        #expect(try keychain.find(.keys).compactMap(\.label).sorted() == ["root", "root", "web", "web"])
+        #expect(!(try keychain.checkIdentity(made.identity)).contains { $0.state == .bad })
+        #expect(code { _ = try keychain.createIdentity("web", .server("x"), issuer: SelfIssuer()) } == .duplicateItem)
+    }
+
+    @Test func `no certificate outlives its authority, and no leaf issues`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let root = try keychain.createIdentity(
+            "root", .authority("Root", lifetime: 3600), issuer: SelfIssuer()).identity
+        let web = try keychain.createIdentity("web", .server("web"), issuer: AuthorityIssuer(root, in: keychain))
+        #expect(try web.identity.certificate().notAfter == root.certificate().notAfter)
+        let issuer = AuthorityIssuer(web.identity, in: keychain)
+        #expect(code { _ = try keychain.createIdentity("x", .server("x"), issuer: issuer) } == .invalidArgument)
+        // Nothing is left of it.
+        #expect(try keychain.find(.keys).allSatisfy { ["root", "web"].contains($0.label) })
+    }
+
+    @Test func `a certificate is installed with its chain, and a second time nothing happens`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        let key = try keychain.generateKey(.p256, label: "api")
+        let request = try keychain.certificationRequest(
+            for: key, subject: DistinguishedName(commonName: "api"),
+            extensions: .endEntity([.dns("api.example")], [.serverAuth], key: .ec(.p256)))
+        let certificate = try authority.issue(request)
+        let chain = [try authority.certificate("root"), try authority.certificate("r10")]
+        let first = try keychain.installIdentity("api", certificate: certificate, chain: chain)
+        #expect(!first.isUnchanged && first.chain.certificates.count == 3 && first.chain.isComplete)
+        #expect(first.addedCertificates.map(\.label) == ["R10"])
+        #expect(try keychain.find(.certificates).count == 2)
+        let again = try keychain.installIdentity("api", certificate: certificate, chain: chain)
+        #expect(again.isUnchanged && again.kept.isEmpty)
+        #expect(try keychain.only(.identity(label: "api")).der == certificate.der)
+    }
+
+    @Test func `a certificate for another key is refused, and nothing is changed`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        _ = try keychain.generateKey(.p256, label: "api")
+        let foreign = try Certificate(der: TestCertificate("api").der)
+        let error = #expect(throws: KeychainError.self) {
+            try keychain.installIdentity("api", certificate: foreign, fileName: "api.crt")
+        }
+        #expect(error?.code == .identityMismatch)
+        #expect(error?.message == "api.crt was not issued for key \"api\": public keys differ.")
+        #expect(error?.hint?.contains("Find the key: keyfob key ls --pub sha256:") == true)
+        #expect(code { try keychain.installIdentity("web", certificate: foreign) } == .itemNotFound)
+        #expect(try keychain.find(.certificates).isEmpty && keychain.find(.keys).count == 2)
+    }
+
+    @Test(arguments: [RenewalKey.same, .new(nil), .new(.ed25519)])
+    func `a renewed identity keeps its name, and the version before is kept`(_ key: RenewalKey) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let first = try keychain.createIdentity("web", .server("web.example", lifetime: 86_400), issuer: SelfIssuer())
+            .identity
+        try keychain.prefer(first, for: "https://web.example")
+        let old = try first.certificate()
+        let renewal = try keychain.renewIdentity(first, key: key, lifetime: 5 * 86_400, issuer: SelfIssuer())
+        let new = try renewal.identity.certificate()
+        #expect(renewal.kept.count == 1 && renewal.identity.label == "web")
+        #expect(new.subject == old.subject && new.dnsNames == old.dnsNames && new.notAfter > old.notAfter)
+        #expect((new.publicKey == old.publicKey) == (key == .same))
+        if key == .new(.ed25519) { #expect(new.publicKey.algorithm == .ed25519) }
+        #expect(try test.reopen().only(.identity(label: "web")).der == new.der)
+        let versions = try keychain.versions(of: "web")
+        #expect(versions.map(\.der) == [new.der, old.der])
+        #expect(versions[1].label?.hasPrefix("web@20") == true && versions[1].nameOfVersion == "web")
+        // The old version still works, and what was said of the name goes with the name.
+        for version in versions { #expect(!(try keychain.checkIdentity(version)).contains { $0.state == .bad }) }
+        #expect(try keychain.preferredIdentity(for: "https://web.example/a")?.der == new.der)
+        #expect(versions[1].renewalPolicy == nil && versions[0].renewalPolicy?.renewsKey == (key != .same))
+        #expect(versions[0].key.label == "web")
+
+        // Back to the old one, and forth again.
+        #expect(try keychain.use(versions[1]).identity.der == old.der)
+        #expect(try keychain.only(.identity(label: "web")).der == old.der)
+        #expect(try keychain.preferredIdentity(for: "https://web.example/a")?.der == old.der)
+        #expect(code { try keychain.retire(keychain.only(.identity(label: "web"))) } == .refused)
+        try keychain.use(keychain.versions(of: "web")[1])
+        #expect(try keychain.only(.identity(label: "web")).der == new.der)
+
+        try keychain.retire(keychain.versions(of: "web")[1])
+        #expect(try keychain.find(.identities).map(\.der) == [new.der])
+        #expect(try keychain.find(.keys).count == 2)
+        #expect(!(try keychain.checkIdentity(keychain.only(.identity(label: "web")))).contains { $0.state == .bad })
+    }
+
+    @Test func `versions that expire on one day have different names`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        var identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        var kept: Set<String> = []
+        for _ in 0..<3 {
+            let renewal = try keychain.renewIdentity(identity, issuer: SelfIssuer())
+            kept.formUnion(renewal.kept)
+            identity = renewal.identity
+        }
+        #expect(kept.count == 3 && kept.allSatisfy { IdentityVersion.isVersion($0, of: "web") })
+        #expect(try keychain.versions(of: "web").count == 4 && keychain.find(.keys).count == 2)
+    }
+
+    @Test func `a program issues, and its failures are told`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        let issuer = try CommandIssuer(authority.command())
+        let made = try keychain.createIdentity("web", .server("web"), issuer: issuer)
+        #expect(try made.identity.certificate().issuer.commonName == "R10")
+        #expect(made.addedCertificates.map(\.label) == ["R10"])
+        #expect(try keychain.renewIdentity(made.identity, key: .new(nil), issuer: issuer).kept.count == 1)
+        let specification = try IdentitySpecification.server("x")
+        for command in [
+            ["false"], ["echo", "no certificate"], ["cat", authority.file("r10.pem")],
+        ] {
+            #expect(code {
+                _ = try keychain.createIdentity("x", specification, issuer: try CommandIssuer(command))
+            } == .issuerFailed, "\(command)")
+        }
+        #expect(code {
+            _ = try keychain.createIdentity(
+                "x", specification, issuer: try CommandIssuer(["sleep", "60"], patience: .milliseconds(200)))
+        } == .timedOut)
+        #expect(code {
+            _ = try keychain.createIdentity("x", specification, issuer: try CommandIssuer(["/no/such/program"]))
+        } == .fileUnavailable)
+        // One key waits, and the next attempt takes it.
+        let waiting = try keychain.find(.key(label: "x").keyClass(.private))
+        #expect(waiting.count == 1)
+        let late = try keychain.createIdentity("x", specification, issuer: issuer).identity
+        #expect(late.key.publicKeyHash == waiting[0].publicKeyHash)
+        #expect(try keychain.find(.key(label: "x").keyClass(.private)).count == 1)
+    }
+
+    @Test func `names of versions are no names of identities`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        for name in ["", "web@2026-01-01", "web@2026-01-01.2"] {
+            #expect(code { _ = try keychain.createIdentity(name, .server("x"), issuer: SelfIssuer()) } == .invalidArgument)
+        }
+        _ = try keychain.createIdentity("ops@example.org", .server("x"), issuer: SelfIssuer())
+        // A key that was made under the name is used where it is of the kind that is asked for.
+        let lonely = try keychain.generateKey(.ed25519, label: "lonely")
+        #expect(code { _ = try keychain.createIdentity("lonely", .server("x"), issuer: SelfIssuer()) } == .duplicateItem)
+        let found = try keychain.createIdentity("lonely", .server("x", key: .ed25519), issuer: SelfIssuer()).identity
+        #expect(found.key.publicKeyHash == lonely.publicKeyHash)
+    }
+
+    @Test func `who looks for a name while it is renewed always finds exactly one identity`() async throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let first = try await keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let renewals = 12
+        let done = Lock(false)
+        async let looking = try await BlockingExecutor.shared.run { () throws -> (Int, Set<Data>) in
+            let other = try test.reopen()
+            var seen: Set<Data> = []
+            var looks = 0
+            while !done.withLock({ $0 }) {
+                let found = try other.find(.identity(label: "web"))
+                #expect(found.count == 1)
+                if let identity = found.first {
+                    #expect(identity.key.label == "web")
+                    seen.insert(identity.der)
+                    if looks % 8 == 0 { _ = try other.tokenKey(for: identity).sign([1, 2, 3], using: .ecdsa(.sha256)) }
+                }
+                looks += 1
+            }
+            return (looks, seen)
+        }
+        var identity = first
+        for index in 0..<renewals {
+            identity = try await keychain.renewIdentity(
+                identity, key: index % 2 == 0 ? .new(nil) : .same, issuer: SelfIssuer()).identity
+        }
+        done.withLock { $0 = true }
+        let (looks, seen) = try await looking
+        print("\(looks) looks during \(renewals) renewals saw \(seen.count) versions")
+        #expect(looks > renewals && seen.count > 2)
+    }
+}

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import Keyfob
+
+@Suite struct PreferenceTests {
+    @Test func `the closest preference counts, and a service prefers one identity`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        for name in ["a", "b", "c"] { _ = try keychain.createIdentity(name, .server(name), issuer: SelfIssuer()) }
+        func identity(_ name: String) throws -> Identity { try keychain.only(.identity(label: name)) }
+        func preferred(_ service: String) throws -> String? { try keychain.preferredIdentity(for: service)?.label }
+        #expect(try preferred("https://x.example") == nil)
+        try keychain.prefer(identity("a"), for: "https://X.example")
+        try keychain.prefer(identity("b"), for: "https://x.example/api")
+        try keychain.prefer(identity("c"), for: "y.example")
+        #expect(try preferred("https://x.example") == "a" && preferred("https://x.example/web") == "a")
+        #expect(try preferred("https://x.example/api/v1") == "b" && preferred("https://x.example/apix") == "a")
+        #expect(try preferred("https://y.example:8443/") == "c" && preferred("https://z.example") == nil)
+        #expect(try preferred("https://x.example.net") == nil)
+        try keychain.prefer(identity("c"), for: "https://x.example")
+        #expect(try preferred("https://x.example/web") == "c")
+        #expect(try identity("a").preferredServices == [] && identity("c").preferredServices.count == 2)
+        #expect(code { try keychain.prefer(identity("a"), for: "x\ny") } == .invalidArgument)
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+/// A key and a way to sign with it.
+struct SigningRow: CustomTestStringConvertible, Sendable {
+    let algorithm: KeyAlgorithm
+    let scheme: SignatureScheme
+    /// What openssl calls the signature.
+    let name: String
+    var testDescription: String { "\(algorithm), \(scheme.displayName)" }
+
+    static let all = [
+        SigningRow(algorithm: .rsa(bits: 2048), scheme: .rsaPKCS1(.sha256), name: "sha256WithRSAEncryption"),
+        SigningRow(algorithm: .rsa(bits: 2048), scheme: .rsaPKCS1(.sha512), name: "sha512WithRSAEncryption"),
+        SigningRow(algorithm: .rsa(bits: 2048), scheme: .rsaPSS(.sha256), name: "rsassaPss"),
+        SigningRow(algorithm: .rsa(bits: 2048), scheme: .rsaPSS(.sha384), name: "rsassaPss"),
+        SigningRow(algorithm: .ec(.p256), scheme: .ecdsa(.sha256), name: "ecdsa-with-SHA256"),
+        SigningRow(algorithm: .ec(.p384), scheme: .ecdsa(.sha384), name: "ecdsa-with-SHA384"),
+        SigningRow(algorithm: .ec(.p521), scheme: .ecdsa(.sha512), name: "ecdsa-with-SHA512"),
+        SigningRow(algorithm: .ed25519, scheme: .ed25519, name: "ED25519"),
+    ]
+}
+
+@Suite struct IssuanceTests {
+    private static func names() throws -> [GeneralName] {
+        [
+            .dns("www.example.org"), .dns("*.example.org"), try #require(GeneralName(ipAddress: "192.0.2.7")),
+            try #require(GeneralName(ipAddress: "2001:db8::1")), .email("ops@example.org"),
+            .uri("spiffe://example.org/web"),
+            try .otherName(OID(rawValue: "1.3.6.1.4.1.311.20.2.3"), text: "web@example.org"),
+            .directoryName(try DistinguishedName(commonName: "other")),
+            try .registeredID(OID(rawValue: "1.2.3.4")),
+        ]
+    }
+
+    private static let namesInText = """
+        DNS:www.example.org, DNS:*.example.org, IP Address:192.0.2.7, IP Address:2001:DB8:0:0:0:0:0:1, \
+        email:ops@example.org, URI:spiffe://example.org/web, othername: UPN::web@example.org, \
+        DirName:/CN=other, Registered ID:1.2.3.4
+        """
+
+    private static func sign(_ key: PrivateKey) -> ([UInt8], SignatureScheme) throws -> [UInt8] {
+        { [UInt8](try key.sign($0, using: $1)) }
+    }
+
+    @Test(arguments: SigningRow.all)
+    func `openssl verifies a request and reads back what was asked for`(_ row: SigningRow) throws {
+        let openssl = try OpenSSLCommand()
+        let key = try PrivateKey.generate(row.algorithm)
+        var wishes = CertificateExtensions.endEntity(
+            try Self.names(), [.serverAuth, .clientAuth], key: row.algorithm)
+        wishes.others = [.init(type: OID(rawValue: "1.3.6.1.5.5.7.1.24"), isCritical: false, value: Data([0x30, 3, 2, 1, 5]))]
+        let subject = try DistinguishedName(parsing: "CN=www.example.org,OU=Web,O=Exämple\\, Inc,C=DE")
+        let unsigned = try UnsignedRequest(
+            subject: subject, publicKey: key.publicKey, extensions: wishes, scheme: row.scheme)
+        let request = try unsigned.signed(by: Self.sign(key))
+        #expect(request.hasValidSignature)
+        try openssl.directory.write(request.pem.utf8, to: "web.csr")
+        #expect(try openssl("req -in web.csr -verify -noout").stderr.contains("verify OK"))
+        let text = try openssl("req -in web.csr -noout -text -nameopt RFC2253,-esc_msb,utf8").stdout
+        for line in [
+            "Subject: CN=www.example.org,OU=Web,O=Exämple\\, Inc,C=DE", "Signature Algorithm: \(row.name)",
+            "TLS Web Server Authentication, TLS Web Client Authentication", "X509v3 Basic Constraints: critical",
+            "CA:FALSE", "TLS Feature:", "status_request",
+        ] { #expect(text.contains(line), "\(line) is missing: \(text)") }
+        #expect(text.contains(Self.namesInText), "\(text)")
+
+        // What somebody else's program reads, we read as well.
+        let again = try CertificationRequest.load(openssl.data("web.csr"))
+        #expect(again == request && again.subject == subject && again.publicKey == key.publicKey)
+        #expect(again.extensions == wishes)
+        try openssl("req -in web.csr -outform DER -out web.der")
+        #expect(try CertificationRequest.load(openssl.data("web.der")) == request)
+    }
+
+    @Test(arguments: SigningRow.all)
+    func `openssl verifies a certificate of an authority of any kind`(_ row: SigningRow) throws {
+        let openssl = try OpenSSLCommand()
+        let rootKey = try PrivateKey.generate(row.algorithm)
+        let key = try PrivateKey.generate(.ec(.p256))
+        let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
+        let root = try UnsignedCertificate(
+            subject: DistinguishedName(commonName: "Root"), publicKey: rootKey.publicKey,
+            extensions: .authority(pathLength: 0), issuer: nil, notBefore: now - 60, notAfter: now + 86400,
+            scheme: row.scheme
+        ).signed(by: Self.sign(rootKey))
+        #expect(root.isSelfSigned && root.isCA && root.pathLength == 0 && root.keyUsage == [.keyCertSign, .crlSign])
+        let leaf = try UnsignedCertificate(
+            subject: .empty, publicKey: key.publicKey,
+            extensions: .endEntity([.dns("www.example.org")], [.serverAuth], key: .ec(.p256)), issuer: root,
+            notBefore: now - 60, notAfter: now + 3600, scheme: row.scheme
+        ).signed(by: Self.sign(rootKey))
+        #expect(leaf.isIssued(by: root) && leaf.notAfter == now + 3600 && leaf.notBefore == now - 60)
+        #expect(leaf.criticalExtensions.contains(OID(rawValue: "2.5.29.17")))
+        #expect(leaf.authorityKeyIdentifier == root.subjectKeyIdentifier)
+        #expect(leaf.serialNumber.count == 16 && leaf.serialNumber != root.serialNumber)
+        try openssl.directory.write(root.pem.utf8, to: "root.pem")
+        try openssl.directory.write(leaf.pem.utf8, to: "leaf.pem")
+        let result = try openssl(
+            "verify -x509_strict -CAfile root.pem -purpose sslserver -verify_hostname www.example.org leaf.pem")
+        #expect(result.stdout == "leaf.pem: OK\n")
+        #expect(try openssl("x509 -in leaf.pem -noout -text").stdout.contains("Signature Algorithm: \(row.name)"))
+    }
+
+    @Test func `a request that openssl made is read, issued and accepted`() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        try openssl.directory.write(
+            "[req]\ndistinguished_name=d\nreq_extensions=e\n[d]\n[e]\nsubjectAltName=DNS:a.example,IP:192.0.2.1\n".utf8,
+            to: "r.conf")
+        try openssl(
+            "req -new -newkey rsa:2048 -nodes -keyout a.key -out a.csr -config r.conf", and: ["-subj", "/CN=a.example"])
+        let request = try CertificationRequest.load(openssl.data("a.csr"))
+        #expect(request.hasValidSignature)
+        #expect(request.extensions.subjectAlternativeNames == [.dns("a.example"), .ip(Data([192, 0, 2, 1]))])
+        let authority = try openssl.certificate("root.pem")
+        let key = try PrivateKey.load(openssl.data("root.key"))
+        let certificate = try UnsignedCertificate(
+            subject: request.subject, publicKey: request.publicKey, extensions: request.extensions, issuer: authority,
+            notBefore: Date() - 60, notAfter: Date() + 3600
+        ).signed(by: Self.sign(key))
+        try openssl.directory.write(certificate.pem.utf8, to: "a.pem")
+        #expect(try openssl("verify -CAfile root.pem a.pem").stdout == "a.pem: OK\n")
+        var bytes = [UInt8](request.der)
+        bytes[bytes.count - 1] ^= 1
+        #expect(try !CertificationRequest(der: Data(bytes)).hasValidSignature)
+    }
+
+    @Test func `a signature of another key makes nothing`() async throws {
+        let key = try PrivateKey.generate(.ec(.p256))
+        let other = try PrivateKey.generate(.ec(.p256))
+        let unsigned = try UnsignedRequest(
+            subject: DistinguishedName(commonName: "web"), publicKey: key.publicKey, extensions: .init())
+        let error = #expect(throws: CryptoError.self) { try unsigned.signed(by: Self.sign(other)) }
+        #expect(error?.code == .authenticationFailed)
+        let request = try await unsigned.signed { bytes, scheme async throws -> [UInt8] in
+            await Task.yield()
+            return [UInt8](try key.sign(bytes, using: scheme))
+        }
+        #expect(request.hasValidSignature)
+    }
+
+    struct Refusal: CustomTestStringConvertible {
+        let testDescription: String
+        let make: @Sendable () throws -> Void
+    }
+
+    static let refusals = [
+        Refusal(testDescription: "a country of three letters") { _ = try DistinguishedName(parsing: "C=DEU") },
+        Refusal(testDescription: "an unknown type") { _ = try DistinguishedName(parsing: "XX=1") },
+        Refusal(testDescription: "no type") { _ = try DistinguishedName(parsing: "web") },
+        Refusal(testDescription: "an empty part") { _ = try DistinguishedName(parsing: "CN=a,,O=b") },
+        Refusal(testDescription: "an empty value") { _ = try DistinguishedName(commonName: "") },
+        Refusal(testDescription: "65 characters") { _ = try DistinguishedName(commonName: String(repeating: "a", count: 65)) },
+        Refusal(testDescription: "a host name with a blank") { try request(.dns("a b")) },
+        Refusal(testDescription: "a host name that is not ASCII") { try request(.dns("bücher.example")) },
+        Refusal(testDescription: "an empty host name") { try request(.dns("")) },
+        Refusal(testDescription: "an address without @") { try request(.email("ops")) },
+        Refusal(testDescription: "a URI without a scheme") { try request(.uri("example.org")) },
+        Refusal(testDescription: "five bytes of address") { try request(.ip(Data(count: 5))) },
+        Refusal(testDescription: "SHA-1") { try request(.dns("a"), .ecdsa(.sha1)) },
+        Refusal(testDescription: "a scheme of another kind of key") { try request(.dns("a"), .ed25519) },
+        Refusal(testDescription: "an end before the beginning") { try certificate(by: nil, from: 10, to: 5) },
+        Refusal(testDescription: "an issuer that is none") {
+            let key = try PrivateKey.generate(.ec(.p256))
+            let leaf = try UnsignedCertificate(
+                subject: DistinguishedName(commonName: "leaf"), publicKey: key.publicKey,
+                extensions: .endEntity([], [], key: .ec(.p256)), issuer: nil, notBefore: Date(), notAfter: Date() + 9
+            ).signed { [UInt8](try key.sign($0, using: $1)) }
+            try certificate(by: leaf, from: 0, to: 5)
+        },
+    ]
+
+    private static func request(_ name: GeneralName, _ scheme: SignatureScheme? = nil) throws {
+        let key = try PrivateKey.generate(.ec(.p256))
+        var extensions = CertificateExtensions()
+        extensions.subjectAlternativeNames = [name]
+        _ = try UnsignedRequest(
+            subject: .empty, publicKey: key.publicKey, extensions: extensions, scheme: scheme)
+    }
+
+    private static func certificate(by issuer: Certificate?, from start: Double, to end: Double) throws {
+        let key = try PrivateKey.generate(.ec(.p256))
+        _ = try UnsignedCertificate(
+            subject: DistinguishedName(commonName: "x"), publicKey: key.publicKey, extensions: .init(), issuer: issuer,
+            notBefore: Date() + start, notAfter: Date() + end)
+    }
+
+    @Test(arguments: refusals) func `what cannot be written is refused`(_ row: Refusal) {
+        #expect(throws: CryptoError.self) { try row.make() }
+    }
+
+    @Test(arguments: [
+        ("CN=web,O=Example", "/O=Example/CN=web"), ("/C=DE/O=A\\/B/CN=x", "/C=DE/O=A\\/B/CN=x"),
+        ("CN=a\\,b+OU=u, 2.5.4.10 = O\\20", "/O=O /CN=a,b+OU=u"), ("cn=\\C3\\BC", "/CN=ü"),
+    ])
+    func `a name in text is the one that openssl makes of it`(_ text: String, _ subject: String) throws {
+        let openssl = try OpenSSLCommand()
+        try openssl(
+            "req -new -utf8 -multivalue-rdn -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k -out r",
+            and: ["-subj", subject])
+        let expected = try CertificationRequest.load(openssl.data("r")).subject
+        #expect(try DistinguishedName(parsing: text).description == expected.description)
+    }
+
+    @Test(arguments: [
+        (-62_135_596_800, "00010101000000Z"), (-631_152_001, "19491231235959Z"), (-631_152_000, "500101000000Z"),
+        (951_782_400, "000229000000Z"), (2_524_607_999, "491231235959Z"), (2_524_608_000, "20500101000000Z"),
+        (253_402_300_799, "99991231235959Z"),
+    ])
+    func `moments are written as RFC 5280 wants them`(_ seconds: Int, _ text: String) throws {
+        let key = try PrivateKey.generate(.ed25519)
+        let date = Date(timeIntervalSince1970: Double(seconds))
+        let unsigned = try UnsignedCertificate(
+            subject: DistinguishedName(commonName: "x"), publicKey: key.publicKey, extensions: .init(), issuer: nil,
+            notBefore: date, notAfter: Date(timeIntervalSince1970: 253_402_300_799 + 1))
+        #expect(Data(unsigned.toBeSigned).firstRange(of: Data(text.utf8)) != nil)
+        let certificate = try unsigned.signed { [UInt8](try key.sign($0, using: $1)) }
+        #expect(certificate.notBefore == date)
+    }
+
+    @Test func `the system's authorities are those of its bundle`() throws {
+        let path = try #require(SystemRoots.candidates.first { FileManager.default.fileExists(atPath: $0) })
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let count = text.components(separatedBy: "-----BEGIN CERTIFICATE-----").count - 1
+        let roots = try SystemRoots.load()
+        #expect(count > 50 && roots.count == count)
+        #expect(roots.allSatisfy { $0.isCA || $0.version < 3 })
+    }
+}

@@ -1,0 +1,42 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Code written for Apple's Security framework, unchanged, as a package that uses Keyfob builds it: in Swift 5 mode and in
+// Swift 6 mode, beside swift-certificates, which has branches for Apple's framework. `Scripts/test-porting` runs it.
+//
+// The one flag is what the documentation tells whoever ports code. Only the targets that import Security carry it.
+let security: [SwiftSetting] = [.unsafeFlags(["-module-alias", "Security=KeychainServices"])]
+
+let package = Package(
+    name: "keyfob-porting",
+    dependencies: [
+        .package(name: "keyfob", path: "../.."),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "ported-swift5",
+            dependencies: [.product(name: "KeychainServices", package: "keyfob")],
+            path: "Sources/PortedSwift5",
+            swiftSettings: security + [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]
+        ),
+        // The sources are links to those of the other target.
+        .executableTarget(
+            name: "ported-swift6",
+            dependencies: [.product(name: "KeychainServices", package: "keyfob")],
+            path: "Sources/PortedSwift6",
+            swiftSettings: security + [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+        ),
+        .executableTarget(
+            name: "beside-certificates",
+            dependencies: [
+                .product(name: "KeychainServices", package: "keyfob"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Sources/BesideCertificates",
+            swiftSettings: [.treatAllWarnings(as: .error)]
+        ),
+    ]
+)
