@@ -99,7 +99,8 @@ struct KeyfobTLSBench {
         let events = identity.events()
         let renewals = Lock(0)
         let renewing = Task {
-            var kinds: [KeyAlgorithm] = [.rsa(bits: 2048), .ec(.p384), .ec(.p256), .ed25519]
+            // No Ed25519: swift-nio-ssl's client does not accept it unless it is told to.
+            var kinds: [KeyAlgorithm] = [.rsa(bits: 2048), .ec(.p384), .ec(.p256)]
             while !Task.isCancelled {
                 // Certificates have whole seconds, and a newer one is told by its first.
                 try await Task.sleep(for: .milliseconds(1100))

@@ -55,10 +55,12 @@ struct Load: Sendable {
         }
         let answer = loop.makePromise(of: Void.self)
         ClientBootstrap(group: loop)
-            // Nothing is left of a connection that is reset, so that ports do not run out.
-            .channelOption(.socketOption(.so_linger), value: linger(l_onoff: 1, l_linger: 0))
             .channelInitializer { [context] channel in
                 channel.eventLoop.makeCompletedFuture {
+                    // Nothing is left of a connection that is reset, so that ports do not run out.
+                    if let options = channel as? any SocketOptionProvider {
+                        _ = options.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+                    }
                     try channel.pipeline.syncOperations.addHandlers(
                         NIOSSLClientHandler(context: context, serverHostname: "localhost"), Answer(answer))
                 }
