@@ -53,13 +53,13 @@ import Testing
         .enabled(if: FileManager.default.fileExists(atPath: trustModule)), .timeLimit(.minutes(2)))
     func reinitialize() async throws {
         let module = try Module.load(path: Self.trustModule)
-        #expect(module.generation == 0)
+        let first = module.generation
         let slot = try #require(try module.slots().first)
         let old = try slot.openSession(readWrite: false)
         let executor = BlockingExecutor(width: 4)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
-                group.addTask { try await executor.run { try useUntilNextGeneration(slot) } }
+                group.addTask { try await executor.run { try useUntilNextGeneration(slot, first) } }
             }
             try await executor.run {
                 usleep(50_000)
@@ -67,15 +67,18 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(module.generation == 1)
+        #expect(module.generation > first)
         let error = try refusal { try old.info() }
         #expect(error?.returnValue == .sessionHandleInvalid)
         let isBroken = old.isBroken
         #expect(isBroken)
 
+        // Soon after the last it does nothing; on a busy machine this may be later.
         try module.reinitialize()
-        try module.reinitialize(ifStillIn: 0)
-        #expect(module.generation == 1)
+        let later = module.generation
+        #expect(later <= first + 2)
+        try module.reinitialize(ifStillIn: first)
+        #expect(module.generation == later)
         let new = try slot.openSession(readWrite: false)
         // Its number may be that of a new session by now.
         try old.close()
@@ -85,10 +88,10 @@ import Testing
 }
 
 /// Calls the module until its generation changes, and once more with a new session.
-private func useUntilNextGeneration(_ slot: Slot) throws {
+private func useUntilNextGeneration(_ slot: Slot, _ first: Int) throws {
     let session = try slot.openSession(readWrite: false)
     // A session opened after the change would never see it.
-    while slot.module.generation == 0, !session.isBroken {
+    while slot.module.generation == first, !session.isBroken {
         do throws(PKCS11Error) {
             _ = try session.info()
         } catch {

@@ -108,6 +108,11 @@ extension OSStatus {
         .fileUnavailable: errSecIO,
         .identityMismatch: errSecParam,
         .certificateExpired: errSecCertificateExpired,
+        .certificateUntrusted: errSecNotTrusted,
+        .certificateHostMismatch: errSecHostNameMismatch,
+        .certificateUsageMismatch: errSecCertificateCannotOperate,
+        .certificateInvalid: errSecNotSigner,
+        .issuerFailed: errSecServiceNotAvailable,
         .certificateNotYetValid: errSecCertificateNotValidYet,
         .chainIncomplete: errSecCreateChainFailed,
 
