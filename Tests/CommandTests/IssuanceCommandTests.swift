@@ -117,13 +117,14 @@ import Testing
         #expect(
             early.output == "Nothing to do: web is at 0% of its lifetime; renewal starts at 66%. Use --force to renew now.\n")
         let renewed = try home.keyfob(
-            "identity", "renew", "web", "--force", "--new-key", "--exec", "echo done > hooked; exit 0")
+            "identity", "renew", "web", "--force", "--new-key", "--exec", "echo done > \"$HOME/hooked\"; exit 0")
         let lines = renewed.output.split(separator: "\n")
         try #require(lines.count == 4, "\(renewed.output)\(renewed.error)")
         #expect(lines[0] == "web: 0% of its lifetime used, renewing (issuer: root, new key: yes)")
         #expect(lines[1].hasPrefix("  certificate valid until 20"))
         #expect(lines[2].hasPrefix("  installed; old certificate kept as web@20"))
-        #expect(lines[3] == "  ran: echo done > hooked; exit 0 (ok)")
+        #expect(lines[3] == "  ran: echo done > \"$HOME/hooked\"; exit 0 (ok)")
+        #expect(try home.shell("cat \"$HOME/hooked\"") == "done\n")
         let kept = String(lines[2].dropFirst("  installed; old certificate kept as ".count))
         let failing = try home.keyfob("identity", "renew", "web", "--force", "--exec", "exit 3", "--json")
         #expect(failing.status == 1 && failing.output.contains("\"hook_status\":3"))
