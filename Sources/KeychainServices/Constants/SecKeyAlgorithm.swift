@@ -47,7 +47,7 @@ extension SecKeyAlgorithm {
     public static let rsaSignatureMessagePKCS1v15SHA512 = Self(rawValue: "algid:sign:RSA:message-PKCS1v15:SHA512")
     /// RSASSA-PSS on a SHA-1 digest, with a salt of 20 bytes.
     public static let rsaSignatureDigestPSSSHA1 = Self(rawValue: "algid:sign:RSA:digest-PSS:SHA1:SHA1:20")
-    /// RSASSA-PSS on a SHA-224 digest, with a salt of 24 bytes.
+    /// RSASSA-PSS on a SHA-224 digest, with a salt of 28 bytes, whatever the identifier says.
     public static let rsaSignatureDigestPSSSHA224 = Self(rawValue: "algid:sign:RSA:digest-PSS:SHA224:SHA224:24")
     /// RSASSA-PSS on a SHA-256 digest, with a salt of 32 bytes.
     public static let rsaSignatureDigestPSSSHA256 = Self(rawValue: "algid:sign:RSA:digest-PSS:SHA256:SHA256:32")
@@ -57,7 +57,7 @@ extension SecKeyAlgorithm {
     public static let rsaSignatureDigestPSSSHA512 = Self(rawValue: "algid:sign:RSA:digest-PSS:SHA512:SHA512:64")
     /// RSASSA-PSS on a message, with SHA-1 and a salt of 20 bytes.
     public static let rsaSignatureMessagePSSSHA1 = Self(rawValue: "algid:sign:RSA:message-PSS:SHA1:SHA1:20")
-    /// RSASSA-PSS on a message, with SHA-224 and a salt of 24 bytes.
+    /// RSASSA-PSS on a message, with SHA-224 and a salt of 28 bytes, whatever the identifier says.
     public static let rsaSignatureMessagePSSSHA224 = Self(rawValue: "algid:sign:RSA:message-PSS:SHA224:SHA224:24")
     /// RSASSA-PSS on a message, with SHA-256 and a salt of 32 bytes.
     public static let rsaSignatureMessagePSSSHA256 = Self(rawValue: "algid:sign:RSA:message-PSS:SHA256:SHA256:32")
