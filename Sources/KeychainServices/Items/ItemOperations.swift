@@ -31,6 +31,11 @@ struct ItemOperations {
                 guard let result = try results.undamaged(item) else { continue }
                 return .value(result.value)
             }
+            // With its data an item is found only if that is whole: the next one is as good.
+            for item in request.returns.contains(.data) ? try find(request, isLimited: false) : [] {
+                guard let result = try results.undamaged(item) else { continue }
+                return .value(result.value)
+            }
             throw StatusError(errSecItemNotFound)
         case .several(let count):
             let array = NSMutableArray()
@@ -48,21 +53,17 @@ struct ItemOperations {
     }
 
     /// The items that match, after all filters. The limit is applied where nothing can fall out afterwards.
-    func find(_ request: ItemRequest) throws -> [Item] {
+    func find(_ request: ItemRequest, isLimited: Bool = true) throws -> [Item] {
         guard !request.isOldReference, !request.namesSyncRecord, request.limit != MatchLimit.none else { return [] }
         var criteria = try criteria(request)
         request.filters.apply(to: &criteria)
         let hasOwnFilters = request.digest != nil || request.filters.items != nil || request.authenticationUI != .allow
-        // With its data an item is found only if that is whole.
-        if !hasOwnFilters, !request.returns.contains(.data) { criteria.limit = (request.limit ?? .one).count }
-        if !hasOwnFilters, request.limit ?? .one == .one { criteria.limit = 1 }
-        var items = try keychain.findItems(criteria)
-        if request.returns.contains(.data), criteria.limit == 1, let only = items.first,
-            try ItemResults(keychain: keychain, request: request).undamaged(only) == nil
-        {
-            criteria.limit = nil
-            items = try keychain.findItems(criteria)
+        if !hasOwnFilters, isLimited {
+            // Of several with their data, those that are damaged fall out afterwards.
+            if !request.returns.contains(.data) { criteria.limit = (request.limit ?? .one).count }
+            if request.limit ?? .one == .one { criteria.limit = 1 }
         }
+        let items = try keychain.findItems(criteria)
         guard hasOwnFilters else { return items }
         return try items.filter { item in
             if let listed = request.filters.items, !listed.contains(where: { item.isNamed(by: $0) }) { return false }
