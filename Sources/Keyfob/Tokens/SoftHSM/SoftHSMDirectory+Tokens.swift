@@ -79,8 +79,9 @@ extension SoftHSMDirectory {
         let module = try module()
         let before = Set(try tokens())
         var cause: PKCS11Error?
-        for attempt in 0..<6 {
-            if attempt > 0 { usleep(.random(in: 5_000...20_000) << UInt32(attempt)) }
+        // Eight seconds at the most: on a busy machine the bad moments are long, and every look may meet one.
+        for attempt in 0..<16 {
+            if attempt > 0 { usleep(.random(in: 5_000...20_000) << UInt32(min(attempt, 5))) }
             do {
                 let (info, pin, officer) = try holdingLoginLock { try Self.create(label, in: module) }
                 return try finish(info, before, pin: pin, officer: officer)
