@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `the keychain has the key of a certificate, or not`() throws {
-        let throwaway = try makeKeychain()
+        let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             let identity = try Authority.identity("leaf")
             var found: SecIdentity?

@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `an import is stored where that is asked for, and twice is once`() throws {
-        let throwaway = try makeKeychain()
+        let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             func count(_ itemClass: CFString) -> Int {
                 var result: CFTypeRef?

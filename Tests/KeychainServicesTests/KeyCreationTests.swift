@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: KeyKind.allCases, [(false, false), (false, true), (true, false), (true, true)])
     func `V107: as many items as halves are permanent`(kind: KeyKind, permanent: (private: Bool, public: Bool)) throws {
-        let throwaway = try makeKeychain()
+        let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             var parameters = kind.parameters
             parameters[kSecAttrLabel] = "pair"
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `V109: the halves of a permanent pair are removed one after the other`() throws {
-        let throwaway = try makeKeychain()
+        let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             var parameters = KeyKind.p256.parameters
             parameters[kSecAttrIsPermanent] = true
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `the public half stops to be an item and the private one goes on signing`() throws {
-        let throwaway = try makeKeychain()
+        let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             var parameters = KeyKind.p256.parameters
             parameters[kSecAttrIsPermanent] = true
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `a generated key leaves the token only where it was asked for`() throws {
-        let throwaway = try makeKeychain()
+        let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             var parameters = KeyKind.p256.parameters
             parameters[kSecPrivateKeyAttrs] = [
@@ -158,7 +158,7 @@ import Testing
                 ], errSecMissingEntitlement
             ),
         ]
-        let throwaway = try makeKeychain()
+        let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             for (index, row) in rows.enumerated() {
                 #expect(generate(row.0) == Outcome(value: nil, status: row.1), "row \(index)")
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test func `a key is equal to itself wherever it is`() throws {
-        let throwaway = try makeKeychain()
+        let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             let key = try #require(generate(KeyKind.p256.parameters).value)
             #expect(SecItemAdd([kSecValueRef: key] as CFDictionary, nil) == errSecSuccess)

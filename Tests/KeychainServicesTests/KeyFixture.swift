@@ -6,17 +6,6 @@ import Testing
 
 @testable import KeychainServices
 
-/// A keychain of a test's own.
-func makeKeychain() throws -> ThrowawayKeychain {
-    _ = try TestToken.loadModule()
-    let tokens = URL(fileURLWithPath: TestToken.configurationPath).deletingLastPathComponent()
-    // Making a token meets the logins of the other tests of the process, which rewrite SoftHSM's files.
-    for _ in 0..<4 {
-        do { return try ThrowawayKeychain(tokens: tokens) } catch { usleep(200_000) }
-    }
-    return try ThrowawayKeychain(tokens: tokens)
-}
-
 /// What a call gave, and the code of the error that it reported.
 struct Outcome<Value> {
     let value: Value
@@ -97,7 +86,7 @@ final class KeyFixture: Sendable {
     private let keys: [String: SecKey]
 
     private init() throws {
-        throwaway = try makeKeychain()
+        throwaway = try TestKeychain.make()
         var keys: [String: SecKey] = [:]
         for kind in KeyKind.allCases {
             for place in KeyPlace.allCases {

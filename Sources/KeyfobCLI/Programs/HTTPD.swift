@@ -59,15 +59,9 @@ struct HTTPD: Program {
         "$httpd" -f "$PWD/httpd.conf" -DFOREGROUND >start.log 2>&1 &
         server=$!
         await "$port" "$chain" || { cat start.log httpd.log handshake.log; exit 1; }
-        before=$(pgrep -P "$server" | sort | tr '\\n' ' ')
+        before=$(workers)
         "$httpd" -f "$PWD/httpd.conf" -k graceful >>start.log 2>&1
-        for attempt in $(seq 50); do
-            fresh=
-            for child in $(pgrep -P "$server"); do case " $before " in *" $child "*) ;; *) fresh=yes ;; esac; done
-            if [ -n "$fresh" ]; then break; fi
-            sleep 0.1
-        done
-        [ -n "$fresh" ] || { echo 'no new children after the restart'; cat httpd.log; exit 1; }
+        replaced "$before" || { echo 'no new children after the restart'; cat httpd.log; exit 1; }
         for connection in 1 2 3 4; do
             await "$port" "$chain" || { echo 'no handshake after the restart'; cat httpd.log handshake.log; exit 1; }
         done

@@ -2,7 +2,8 @@
 enum Handshake {
     /// Functions of sh: `port` prints a free TCP port, `handshake PORT CHAIN` makes one TLS connection and fails
     /// unless the server proved to hold the key of the first certificate in CHAIN, `await PORT CHAIN` tries for ten
-    /// seconds.
+    /// seconds, `workers` lists the children of the server, and `replaced WORKERS` waits for a child that is not among
+    /// them.
     ///
     /// The leaf itself is the trust anchor: what is proved is the key, not the certificate's standing.
     static let functions = """
@@ -20,6 +21,14 @@ enum Handshake {
                 if handshake "$1" "$2"; then return 0; fi
                 kill -0 "$server" 2>/dev/null || return 1
                 sleep 0.2
+            done
+            return 1
+        }
+        workers() { pgrep -P "$server" | sort | tr '\\n' ' '; }
+        replaced() {
+            for attempt in $(seq 50); do
+                for worker in $(workers); do case " $1 " in *" $worker "*) ;; *) return 0 ;; esac; done
+                sleep 0.1
             done
             return 1
         }

@@ -71,16 +71,9 @@ struct Nginx: Program {
         nginx -p "$PWD" -c "$PWD/nginx.conf" >start.log 2>&1 &
         server=$!
         await "$port" "$chain" || { cat start.log nginx.log handshake.log; exit 1; }
-        before=$(pgrep -P "$server" | sort | tr '\\n' ' ')
+        before=$(workers)
         nginx -p "$PWD" -c "$PWD/nginx.conf" -s reload >>start.log 2>&1
-        for attempt in $(seq 50); do
-            now=$(pgrep -P "$server" | sort | tr '\\n' ' ')
-            fresh=
-            for worker in $now; do case " $before " in *" $worker "*) ;; *) fresh=yes ;; esac; done
-            if [ -n "$fresh" ]; then break; fi
-            sleep 0.1
-        done
-        [ -n "$fresh" ] || { echo 'no new workers after the reload'; cat nginx.log; exit 1; }
+        replaced "$before" || { echo 'no new workers after the reload'; cat nginx.log; exit 1; }
         for connection in 1 2 3 4; do
             await "$port" "$chain" || { echo 'no handshake after the reload'; cat nginx.log handshake.log; exit 1; }
         done

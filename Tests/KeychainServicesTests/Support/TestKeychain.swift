@@ -7,13 +7,10 @@ import TestSupport
 
 /// A keychain of a test's own on this process' SoftHSM directory.
 enum TestKeychain {
-    /// Makes one. Making a token meets the logins of the other tests, which rewrite SoftHSM's files.
+    /// Makes one.
     static func make(_ options: Keychain.Options = .init()) throws -> ThrowawayKeychain {
         _ = try TestToken.loadModule()
         let tokens = URL(filePath: TestToken.configurationPath).deletingLastPathComponent()
-        for _ in 0..<4 {
-            do { return try ThrowawayKeychain(options: options, tokens: tokens) } catch { usleep(200_000) }
-        }
         return try ThrowawayKeychain(options: options, tokens: tokens)
     }
 
