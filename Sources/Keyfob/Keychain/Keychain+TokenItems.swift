@@ -40,7 +40,7 @@ extension Keychain {
     /// stamp of the index tell, both are read again: a name must never be found twice, or not at all, because its
     /// identity is being renewed.
     private func visibleObjects(_ keys: VaultKeys?, _ criteria: Criteria) throws -> [TokenObject] {
-        guard let keys else { return try index.objects(nil) }
+        guard let keys else { return try publicObjects() }
         for _ in 0..<3 {
             let (objects, isConsistent) = try objectsBeforeChanges(keys)
             if isConsistent { return objects }
@@ -53,6 +53,22 @@ extension Keychain {
             // Who may not lock, or not in time, gets an answer all the same: the one of the last look.
             return try objectsBeforeChanges(keys).objects
         }
+    }
+
+    /// The objects that can be seen without a login.
+    ///
+    /// Plans cannot be read then. That there is one is known, and so that an object may lie there with a copy of it.
+    func publicObjects() throws -> [TokenObject] {
+        var objects: [TokenObject] = []
+        for _ in 0..<3 {
+            let before = try changes()
+            objects = try index.objects(nil)
+            guard try before == changes() else { continue }
+            if before.intents.isEmpty { return objects }
+            break
+        }
+        var seen: Set<Data> = []
+        return objects.filter { seen.insert($0.indexKey).inserted }
     }
 
     /// One look, and whether no change began or ended during it.

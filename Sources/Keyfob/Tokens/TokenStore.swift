@@ -228,8 +228,7 @@ final class TokenStore: Sendable {
     /// reuse the number of a destroyed object at once.
     func keepsHandles() throws -> Bool {
         if let known = state.withLock({ $0.keepsHandles }) { return known }
-        let info = try pool().tokenInfo()
-        let keeps = info.manufacturer == "SoftHSM project" && info.model.hasPrefix("SoftHSM")
+        let keeps = try isSoftHSM()
         state.withLock { $0.keepsHandles = keeps }
         return keeps
     }
