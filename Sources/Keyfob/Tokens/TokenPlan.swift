@@ -77,6 +77,14 @@ struct TokenPlan: Codable, Sendable {
         }
     }
 
+    /// Whether each object that gets another label is among those that somebody saw, or its copy is.
+    ///
+    /// SoftHSM's files are empty for a moment while they are written. Who listed the objects before the copy was made
+    /// and reads the object then, sees neither.
+    func areSeen(in objects: [TokenObject]) -> Bool {
+        self.objects.allSatisfy { planned in planned.isCopied != true || objects.contains { planned.matches($0) } }
+    }
+
     var kind: Kind
     var objects: [Object]
     /// Identities of rows that go with the objects.
