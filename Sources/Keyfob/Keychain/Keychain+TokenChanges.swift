@@ -30,7 +30,8 @@ extension Keychain {
         var missing: [NewObject] = []
         return try writer(keys).perform(.create) { objects in
             for (item, new) in prepared {
-                guard let object = objects.first(where: { new.isSame(as: $0) }) else {
+                let known = objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
+                guard let object = known else {
                     missing.append(new)
                     continue
                 }
