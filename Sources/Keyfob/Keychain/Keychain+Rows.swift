@@ -125,17 +125,18 @@ extension Keychain {
     /// Changes every row that matches, all or none, and returns how many there were.
     ///
     /// The token's work is done before the vault is locked, so that no other writer waits for a token. Where a row
-    /// has another version by then, nothing is written and the whole is done again with what is there now.
+    /// has another version by then, nothing is written and the whole is done again with what is there now; after
+    /// three times with the vault locked, for then others change it faster than a token works.
     ///
-    /// - Throws: `KeychainError`; `vaultBusy` where others were faster five times, `duplicateItem`, and what opening
-    ///   and sealing throw.
+    /// - Throws: `KeychainError`; `vaultBusy`, `duplicateItem`, and what opening and sealing throw.
     func updateRows(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?
     ) throws -> Int {
         let keys = try keys()
         let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
-        for _ in 0..<5 {
-            let versions = try nextVersions(criteria, changes: changes, removing: removing, secret: secret, keys)
+        for _ in 0..<3 {
+            let found = try store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
+            let versions = try nextVersions(found, criteria, changes: changes, removing: removing, secret: secret, keys)
             guard !versions.isEmpty else { return 0 }
             do {
                 try store.write(keys.tree) { try replaceRows(versions, criteria.services, $0, keys) }
@@ -145,26 +146,34 @@ extension Keychain {
                 continue
             }
         }
-        throw KeychainError(
-            .vaultBusy, "others keep changing the same items of keychain \"\(name)\"; nothing was changed.",
-            hint: "Try again.", details: ["keychain": name])
+        return try store.write(keys.tree) { writer in
+            let found = try rowsToChange(criteria, writer, keys)
+            let versions = try nextVersions(found, criteria, changes: changes, removing: removing, secret: secret, keys)
+            try replaceRows(versions, criteria.services, writer, keys)
+            return versions.count
+        }
     }
 
-    /// The rows that match, sealed anew with the changes; nothing is written.
-    func nextVersions(
-        _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?,
-        _ keys: VaultKeys
+    /// The rows that match, with their sealed secrets, and the items in them.
+    func rowsToChange(
+        _ criteria: Criteria, _ reader: any StoreReader, _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
         var found: [(row: SealedRow, item: Item)] = []
-        try store.read(keys.tree) { reader in
-            try forEachRow(
-                criteria, keys, reader: reader, withSecrets: true,
-                skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
-            ) { row, item in
-                found.append((row, item))
-                return true
-            }
+        try forEachRow(
+            criteria, keys, reader: reader, withSecrets: true,
+            skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
+        ) { row, item in
+            found.append((row, item))
+            return true
         }
+        return found
+    }
+
+    /// Rows sealed anew with the changes; nothing is written.
+    func nextVersions(
+        _ found: [(row: SealedRow, item: Item)], _ criteria: Criteria, changes: ItemAttributes,
+        removing: [AttributeName], secret: SecretBytes?, _ keys: VaultKeys
+    ) throws -> [(row: SealedRow, item: Item)] {
         var changes = changes
         // Keychain Services lets the date of creation be changed; to Keyfob it is a fact.
         if criteria.services == nil { changes[.creationDate] = nil }

@@ -155,7 +155,10 @@ extension Keychain {
         let bare = try found.filter { $0.object == nil }.compactMap { item in
             var own = criteria
             own.reference = item.reference
-            return try nextVersions(own, changes: changes, removing: removing, secret: secret, keys).first
+            let found = try store.read(keys.tree) { try rowsToChange(own, $0, keys) }
+            return try nextVersions(
+                found, own, changes: changes, removing: removing, secret: secret, keys
+            ).first
         }
         guard !items.isEmpty else {
             try store.write(keys.tree) { try replaceRows(bare, criteria.services, $0, keys) }
