@@ -107,13 +107,16 @@ struct ItemFilters {
 /// Core Foundation's truth values, which share a class with numbers here and are told apart by identity.
 enum Boolean {
     /// The truth value that an object is, or `nil` for any other object, numbers too.
-    static func value(_ object: AnyObject) -> Bool? {
-        if object === (true as AnyObject) { return true }
-        return object === (false as AnyObject) ? false : nil
+    static func value(_ object: Any) -> Bool? {
+        // What a dictionary gives back in Swift's types; a number would pass a cast too.
+        if type(of: object) == Bool.self { return object as? Bool }
+        guard let number = object as? NSNumber else { return nil }
+        if number === (true as AnyObject) { return true }
+        return number === (false as AnyObject) ? false : nil
     }
 
     /// The truth value that an object must be. - Throws: `StatusError` with -50.
-    static func required(_ object: AnyObject, _ key: String) throws(StatusError) -> Bool {
+    static func required(_ object: Any, _ key: String) throws(StatusError) -> Bool {
         guard let value = value(object) else { throw .parameter("\(key) takes a CFBoolean") }
         return value
     }

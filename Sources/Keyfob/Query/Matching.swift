@@ -47,8 +47,8 @@ extension Criteria {
         if let serverDomain {
             guard let server = candidate[.server]?.text, Self.isHost(server, in: serverDomain) else { return false }
         }
-        return attributes.allSatisfy { name, value in
-            if let found = own(name) { return found.matches(value) }
+        return attributes.match(candidate) { name, value in
+            if let found = services?.defaults[name] { return found.matches(value) }
             guard let definition = ClassSchema.of(itemClass)[name], definition.isPrimaryKey else { return false }
             return ClassSchema.emptyValue(of: definition.kind).matches(value)
         }
