@@ -23,6 +23,7 @@ import PKCS11
         say("ready")
         switch arguments[4] {
         case "identities": try identities(keychain, rest[0], Int(rest[1]) ?? 0)
+        case "services": try services(keychain, rest[0], Int(rest[1]) ?? 0)
         case "keys": try keys(keychain, rest[0])
         case "renewals": try renewals(keychain, rest[0])
         case "add": try add(keychain, rest[0])

@@ -74,7 +74,9 @@ struct ItemFilters {
     }
 
     /// Puts the filters that a search of Keyfob's knows into one.
-    func apply(to criteria: inout Criteria) {
+    ///
+    /// - Throws: What reading the system's authorities throws, where they are asked for.
+    func apply(to criteria: inout Criteria) throws {
         criteria.serverDomain = domain
         // The other filters look at a certificate, and what has none passes none of them but the first.
         guard criteria.itemClass == .certificate || criteria.itemClass == .identity else { return }
@@ -87,10 +89,13 @@ struct ItemFilters {
         criteria.subjectIs = subjectIs
         criteria.ignoresCase = ignoresCase
         guard policy != nil || isTrustedOnly else { return }
-        let (policy, isTrustedOnly) = (policy, isTrustedOnly)
+        let policy = policy
+        // Read now: the test runs while the keychain is being read.
+        let anchors = isTrustedOnly ? try SystemRoots.shared() + KeychainTrust.anchors(for: .any) : nil
         criteria.certificateTest = { certificate in
             if let policy, !policy.isSatisfied(byLeaf: certificate) { return false }
-            return try !isTrustedOnly || SystemTrust.isTrusted(certificate)
+            guard let anchors else { return true }
+            return try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: anchors).failure == nil
         }
     }
 

@@ -25,10 +25,13 @@ struct ItemOperations {
         let results = ItemResults(keychain: keychain, request: request)
         if let first = try firstPassword(request) {
             guard case .found(let item, let secret) = first else { throw StatusError(errSecItemNotFound) }
+            if secret != nil, item.needsPresence { try keychain.confirmPresence() }
             return .value(try results.result(item, data: secret?.copyData()))
         }
         let found = try find(request)
         guard !found.isEmpty else { throw StatusError(errSecItemNotFound) }
+        // Once for a call, however many items it gives out.
+        if request.returns.contains(.data), found.contains(where: \.needsPresence) { try keychain.confirmPresence() }
         switch request.limit ?? .one {
         case .one:
             for item in found {
@@ -62,7 +65,7 @@ struct ItemOperations {
             !request.isOldReference, !request.namesSyncRecord, !request.hasOwnFilters
         else { return nil }
         var criteria = try criteria(request)
-        request.filters.apply(to: &criteria)
+        try request.filters.apply(to: &criteria)
         let first = try keychain.firstPassword(coerced: criteria)
         if case .damaged = first { return nil }
         return first
@@ -72,7 +75,7 @@ struct ItemOperations {
     func find(_ request: ItemRequest, isLimited: Bool = true) throws -> [Item] {
         guard !request.isOldReference, !request.namesSyncRecord, request.limit != MatchLimit.none else { return [] }
         var criteria = try criteria(request)
-        request.filters.apply(to: &criteria)
+        try request.filters.apply(to: &criteria)
         let hasOwnFilters = request.hasOwnFilters
         if !hasOwnFilters, isLimited {
             // Of several with their data, those that are damaged fall out afterwards.
@@ -202,8 +205,12 @@ struct ItemOperations {
         itemClass == .certificate ? defaultsOfCertificates : otherDefaults
     }
 
-    private static let defaultsOfCertificates: ItemAttributes = [.accessGroup: "", .accessible: "dk", .tombstone: 0]
-    private static let otherDefaults: ItemAttributes = [.accessGroup: "", .accessible: "ak", .tombstone: 0]
+    private static let defaultsOfCertificates: ItemAttributes = [
+        .accessGroup: "", .accessible: "dk", .tombstone: 0, .systemBound: 0,
+    ]
+    private static let otherDefaults: ItemAttributes = [
+        .accessGroup: "", .accessible: "ak", .tombstone: 0, .systemBound: 0,
+    ]
 
     // MARK: Access
 
@@ -246,9 +253,18 @@ extension Item {
         }
     }
 
-    /// Whether its access control asks for somebody to be there.
-    var needsPerson: Bool {
-        attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }?.isConstrained ?? false
+    private var constraints: SecAccessControlCreateFlags {
+        attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }?.flags ?? []
+    }
+
+    /// Whether its access control asks for anything before the item is used.
+    var needsPerson: Bool { !constraints.isEmpty }
+
+    /// Whether its access control asks for somebody to be there before its data is read.
+    var needsPresence: Bool {
+        !constraints.isDisjoint(with: [.userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion])
+            // Of a key that is the price of using it, which its token asks for.
+            && !constraints.contains(.privateKeyUsage)
     }
 }
 

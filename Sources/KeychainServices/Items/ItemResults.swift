@@ -97,7 +97,8 @@ struct ItemResults {
             }
             members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
         }
-        for (name, value) in ItemOperations.defaults(of: item.itemClass) where missing.contains(ImpliedMembers(name)) {
+        for (name, value) in ItemOperations.defaults(of: item.itemClass) {
+            guard let member = ImpliedMembers(name), missing.contains(member) else { continue }
             if name == .accessible { protection = value.text }
             members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
         }
@@ -121,13 +122,13 @@ struct ItemResults {
 
         init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The member of an attribute that `ItemOperations.defaults(of:)` has.
-        init(_ name: AttributeName) {
+        /// The member of an attribute that has a default; `nil` for one that is not told unless it was given.
+        init?(_ name: AttributeName) {
             switch name {
             case .accessGroup: self = .accessGroup
             case .accessible: self = .accessible
             case .tombstone: self = .tombstone
-            default: self = []
+            default: return nil
             }
         }
     }

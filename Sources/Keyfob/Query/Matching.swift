@@ -45,6 +45,8 @@ extension Criteria {
         func own(_ name: AttributeName) -> AttributeValue? { candidate[name] ?? services?.defaults[name] }
         if let accessGroups, !accessGroups.contains(own(.accessGroup)?.text ?? "") { return false }
         if let serverDomain {
+            // For Apple's, what was given as bytes has no name.
+            if services != nil, case .data? = candidate[.server] { return false }
             guard let server = candidate[.server]?.text, Self.isHost(server, in: serverDomain) else { return false }
         }
         return attributes.match(candidate) { name, value in
