@@ -85,7 +85,7 @@ let package = Package(
             ]
         ),
 
-        .target(name: "TestSupport", dependencies: ["KeyfobPrimitives", "PKCS11"], path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["CLinux", "KeyfobPrimitives", "PKCS11"], path: "Tests/TestSupport"),
         // A process of its own for the tests that kill one or need several.
         .executableTarget(
             name: "TestChild", dependencies: ["KeychainServices", "Keyfob", "KeyfobPrimitives", "OpenSSL", "PKCS11"],

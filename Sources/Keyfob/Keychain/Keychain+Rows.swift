@@ -122,16 +122,18 @@ extension Keychain {
     /// Changes every row that matches, all or none, and returns how many there were.
     ///
     /// The token's work is done before the vault is locked, so that no other writer waits for a token. Where a row
-    /// has another version by then, nothing is written and the whole is done again with what is there now; after
-    /// three times with the vault locked, for then others change it faster than a token works.
+    /// has another version by then, nothing is written and the whole is done again with what is there now.
     ///
-    /// - Throws: `KeychainError`; `vaultBusy`, `duplicateItem`, and what opening and sealing throw.
+    /// - Throws: `KeychainError`; `vaultBusy` where others were faster until the time of the options was over,
+    ///   `duplicateItem`, and what opening and sealing throw.
     func updateRows(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?
     ) throws -> Int {
         let keys = try keys()
         let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
-        for _ in 0..<3 {
+        let deadline = deadline
+        var pause: UInt32 = 500
+        repeat {
             let found = try store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
             let versions = try nextVersions(found, criteria, changes: changes, removing: removing, secret: secret, keys)
             guard !versions.isEmpty else { return 0 }
@@ -139,16 +141,14 @@ extension Keychain {
                 try store.write(keys.tree) { try replaceRows(versions, criteria.services, $0, keys) }
                 return versions.count
             } catch let error as KeychainError where error.code == .itemNotFound {
-                // Only the check of the version says so.
-                continue
+                // Only the check of the version says so. Chance keeps those who want the same row out of step.
+                usleep(.random(in: 0...pause))
+                pause = min(pause * 2, 32_000)
             }
-        }
-        return try store.write(keys.tree) { writer in
-            let found = try rowsToChange(criteria, writer, keys)
-            let versions = try nextVersions(found, criteria, changes: changes, removing: removing, secret: secret, keys)
-            try replaceRows(versions, criteria.services, writer, keys)
-            return versions.count
-        }
+        } while !deadline.hasPassed
+        throw KeychainError(
+            .vaultBusy, "others keep changing the same items of keychain \"\(name)\"; nothing was changed.",
+            hint: "Try again.", details: ["keychain": name])
     }
 
     /// The rows that match, with their sealed secrets, and the items in them.
