@@ -65,6 +65,7 @@ extension Keychain {
         var existing: TokenObject?
         var isHidden = false
         var missing: [NewObject] = []
+        var relabelled: TokenObject?
         let recorded = try writer(keys).perform(.create) { objects in
             existing = objects.first { object.isSame(as: $0) }
             guard existing == nil || !isNewOnToken else { throw duplicate(.key, attributes) }
@@ -72,12 +73,23 @@ extension Keychain {
                 $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == Data(object.id)
             }
             missing = [object, half].compactMap { $0 }.filter { new in !objects.contains { new.isSame(as: $0) } }
-            guard !missing.isEmpty else { return nil }
-            return TokenPlan(kind: .create, objects: missing.map(\.planned))
+            guard missing.isEmpty else { return TokenPlan(kind: .create, objects: missing.map(\.planned)) }
+            // The half of a private key has that one's label until it is an item itself.
+            guard isHidden, let half = existing, let label = attributes[.label], half.label?.bytes != label.bytes,
+                try rows(half, keys).isEmpty
+            else { return nil }
+            relabelled = half
+            relabelled?.label = label
+            return TokenPlan(kind: .relabel, objects: [TokenPlan.Object(half, newLabel: label.bytes ?? Data())])
         } change: { session, _ in
-            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            guard let relabelled, let half = existing else {
+                return TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            }
+            try session.setAttributes(
+                [.bytes(.label, [UInt8](relabelled.label?.bytes ?? Data()))], of: token.verifiedHandle(of: half, in: session))
+            return TokenWriter.Outcome(changed: [(half, relabelled)])
         } commit: { writer, outcome in
-            guard let existing else {
+            guard let existing = relabelled ?? existing else {
                 guard let made = TokenStore.completing(outcome.added).first else {
                     throw KeychainError(.failed, "the token made no key.")
                 }
