@@ -113,16 +113,11 @@ extension Keychain {
             succession = try Succession(of: name, certificate, among: objects)
             missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
             guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
-            let moved = succession.moves.map { TokenPlan.Object($0.object, newLabel: Data($0.label.utf8)) }
-            return TokenPlan(kind: .install, objects: missing.map(\.planned) + moved)
+            return TokenPlan(kind: .install, objects: missing.map(\.planned) + succession.planned)
         } change: { session, _ in
             // First what takes the name over: programs that know nothing of plans find two for a moment, never none.
             var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-            for move in succession.moves {
-                let handle = try token.verifiedHandle(of: move.object, in: session)
-                try session.setAttributes([.label(move.label)], of: handle)
-                outcome.changed.append((move.object, move.object.relabelled(Data(move.label.utf8))))
-            }
+            outcome.changed = try relabel(succession, in: session)
             return outcome
         } commit: { writer, outcome in
             let attributes = try inherit(succession, policy, writer, keys)
@@ -143,8 +138,21 @@ extension Keychain {
             chain: try self.chain(of: certificate, with: chain))
     }
 
+    /// Gives certificates the labels that a succession says, and returns what changed.
+    func relabel(
+        _ succession: Succession, in session: borrowing Session
+    ) throws -> [(before: TokenObject, after: TokenObject)] {
+        var changed: [(before: TokenObject, after: TokenObject)] = []
+        for move in succession.moves {
+            let handle = try token.verifiedHandle(of: move.object, in: session)
+            try session.setAttributes([.label(move.label)], of: handle)
+            changed.append((move.object, move.object.relabelled(Data(move.label.utf8))))
+        }
+        return changed
+    }
+
     /// What the new version takes over from the one before, which is then without it.
-    private func inherit(
+    func inherit(
         _ succession: Succession, _ policy: RenewalPolicy?, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> ItemAttributes {
         let names: [AttributeName] = [.renewalPolicy, .preferredServices]
@@ -162,14 +170,17 @@ extension Keychain {
 }
 
 /// Who bears a name after a certificate has taken it over.
-private struct Succession {
+struct Succession {
     /// Certificates that get another label, the one that takes the name first.
     var moves: [(object: TokenObject, label: String)] = []
     /// Certificates that bore the name, and what they are called from now on.
     var predecessors: [(object: TokenObject, label: String)] = []
     /// The certificate's object, where it is on the token already.
     var leaf: TokenObject?
+    /// The moves, as the plan of a change has them.
+    var planned: [TokenPlan.Object] { moves.map { TokenPlan.Object($0.object, newLabel: Data($0.label.utf8)) } }
 
+    /// Nobody made room.
     init() {}
 
     /// - Throws: `KeyFileError` where what bears the name is no certificate.
