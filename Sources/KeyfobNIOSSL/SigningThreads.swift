@@ -2,7 +2,6 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import Synchronization
 
 /// The threads that sign with the keys of one token.
 ///
@@ -10,28 +9,24 @@ import Synchronization
 /// event loop. They are the token's own: one that is slow, or hangs, holds up no handshake with the key of another. They
 /// end with its last key.
 final class SigningThreads: Sendable {
-    private let queue = SigningQueue()
-    private let width: Int
+    private let queue: SigningQueue
 
     /// Starts the threads.
     ///
-    /// - Parameter width: How many; a few more than cores, because a thread that waits for a token leaves its core to
-    ///   another.
+    /// - Parameter width: How many at most are awake at once; more than most machines need, for one that waits for a token
+    ///   leaves its core to another.
     init(width: Int = 4) {
-        self.width = width
+        let queue = SigningQueue(width: width)
+        self.queue = queue
         for _ in 0..<width {
             // Not `self`, which would never end then.
-            let thread = Thread { [queue] in
-                while let work = queue.next() { work() }
-            }
+            let thread = Thread { queue.run() }
             thread.name = "keyfob-signing"
             thread.start()
         }
     }
 
-    deinit {
-        for _ in 0..<width { queue.add(nil) }
-    }
+    deinit { queue.end() }
 
     /// Has a thread do `work`. Never waits for one: it is for event loops.
     func start(_ work: @escaping @Sendable () -> Void) { queue.add(work) }

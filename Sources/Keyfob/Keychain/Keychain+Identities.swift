@@ -77,7 +77,7 @@ extension Keychain {
             add(.bad, "validity", "not valid yet", "Check the clock, or wait.")
         } else if date > certificate.notAfter {
             add(.bad, "validity", "expired", renewal)
-        } else if certificate.notAfter.timeIntervalSince(date) < 30 * 86400 {
+        } else if try identity.lifetimeUsed(on: date) > RenewalPolicy.dueAfter {
             let days = Int(certificate.notAfter.timeIntervalSince(date) / 86400)
             add(.warning, "validity", "expires in \(days) days", renewal)
         } else {
@@ -134,9 +134,19 @@ extension Keychain {
                         ? "self-signed, and not trusted here"
                         : "its root \(root?.commonName ?? "unknown") is trusted by neither system nor keychain"
                     : error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message,
-                hint: isUnknown ? "Clients that trust it themselves accept it. To trust it here: keyfob trust add FILE" : error.hint,
+                hint: isUnknown
+                    ? "Clients that trust it themselves accept it. To trust it here: keyfob trust add "
+                        + (try rootName(chain) ?? "FILE")
+                    : error.hint,
                 details: ["reason": error.code.rawValue]),
         ]
+    }
+
+    /// What the keychain calls the root of a chain, where it has it and the name is one word.
+    private func rootName(_ chain: CertificateChain) throws -> String? {
+        guard let root = chain.certificates.last, root.isSelfIssued else { return nil }
+        let label = try find(.certificates).first { $0.der == root.der }?.label
+        return label.flatMap { $0.wholeMatch(of: /[A-Za-z0-9._@+-]+/) == nil ? nil : $0 }
     }
 
     private func checkSignature(

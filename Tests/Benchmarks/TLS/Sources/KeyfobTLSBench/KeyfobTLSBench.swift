@@ -40,6 +40,8 @@ struct KeyfobTLSBench {
     static func handshakes(seconds: Double, rounds: Int) async throws {
         for kind in kinds {
             let throwaway = try ThrowawayKeychain()
+            // Its token goes with it.
+            defer { withExtendedLifetime(throwaway) {} }
             let made = try Authority.issue(kind.algorithm)
             let item = try await throwaway.keychain.importIdentity(
                 key: made.key, certificate: made.certificate, label: "web"
@@ -97,6 +99,7 @@ struct KeyfobTLSBench {
     /// Runs one of the servers with a P-256 key, for perf(1), and tells what each handshake costs the process.
     static func profile(_ server: String, _ connections: Int, _ seconds: Double) async throws {
         let throwaway = try ThrowawayKeychain()
+        defer { withExtendedLifetime(throwaway) {} }
         let made = try Authority.issue(.ec(.p256))
         _ = try await throwaway.keychain.importIdentity(key: made.key, certificate: made.certificate, label: "web")
         let rotating = try await RotatingTLSIdentity(.identity(label: "web"), in: throwaway.keychain)
@@ -128,6 +131,7 @@ struct KeyfobTLSBench {
     /// Renews the identity again and again while handshakes go on, and counts those that fail.
     static func rotate(atLeast count: Int, connections: Int) async throws {
         let throwaway = try ThrowawayKeychain()
+        defer { withExtendedLifetime(throwaway) {} }
         let keychain = throwaway.keychain
         let first = try Authority.issue(.ec(.p256))
         var old = try await keychain.importIdentity(key: first.key, certificate: first.certificate, label: "web").identity
