@@ -8,7 +8,8 @@
 //
 //   target=PATH                            the module behind it
 //   create-private, create-secret, unwrap  refused
-//   sign-delay=MILLISECONDS                how long C_Sign takes at least
+//   hold                                   C_Sign waits until the word is gone, or for 20 seconds. The file
+//                                          faulty.so.signing has as many bytes as calls have begun to wait
 //   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
 //   absent                                 the token has been taken away. Its sessions are gone when it is back
 #define _GNU_SOURCE
@@ -166,9 +167,19 @@ static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK
 
 static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR signature,
                   CK_ULONG_PTR signature_length) {
-    char delay[32];
-    if (says("sign-delay", delay, sizeof delay))
-        usleep((useconds_t)strtoul(delay, NULL, 10) * 1000);
+    if (refuses("hold")) {
+        Dl_info info;
+        char path[4096];
+        FILE *file = NULL;
+        if (dladdr((void *)words, &info) != 0 && snprintf(path, sizeof path, "%s.signing", info.dli_fname) > 0)
+            file = fopen(path, "a");
+        if (file != NULL) {
+            fputc('.', file);
+            fclose(file);
+        }
+        for (int i = 0; i < 2000 && refuses("hold"); i++)
+            usleep(10000);
+    }
     // Also taken away while it was at work.
     return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_Sign(session, data, length, signature, signature_length);
 }

@@ -33,4 +33,12 @@ public struct FaultyModule: Sendable {
         try Data("target=\(path).target \(words)\n".utf8).write(
             to: URL(fileURLWithPath: path + ".control"), options: .atomic)
     }
+
+    /// How many signatures have begun to wait since it was told to `hold` them.
+    public var heldSignatures: Int {
+        get throws {
+            guard FileManager.default.fileExists(atPath: path + ".signing") else { return 0 }
+            return try Data(contentsOf: URL(fileURLWithPath: path + ".signing")).count
+        }
+    }
 }
