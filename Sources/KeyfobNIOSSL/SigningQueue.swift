@@ -12,8 +12,9 @@ import Synchronization
 /// No more threads are awake than the token has use for. One keeps up with a token that is quick, as SoftHSM is with EC
 /// keys, and each further one would take the event loops' cores from them; a token that is slow, or hangs, gets them all.
 @safe final class SigningQueue: @unchecked Sendable {
-    // Unchecked for the semaphore, which is made for many threads; everything else checks itself.
-    private let semaphore: UnsafeMutablePointer<sem_t>
+    // Unchecked for the semaphores, which are made for many threads; everything else checks itself.
+    /// One for each thread, so that of those that sleep the first is woken, whose memory the caches still have.
+    private let semaphores: UnsafeMutablePointer<sem_t>
     /// The latest addition, each of which knows the one before it. Nobody looks into a node before it is taken, and only
     /// all of them are, so that an address which comes back does no harm.
     private let latest = unsafe Atomic<Unmanaged<Node>?>(nil)
@@ -22,15 +23,18 @@ import Synchronization
     private let width: Int
     /// How much was added and not begun; for a moment less than it is.
     private let waiting = Atomic(0)
-    /// Threads that are awake, or are being woken.
-    private let active = Atomic(0)
-    /// When work was last begun, and how long it takes on average, in nanoseconds.
+    /// A bit for each thread that sleeps, and that nobody is waking.
+    private let asleep: Atomic<UInt64>
+    /// When work was last begun, in nanoseconds.
     private let begun = Atomic<UInt64>(0)
-    private let average = Atomic<UInt64>(0)
+    /// On average: nanoseconds of a core that work takes, and 1024 times how often it waits for something else.
+    private let cost = Atomic<UInt64>(0)
+    private let waits = Atomic<UInt64>(0)
     private let hasEnded = Atomic(false)
 
-    /// From here on threads wait for the token rather than for a core.
+    /// Work that takes more of a core than this is shared among the cores.
     private static let slow: UInt64 = 300_000
+    private static let cores = ProcessInfo.processInfo.activeProcessorCount
 
     /// `before` is written before others can see the node; both are under the lock of `taken` afterwards.
     @safe private final class Node: @unchecked Sendable {
@@ -41,12 +45,13 @@ import Synchronization
         init(_ work: @escaping @Sendable () -> Void) { self.work = work }
     }
 
-    /// A queue for `width` threads, each of which has to call `run()`.
+    /// A queue for `width` threads, up to 64, each of which has to call `run(_:)`.
     init(width: Int) {
         self.width = width
-        unsafe semaphore = .allocate(capacity: 1)
-        unsafe semaphore.initialize(to: sem_t())
-        unsafe sem_init(semaphore, 0, 0)
+        asleep = Atomic(width < 64 ? 1 << UInt64(width) - 1 : .max)
+        unsafe semaphores = .allocate(capacity: width)
+        unsafe semaphores.initialize(repeating: sem_t(), count: width)
+        for index in 0..<width { unsafe sem_init(semaphores + index, 0, 0) }
     }
 
     deinit {
@@ -56,8 +61,8 @@ import Synchronization
             rest = node.next
             node.next = nil
         }
-        unsafe sem_destroy(semaphore)
-        unsafe semaphore.deallocate()
+        for index in 0..<width { unsafe sem_destroy(semaphores + index) }
+        unsafe semaphores.deallocate()
     }
 
     /// Adds work, and wakes a thread where that is of use. Never waits.
@@ -67,7 +72,7 @@ import Synchronization
         var before = unsafe latest.load(ordering: .relaxed)
         while true {
             unsafe node.before = before
-            // In one order with `active`: either this thread sees that nobody is awake, or that one sees the work.
+            // In one order with `asleep`: either this thread sees that nobody is awake, or that one sees the work.
             let (isExchanged, original) = unsafe latest.weakCompareExchange(
                 expected: before, desired: reference, successOrdering: .sequentiallyConsistent,
                 failureOrdering: .relaxed)
@@ -75,57 +80,67 @@ import Synchronization
             unsafe before = original
         }
         waiting.add(1, ordering: .relaxed)
-        if joins() { unsafe sem_post(semaphore) }
+        wakeOne()
     }
 
     /// Has the threads end once there is no work left.
     func end() {
         hasEnded.store(true, ordering: .sequentiallyConsistent)
-        for _ in 0..<width {
-            active.add(1, ordering: .sequentiallyConsistent)
-            unsafe sem_post(semaphore)
-        }
+        for index in 0..<width { unsafe sem_post(semaphores + index) }
     }
 
-    /// What a thread does until the end.
-    func run() {
+    /// What the thread of a number does until the end.
+    func run(_ index: Int) {
         while !hasEnded.load(ordering: .sequentiallyConsistent) {
-            // Again where a signal interrupted it. Who wakes a thread has counted it as awake.
-            while unsafe sem_wait(semaphore) != 0 {}
+            // Again where a signal interrupted it. Who wakes a thread takes its bit.
+            while unsafe sem_wait(semaphores + index) != 0 {}
             repeat {
                 while let work = next() { perform(work) }
-                active.subtract(1, ordering: .sequentiallyConsistent)
-                // What was added meanwhile relied on this thread.
-            } while unsafe latest.load(ordering: .sequentiallyConsistent) != nil && joins()
+                asleep.bitwiseOr(1 << UInt64(index), ordering: .sequentiallyConsistent)
+                // What was added meanwhile may have relied on this thread.
+            } while unsafe latest.load(ordering: .sequentiallyConsistent) != nil && rises(1 << UInt64(index)) != nil
         }
     }
 
     private func perform(_ work: @Sendable () -> Void) {
-        let start = Self.now()
-        begun.store(start, ordering: .relaxed)
-        if waiting.load(ordering: .relaxed) > 0, joins() { unsafe sem_post(semaphore) }
+        let before = ThreadUsage.now()
+        begun.store(Self.now(), ordering: .relaxed)
+        if waiting.load(ordering: .relaxed) > 0 { wakeOne() }
         work()
-        let last = average.load(ordering: .relaxed)
-        average.store(last - last / 8 + (Self.now() - start) / 8, ordering: .relaxed)
+        let after = ThreadUsage.now()
+        // Threads may overwrite each other's, which is of no weight in an average.
+        let (cost, waits) = (cost.load(ordering: .relaxed), waits.load(ordering: .relaxed))
+        self.cost.store(cost - cost / 8 + (after.nanoseconds - before.nanoseconds) / 8, ordering: .relaxed)
+        self.waits.store(waits - waits / 8 + (after.waits > before.waits ? 128 : 0), ordering: .relaxed)
     }
 
-    /// Counts one thread more as awake, where it has something to do that the others do not get done soon.
-    private func joins() -> Bool {
-        var count = active.load(ordering: .sequentiallyConsistent)
-        while count == 0 || count < width && isBehind(count) {
-            let (isExchanged, original) = active.compareExchange(
-                expected: count, desired: count + 1, ordering: .sequentiallyConsistent)
-            if isExchanged { return true }
-            count = original
+    private func wakeOne() {
+        if let index = rises(.max) { unsafe sem_post(semaphores + index) }
+    }
+
+    /// Takes the bit of the first of some threads, if it sleeps and has something to do that the others do not get
+    /// done soon.
+    private func rises(_ mask: UInt64) -> Int? {
+        var sleepers = asleep.load(ordering: .sequentiallyConsistent)
+        while sleepers & mask != 0 {
+            let active = width - sleepers.nonzeroBitCount
+            guard active == 0 || isBehind(active) else { return nil }
+            let index = (sleepers & mask).trailingZeroBitCount
+            let (isExchanged, original) = asleep.compareExchange(
+                expected: sleepers, desired: sleepers & ~(1 << UInt64(index)), ordering: .sequentiallyConsistent)
+            if isExchanged { return index }
+            sleepers = original
         }
-        return false
+        return nil
     }
 
-    private func isBehind(_ count: Int) -> Bool {
-        if average.load(ordering: .relaxed) > Self.slow || waiting.load(ordering: .relaxed) > 8 * count { return true }
+    private func isBehind(_ active: Int) -> Bool {
+        // A token that is waited for, or enough work for one more.
+        if waits.load(ordering: .relaxed) > 512 || waiting.load(ordering: .relaxed) > 8 * active { return true }
+        if active < Self.cores, cost.load(ordering: .relaxed) > Self.slow { return true }
         // It was quick until now.
         let (begun, now) = (begun.load(ordering: .relaxed), Self.now())
-        return now > begun && now - begun > 3 * Self.slow
+        return now > begun && now - begun > 10 * Self.slow
     }
 
     private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
@@ -153,6 +168,24 @@ import Synchronization
             first = node
         }
         return first
+    }
+}
+
+/// What the calling thread has used so far.
+private struct ThreadUsage {
+    /// Of a core.
+    let nanoseconds: UInt64
+    /// How often it gave its core away because it had to wait.
+    let waits: Int
+
+    static func now() -> ThreadUsage {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        var usage = rusage()
+        // RUSAGE_THREAD, which Swift does not see.
+        unsafe getrusage(1, &usage)
+        return ThreadUsage(
+            nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec), waits: usage.ru_nvcsw)
     }
 }
 #endif

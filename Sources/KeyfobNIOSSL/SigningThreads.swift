@@ -18,11 +18,13 @@ final class SigningThreads: Sendable {
     init(width: Int = 4) {
         let queue = SigningQueue(width: width)
         self.queue = queue
-        for _ in 0..<width {
+        for index in 0..<width {
             // Not `self`, which would never end then.
-            let thread = Thread { queue.run() }
-            thread.name = "keyfob-signing"
-            thread.start()
+            Thread {
+                // From within: what is set before the start is seen by nobody.
+                Thread.current.name = "keyfob-signing"
+                queue.run(index)
+            }.start()
         }
     }
 

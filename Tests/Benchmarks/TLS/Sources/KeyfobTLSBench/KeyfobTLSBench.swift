@@ -110,15 +110,31 @@ struct KeyfobTLSBench {
         }
         let load = try Load(port: try await Server(configuration).port)
         _ = await load.run(connections: connections, limit: .max, seconds: 0.2)
-        let before = usage()
+        let (before, threadsBefore) = (usage(), threads())
         let result = await load.run(connections: connections, limit: .max, seconds: seconds)
-        let after = usage()
+        let (after, threadsAfter) = (usage(), threads())
         let each = 1 / Double(max(1, result.handshakes))
         print("info", "handshakes-\(server)-at-\(connections)", Double(result.handshakes) / result.seconds, "conn/s")
         print("info", "user", (after.user - before.user) * each * 1e6, "us/conn")
         print("info", "system", (after.system - before.system) * each * 1e6, "us/conn")
+        for (name, time) in threadsAfter.sorted(by: { $0.key < $1.key }) {
+            print("info", name.replacingOccurrences(of: " ", with: "-"), (time - (threadsBefore[name] ?? 0)) * each / 1e3, "us/conn")
+        }
         print("info", "waits", (after.waits - before.waits) * each, "switches/conn")
         print("info", "preemptions", (after.preemptions - before.preemptions) * each, "switches/conn")
+    }
+
+    /// The time that threads have been at work, by their names without numbers, in nanoseconds.
+    private static func threads() -> [String: Double] {
+        var times: [String: Double] = [:]
+        for task in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [] {
+            guard let name = try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8),
+                let line = try? String(contentsOfFile: "/proc/self/task/\(task)/schedstat", encoding: .utf8),
+                let time = line.split(separator: " ").first.flatMap({ Double($0) })
+            else { continue }
+            times[String(name.prefix { $0 != "#" && !$0.isNewline }), default: 0] += time
+        }
+        return times
     }
 
     private static func usage() -> (user: Double, system: Double, waits: Double, preemptions: Double) {
