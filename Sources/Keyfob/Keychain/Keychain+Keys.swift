@@ -66,6 +66,7 @@ extension Keychain {
         var isHidden = false
         var missing: [NewObject] = []
         var relabelled: TokenObject?
+        var planned: TokenPlan.Object?
         let recorded = try writer(keys).perform(.create) { objects in
             existing = objects.first { object.isSame(as: $0) }
             guard existing == nil || !isNewOnToken else { throw duplicate(.key, attributes) }
@@ -80,13 +81,15 @@ extension Keychain {
             else { return nil }
             relabelled = half
             relabelled?.label = label
-            return TokenPlan(kind: .relabel, objects: [TokenPlan.Object(half, newLabel: label.bytes ?? Data())])
+            planned = TokenPlan.Object(half, newLabel: label.bytes ?? Data(), among: objects)
+            return TokenPlan(kind: .relabel, objects: [planned].compactMap { $0 })
         } change: { session, _ in
             guard let relabelled, let half = existing else {
                 return TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
             }
-            try session.setAttributes(
-                [.bytes(.label, [UInt8](relabelled.label?.bytes ?? Data()))], of: token.verifiedHandle(of: half, in: session))
+            try token.setLabel(
+                relabelled.label?.bytes ?? Data(), of: token.verifiedHandle(of: half, in: session),
+                isCopied: planned?.isCopied == true, in: session)
             return TokenWriter.Outcome(changed: [(half, relabelled)])
         } commit: { writer, outcome in
             guard let existing = relabelled ?? existing else {
