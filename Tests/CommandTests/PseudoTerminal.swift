@@ -30,11 +30,12 @@ final class PseudoTerminal: Sendable {
         return unsafe tcgetattr(screen, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// What was shown, read until it ends in `text`, or for five seconds.
+    /// What was shown, read until it ends in `text`, or for two minutes: what is typed before the prompt, because a
+    /// busy machine was slow to show it, is thrown away by the program, which then waits for ever.
     func output(until text: String) -> String {
         // Bytes, not characters: a line ends in CR LF here, which to `String` is one character.
         var seen: [UInt8] = []
-        let deadline = Deadline.after(.seconds(5))
+        let deadline = Deadline.after(.seconds(120))
         while !seen.suffix(text.utf8.count).elementsEqual(text.utf8), !deadline.hasPassed {
             var poll = pollfd(fd: keyboard, events: Int16(POLLIN), revents: 0)
             guard unsafe Glibc.poll(&poll, 1, 100) == 1 else { continue }
@@ -73,7 +74,7 @@ final class PseudoTerminal: Sendable {
 
         /// All that was shown.
         func wait() -> String {
-            seen.wait(until: .after(.seconds(30))) { $0 } ?? ""
+            seen.wait(until: .after(.seconds(180))) { $0 } ?? ""
         }
     }
 }
