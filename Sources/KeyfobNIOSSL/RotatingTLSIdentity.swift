@@ -147,7 +147,9 @@ public final class RotatingTLSIdentity: Sendable {
         configuration.privateKey = nil
         configuration.signingSignatureAlgorithms = promised
         configuration.sslContextCallback = { [self] _, promise in
-            promise.succeed(state.withLock { $0.override })
+            // Called on event loops, which never wait: neither for a look that has the state, nor for each other.
+            if let override = state.withLockIfFree({ $0.override }) { return promise.succeed(override) }
+            key.threads.start { promise.succeed(self.state.withLock { $0.override }) }
         }
         return configuration
     }

@@ -25,11 +25,8 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
 
     private let key: TokenKey
     private let onSigningFailure: SigningFailureHandler?
-
     /// Threads for signatures alone: a handshake must not wait behind an unlocking or a search.
-    ///
-    /// A few more than cores, because a thread that waits for a token leaves its core to another.
-    static let signers = BlockingExecutor(width: 4)
+    let threads: SigningThreads
 
     /// Proves the key and dresses it for swift-nio-ssl.
     ///
@@ -54,6 +51,7 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
         }
         self.key = key
         self.onSigningFailure = onSigningFailure
+        threads = SigningThreads.of(key)
     }
 
     /// Whether the key can serve TLS 1.3; RSA keys of tokens without RSA-PSS and without raw RSA cannot.
@@ -71,7 +69,7 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
             promise.fail(KeychainError(.mechanismUnsupported, "the key does not sign with TLS algorithm \(algorithm)."))
             return promise.futureResult
         }
-        Self.signers.start { [key, onSigningFailure] in
+        threads.start { [key, onSigningFailure] in
             do {
                 promise.succeed(ByteBuffer(bytes: try key.sign([UInt8](data.readableBytesView), using: scheme)))
             } catch {

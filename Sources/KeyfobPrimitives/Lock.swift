@@ -57,6 +57,15 @@ import Foundation
         return try body(&value)
     }
 
+    /// As `withLock(_:)`, without waiting: `nil` where another thread has the value. For event loops.
+    public func withLockIfFree<Result, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return try body(&value)
+    }
+
     /// Waits until `body` returns a value, or until `deadline`; `nil` in the latter case.
     ///
     /// `body` runs once at the start and again after each `broadcast()`. - Throws: What `body` throws.

@@ -30,6 +30,12 @@ struct ACMECommandTests {
         try home.shell("\(Tool.keyfob([]).path) cert export web -o web.pem")
         #expect(try home.shell("openssl x509 -in web.pem -noout -ext subjectAltName").contains("DNS:www.example.org"))
 
+        func publicKey() throws -> String {
+            #expect(try home.keyfob("cert", "export", "web", "-o", home.file("now.pem"), "--force").status == 0)
+            return try home.shell("openssl x509 -in now.pem -noout -pubkey")
+        }
+        let first = try publicKey()
+
         // Nothing but the name: the settings were written down.
         let renewed = try home.keyfob("identity", "renew", "web", "--force")
         #expect(renewed.status == 0, "\(renewed.error)")
@@ -38,8 +44,10 @@ struct ACMECommandTests {
         #expect(lines[0].hasPrefix("web: 0% of its lifetime used, renewing (issuer: acme 127.0.0.1:"))
         #expect(lines[1].hasPrefix("  order ok, ") && lines[1].contains("certificate valid until "))
         #expect(lines[2].hasPrefix("  installed; old certificate kept as web@20"))
+        #expect(try publicKey() == first)
         let key = try home.keyfob("identity", "renew", "web", "--force", "--new-key", "--json")
         #expect(key.status == 0 && key.output.contains("\"changed\":true"), "\(key.error)")
+        #expect(try publicKey() != first)
         let check = try home.keyfob("identity", "check", "web")
         #expect(check.status == 0, "\(check.output)")
         // One account for all orders.

@@ -81,13 +81,17 @@ import Testing
     ) throws {
         let home = try IdentityHome()
         #expect(try Tool.keyfob(["key", "generate", "k"] + key, environment: home.environment).run().status == 0)
-        let all = ["key", "csr", "k", "--cn", "k", "--ip", "192.0.2.7", "--email", "ops@k.example", "--uri", "urn:k",
+        let all = ["key", "csr", "k", "--cn", "k", "--dns", "k.example", "--ip", "192.0.2.7", "--ip", "2001:db8::7", "--email", "ops@k.example", "--uri", "urn:k",
             "--other-name", "1.3.6.1.4.1.311.20.2.3:k@k.example", "-o", home.file("k.csr"), "--json"] + options
         let document = try json(Tool.keyfob(all, environment: home.environment).run())
         #expect(document["signature"] as? String == name)
-        #expect((document["names"] as? [String])?.count == 4)
+        #expect((document["names"] as? [String])?.count == 6)
         let text = try home.shell("openssl req -in k.csr -noout -verify -text 2>&1")
-        #expect(text.contains("verify OK") && text.contains("othername: UPN::k@k.example"))
+        #expect(text.contains("verify OK"))
+        for name in [
+            "DNS:k.example", "IP Address:192.0.2.7", "IP Address:2001:DB8:0:0:0:0:0:7", "email:ops@k.example", "URI:urn:k",
+            "othername: UPN::k@k.example",
+        ] { #expect(text.contains(name), "\(name)") }
     }
 
     @Test func `an authority of the keychain issues, renews, and its versions come and go`() throws {
@@ -166,6 +170,69 @@ import Testing
         #expect(try IdentityHome.code(failed) == "issuer.failed")
         let all = try home.keyfob("identity", "renew", "--all", "--force")
         #expect(all.status == 1 && all.output.contains("own: 0%") && all.error.contains("ended with status 7"))
+    }
+
+    @Test(arguments: ["--self-signed", "--issuer=root", "--issuer=exec:"], ["--same-key", "--new-key"])
+    func `every issuer renews, with the same key and with a new one`(issuer: String, key: String) throws {
+        let home = try IdentityHome()
+        try makeAuthority(home)
+        #expect(try home.keyfob("identity", "create", "root", "--cn", "Own", "--authority", "--self-signed").status == 0)
+        let option = issuer.hasSuffix(":") ? issuer + home.file("sign") : issuer
+        let names = ["--dns", "web.example", "--ip", "192.0.2.7", "--uri", "urn:web", "--email", "ops@web.example"]
+        let made = try Tool.keyfob(["identity", "create", "web", option] + names, environment: home.environment).run()
+        #expect(made.status == 0, "\(made.error)")
+        func export(_ file: String) throws -> (key: String, names: String) {
+            #expect(try home.keyfob("cert", "export", "web", "-o", home.file(file)).status == 0)
+            return (
+                try home.shell("openssl x509 -in \(file) -noout -pubkey"),
+                try home.shell("openssl x509 -in \(file) -noout -ext subjectAltName"))
+        }
+        let before = try export("before.pem")
+        for name in ["DNS:web.example", "IP Address:192.0.2.7", "URI:urn:web", "email:ops@web.example"] {
+            #expect(before.names.contains(name), "\(before.names)")
+        }
+        let renewed = try home.keyfob("identity", "renew", "web", "--force", key)
+        #expect(renewed.status == 0 && renewed.output.contains("new key: \(key == "--new-key" ? "yes" : "no")"), "\(renewed.error)")
+        let after = try export("after.pem")
+        #expect((before.key == after.key) == (key == "--same-key") && before.names == after.names)
+        #expect(try home.keyfob("identity", "check", "web").status == 0)
+        // What is said of the key is remembered.
+        let again = try home.keyfob("identity", "renew", "web", "--force")
+        #expect(again.output.contains("new key: \(key == "--new-key" ? "yes" : "no")"))
+    }
+
+    @Test func `the words of an issuing command may be quoted, and no shell sees them`() throws {
+        let home = try IdentityHome()
+        try makeAuthority(home)
+        try home.shell(
+            """
+            mkdir 'a b'
+            printf '#!/bin/sh\nprintf "%%s\\n" "$@" > %s/words\nexec %s/sign\n' "$PWD" "$PWD" > 'a b/sign it'
+            chmod +x 'a b/sign it'
+            """)
+        let program = home.file("a b/sign it")
+        let made = try home.keyfob(
+            "identity", "create", "web", "--dns", "web.example", "--issuer",
+            #"exec:'\#(program)' --profile "web \"servers\"" a\ b '$HOME;' ''"#)
+        #expect(made.status == 0, "\(made.error)")
+        let words = "--profile\nweb \"servers\"\na b\n$HOME;\n\n"
+        #expect(try home.shell("cat words; rm words") == words)
+        // The words are written down as words.
+        #expect(try home.keyfob("identity", "renew", "web", "--force").status == 0)
+        #expect(try home.shell("cat words") == words)
+        for open in ["exec:'sign", "exec:sign \"it", "exec:sign\\"] {
+            let refused = try home.keyfob("identity", "create", "x", "--dns", "x.example", "--issuer", open)
+            #expect(refused.status == 2 && refused.error.contains("ends inside of quotes"), "\(refused.error)")
+        }
+    }
+
+    @Test(arguments: [
+        ("a b  c", ["a", "b", "c"]), (" a ", ["a"]), ("", []), ("''", [""]), ("a'b c'd", ["ab cd"]),
+        (#"a"b 'c'"d"#, ["ab 'c'd"]), (#"'a"b\c'"#, [#"a"b\c"#]), (#""\a\"\\""#, [#"\a"\"#]), (#"a\ b\'"#, ["a b'"]),
+        ("a\tb\nc", ["a", "b", "c"]), ("'", nil), (#"""#, nil), (#"a\"#, nil), (#""a\"#, nil),
+    ])
+    func `a command is split as a shell does`(text: String, words: [String]?) {
+        #expect(CommandWords.split(text) == words)
     }
 
     @Test(arguments: [

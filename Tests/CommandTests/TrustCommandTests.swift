@@ -51,6 +51,61 @@ import Testing
         #expect(try home.keyfob("cert", "verify", "web").status == 11)
     }
 
+    @Test func `a check of an identity tells who trusts it`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.makeSelfSigned("own")
+        #expect(
+            try home.keyfob(
+                "identity", "import", home.file("web.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass")
+            ).status == 0)
+        #expect(
+            try home.keyfob("identity", "import", home.file("own.key"), home.file("own.pem"), "--name", "own").status == 0)
+        func check(_ name: String) throws -> (status: Int32, trusted: Bool?, trust: [String: Any]) {
+            let result = try home.keyfob("identity", "check", name, "--json")
+            let object = try #require(JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+            let findings = try #require(object["findings"] as? [[String: Any]])
+            return (
+                result.status, object["trusted"] as? Bool,
+                try #require(findings.first { $0["name"] as? String == "trust" }, "\(result.output)"))
+        }
+        // Nobody's authority: it works, with those who trust it.
+        let stranger = try check("web")
+        #expect(stranger.status == 0 && stranger.trusted == false && stranger.trust["state"] as? String == "warn")
+        #expect(stranger.trust["reason"] as? String == "cert.chain_incomplete")
+        #expect(try home.keyfob("identity", "check", "web", "--exit-code").status == 10)
+        let text = try home.keyfob("identity", "check", "web").output
+        #expect(text.contains("warn  its root Root is trusted by neither system nor keychain"), "\(text)")
+        let own = try check("own")
+        #expect(own.status == 0 && own.trust["text"] as? String == "self-signed, and not trusted here")
+
+        // Trusted for clients is not trusted for a server.
+        #expect(try home.keyfob("trust", "add", home.file("root.pem"), "--for", "client", "--name", "corp").status == 0)
+        #expect(try check("web").trusted == false)
+        #expect(try home.keyfob("trust", "add", home.file("root.pem"), "--for", "server", "--name", "corp").status == 0)
+        let trusted = try check("web")
+        #expect(trusted.status == 0 && trusted.trusted == true && trusted.trust["origin"] as? String == "keychain")
+        #expect(try home.keyfob("identity", "check", "web").output.contains("ok  trusted by the keychain"))
+
+        // An intermediate that may not issue: nobody who looks accepts it.
+        try home.shell(
+            """
+            {
+            openssl x509 -req -in r10.csr -CA root.pem -CAkey root.key -CAcreateserial -days 20 -out leafy.pem
+            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout bad.key -out bad.csr -subj /CN=bad
+            openssl x509 -req -in bad.csr -CA leafy.pem -CAkey r10.key -CAcreateserial -days 9 -extfile leaf -out bad.pem
+            } >openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            """)
+        let other = try IdentityHome()
+        #expect(try other.keyfob("trust", "add", home.file("root.pem"), "--name", "corp").status == 0)
+        #expect(
+            try other.keyfob(
+                "identity", "import", home.file("bad.key"), home.file("bad.pem"), home.file("leafy.pem"), "--name", "bad"
+            ).status == 0)
+        let bad = try other.keyfob("identity", "check", "bad")
+        #expect(bad.status == 11 && bad.output.contains("FAIL"), "\(bad.output)\(bad.error)")
+    }
+
     @Test func `an expired certificate is not trusted, and the system's store is root's`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("old", days: -3)

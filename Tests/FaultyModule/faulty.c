@@ -2,26 +2,88 @@
 //
 // Built by the tests that need it: cc -shared -fPIC $(pkg-config --cflags p11-kit-1) faulty.c -ldl -o faulty.so
 // FAULTY_TARGET   the module behind it
-// FAULTY_REFUSE   words, separated by blanks: create-private, create-secret, unwrap
+// FAULTY_REFUSE   words, separated by blanks
+// Where a file faulty.so.control lies beside the library, it is read at every call, and its words count instead of
+// both: a test can change its mind, and tests of one process do not meet, for each has a library of its own.
+//
+//   target=PATH                            the module behind it
+//   create-private, create-secret, unwrap  refused
+//   hold                                   C_Sign waits until the word is gone, or for 20 seconds. The file
+//                                          faulty.so.signing has as many bytes as calls have begun to wait
+//   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
+//   absent                                 the token has been taken away. Its sessions are gone when it is back
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <p11-kit/pkcs11.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define SLOTS 64
 
 static CK_FUNCTION_LIST mine;
 static CK_FUNCTION_LIST_PTR theirs;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static CK_SLOT_ID used[SLOTS];
+static unsigned used_count;
+static int is_private;
 
-static int refuses(const char *word) {
-    const char *words = getenv("FAULTY_REFUSE");
+// The words that count, into a buffer.
+static const char *words(char *buffer, size_t size) {
+    Dl_info info;
+    char path[4096];
+    if (dladdr((void *)words, &info) != 0 && info.dli_fname != NULL) {
+        snprintf(path, sizeof path, "%s.control", info.dli_fname);
+        FILE *file = fopen(path, "r");
+        if (file != NULL) {
+            buffer[fread(buffer, 1, size - 1, file)] = 0;
+            fclose(file);
+            return buffer;
+        }
+    }
+    const char *given = getenv("FAULTY_REFUSE");
+    snprintf(buffer, size, "%s", given == NULL ? "" : given);
+    return buffer;
+}
+
+// Whether a word is among them; what follows its equals sign goes into `value`.
+static int says(const char *word, char *value, size_t size) {
+    char buffer[8192];
     size_t length = strlen(word);
-    while (words != NULL && *words != 0) {
-        size_t count = strcspn(words, " ");
-        if (count == length && strncmp(words, word, length) == 0)
+    for (const char *rest = words(buffer, sizeof buffer); *rest != 0;) {
+        size_t count = strcspn(rest, " \n");
+        if (count >= length && strncmp(rest, word, length) == 0 && (count == length || rest[length] == '=')) {
+            if (value != NULL)
+                snprintf(value, size, "%.*s", (int)(count > length ? count - length - 1 : 0), rest + length + 1);
             return 1;
-        words += count;
-        words += strspn(words, " ");
+        }
+        rest += count;
+        rest += strspn(rest, " \n");
     }
     return 0;
+}
+
+static int refuses(const char *word) { return says(word, NULL, 0); }
+
+// A token that was away has forgotten everybody who was logged in.
+static int is_absent(void) {
+    if (!refuses("absent"))
+        return 0;
+    pthread_mutex_lock(&lock);
+    while (used_count > 0)
+        theirs->C_CloseAllSessions(used[--used_count]);
+    pthread_mutex_unlock(&lock);
+    return 1;
+}
+
+// A library of one test's own stays initialised: SoftHSM's end is not safe beside another SoftHSM of the process.
+static CK_RV finalize(CK_VOID_PTR reserved) { return is_private ? CKR_OK : theirs->C_Finalize(reserved); }
+
+static CK_RV initialize(CK_VOID_PTR arguments) {
+    CK_RV result = theirs->C_Initialize(arguments);
+    return is_private && result == CKR_CRYPTOKI_ALREADY_INITIALIZED ? CKR_OK : result;
 }
 
 static CK_OBJECT_CLASS class_of(CK_ATTRIBUTE_PTR template, CK_ULONG count) {
@@ -37,7 +99,7 @@ static CK_RV create(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULO
         return CKR_TEMPLATE_INCONSISTENT;
     if (class == CKO_SECRET_KEY && refuses("create-secret"))
         return CKR_TEMPLATE_INCONSISTENT;
-    return theirs->C_CreateObject(session, template, count, object);
+    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_CreateObject(session, template, count, object);
 }
 
 static CK_RV unwrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key, CK_BYTE_PTR wrapped,
@@ -47,9 +109,86 @@ static CK_RV unwrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OB
     return theirs->C_UnwrapKey(session, mechanism, key, wrapped, length, template, count, object);
 }
 
+static CK_RV slot_list(CK_BBOOL present, CK_SLOT_ID_PTR slots, CK_ULONG_PTR count) {
+    if (present && is_absent()) {
+        *count = 0;
+        return CKR_OK;
+    }
+    return theirs->C_GetSlotList(present, slots, count);
+}
+
+static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
+    return is_absent() ? CKR_TOKEN_NOT_PRESENT : theirs->C_GetTokenInfo(slot, info);
+}
+
+static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR data, CK_NOTIFY notify,
+                          CK_SESSION_HANDLE_PTR session) {
+    if (is_absent())
+        return CKR_TOKEN_NOT_PRESENT;
+    pthread_mutex_lock(&lock);
+    unsigned i = 0;
+    while (i < used_count && used[i] != slot)
+        i++;
+    if (i == used_count && used_count < SLOTS)
+        used[used_count++] = slot;
+    pthread_mutex_unlock(&lock);
+    return theirs->C_OpenSession(slot, flags, data, notify, session);
+}
+
+static CK_RV session_info(CK_SESSION_HANDLE session, CK_SESSION_INFO_PTR info) {
+    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_GetSessionInfo(session, info);
+}
+
+static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG length) {
+    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_Login(session, user, pin, length);
+}
+
+static CK_RV find(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
+    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_FindObjectsInit(session, template, count);
+}
+
+static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
+    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_GetAttributeValue(session, object, template, count);
+}
+
+static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key) {
+    char only[256];
+    if (is_absent())
+        return CKR_DEVICE_REMOVED;
+    if (says("sign-only", only, sizeof only)) {
+        char *rest = NULL;
+        for (char *number = strtok_r(only, ",", &rest); number != NULL; number = strtok_r(NULL, ",", &rest))
+            if (strtoul(number, NULL, 10) == mechanism->mechanism)
+                return theirs->C_SignInit(session, mechanism, key);
+        return CKR_MECHANISM_INVALID;
+    }
+    return theirs->C_SignInit(session, mechanism, key);
+}
+
+static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR signature,
+                  CK_ULONG_PTR signature_length) {
+    if (refuses("hold")) {
+        Dl_info info;
+        char path[4096];
+        FILE *file = NULL;
+        if (dladdr((void *)words, &info) != 0 && snprintf(path, sizeof path, "%s.signing", info.dli_fname) > 0)
+            file = fopen(path, "a");
+        if (file != NULL) {
+            fputc('.', file);
+            fclose(file);
+        }
+        for (int i = 0; i < 2000 && refuses("hold"); i++)
+            usleep(10000);
+    }
+    // Also taken away while it was at work.
+    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_Sign(session, data, length, signature, signature_length);
+}
+
 CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
     if (theirs == NULL) {
-        const char *target = getenv("FAULTY_TARGET");
+        char path[4096];
+        is_private = says("target", path, sizeof path);
+        const char *target = is_private ? path : getenv("FAULTY_TARGET");
         void *module = target == NULL ? NULL : dlopen(target, RTLD_NOW | RTLD_LOCAL);
         CK_C_GetFunctionList get = module == NULL ? NULL : (CK_C_GetFunctionList)dlsym(module, "C_GetFunctionList");
         CK_RV result = get == NULL ? CKR_GENERAL_ERROR : get(&theirs);
@@ -57,8 +196,19 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
             return result;
         mine = *theirs;
         mine.C_GetFunctionList = C_GetFunctionList;
+        mine.C_Initialize = initialize;
+        mine.C_Finalize = finalize;
         mine.C_CreateObject = create;
         mine.C_UnwrapKey = unwrap;
+        mine.C_GetSlotList = slot_list;
+        mine.C_GetTokenInfo = token_info;
+        mine.C_OpenSession = open_session;
+        mine.C_GetSessionInfo = session_info;
+        mine.C_Login = login;
+        mine.C_FindObjectsInit = find;
+        mine.C_GetAttributeValue = attributes;
+        mine.C_SignInit = sign_init;
+        mine.C_Sign = sign;
     }
     *list = &mine;
     return CKR_OK;

@@ -147,6 +147,33 @@ struct RotationTests {
         #expect(server.counters.withLock { $0.failures } == 0)
     }
 
+    @Test func `no handshake fails while other identities are imported under the name`() async throws {
+        let home = try TLSHome()
+        try home.add("web")
+        // So seldom that most handshakes after an import still begin with the key of before.
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "web"), in: home.keychain, interval: .milliseconds(700))
+        let server = try await TLSServer(identity.serverConfiguration())
+        let load = Load(port: server.port, root: home.file("root.pem"))
+        let isOver = Lock(false)
+        let running = Task { try await load.run(connections: 4, until: { isOver.withLock { $0 } }) }
+        for index in 2...4 {
+            let events = identity.events()
+            let new = try home.add("web", index % 2 == 0 ? .rsa : .p256, file: "web\(index)", isReplacing: true)
+            #expect(await next(.renewed, in: events)?.identity.certificate.der == new.der)
+        }
+        isOver.withLock { $0 = true }
+        let (handshakes, failures) = try await running.value
+        #expect(failures == 0 && handshakes > 0)
+        #expect(server.counters.withLock { $0.failures } == 0)
+        // One bears the name; the others are there until somebody retires them.
+        #expect(try await home.keychain.find(.identity(label: "web")).count == 1)
+        let versions = try await home.keychain.versions(of: "web")
+        #expect(versions.count == 4 && versions.first?.der == identity.current.certificate.der)
+        for version in versions.dropFirst() { try await home.keychain.retire(version) }
+        #expect(try server.curl(home).body == "ok")
+    }
+
     @Test func `a client's certificate is renewed too`() async throws {
         let home = try TLSHome()
         try home.issue("server")
@@ -159,45 +186,6 @@ struct RotationTests {
         let first = try await fetch(port: server.port, configuration)
         #expect(first.contains("200"))
         #expect(identity.current.certificate.der == old.der)
-    }
-}
-
-/// A connection that stays.
-private final class Connection: Sendable {
-    private let channel: any Channel
-    private let stream: AsyncStream<String>
-
-    init(_ server: TLSServer, _ home: TLSHome) async throws {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.trustRoots = .file(home.file("root.pem"))
-        let context = try NIOSSLContext(configuration: configuration)
-        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
-        self.stream = stream
-        channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandlers(
-                        NIOSSLClientHandler(context: context, serverHostname: "localhost"), Listener(continuation))
-                }
-            }
-            .connect(host: "127.0.0.1", port: server.port).get()
-    }
-
-    func echo(_ text: String) async throws -> String? {
-        try await channel.writeAndFlush(ByteBuffer(string: text))
-        return await stream.first { _ in true }
-    }
-
-    func close() async throws { try await channel.close() }
-
-    private final class Listener: ChannelInboundHandler {
-        typealias InboundIn = ByteBuffer
-        private let continuation: AsyncStream<String>.Continuation
-        init(_ continuation: AsyncStream<String>.Continuation) { self.continuation = continuation }
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            continuation.yield(String(buffer: unwrapInboundIn(data)))
-        }
-        func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
     }
 }
 #endif

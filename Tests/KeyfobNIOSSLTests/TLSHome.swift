@@ -12,14 +12,34 @@ import Testing
 /// A keychain of a test's own, and an authority in files beside it: root, intermediate and what they issue, all by the
 /// real openssl.
 final class TLSHome: Sendable {
-    let throwaway: ThrowawayKeychain
+    let keychain: Keychain
     let directory: TemporaryDirectory
-    var keychain: Keychain { throwaway.keychain }
+    /// Goes with the home.
+    private let throwaway: ThrowawayKeychain?
 
-    init() throws {
+    /// A home on a token of SoftHSM's.
+    convenience init() throws {
         _ = try TestToken.loadModule()
-        throwaway = try Self.makeKeychain()
-        directory = try TemporaryDirectory()
+        let throwaway = try Self.makeKeychain()
+        try self.init(throwaway.keychain, throwaway, TemporaryDirectory())
+    }
+
+    /// A home on a token that can be taken away, slowed down and so on.
+    static func faulty(saying words: String = "") throws -> (home: TLSHome, module: FaultyModule) {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "faulty")
+        let module = try FaultyModule(in: directory, saying: words)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let made = try Keychains(Directories(root: directory.url("keyfob"))).create(
+            token.label,
+            on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin)))
+        return (try TLSHome(made.keychain, nil, directory), module)
+    }
+
+    private init(_ keychain: Keychain, _ throwaway: ThrowawayKeychain?, _ directory: TemporaryDirectory) throws {
+        self.keychain = keychain
+        self.throwaway = throwaway
+        self.directory = directory
         try Data(Self.extensions.utf8).write(to: directory.url("ext"))
         try shell(
             """

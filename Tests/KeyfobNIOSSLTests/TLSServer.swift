@@ -10,7 +10,9 @@ import TestSupport
 /// A real server on a port of its own: answers every line of HTTP with `ok`, and counts.
 final class TLSServer: Sendable {
     let port: Int
-    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    /// One event loop, which servers may share.
+    let group: MultiThreadedEventLoopGroup
+    private let ownsGroup: Bool
     private let channel: any Channel
     let counters = Lock(Counters())
 
@@ -19,7 +21,9 @@ final class TLSServer: Sendable {
         var failures = 0
     }
 
-    init(_ configuration: TLSConfiguration) async throws {
+    init(_ configuration: TLSConfiguration, on shared: MultiThreadedEventLoopGroup? = nil) async throws {
+        group = shared ?? MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        ownsGroup = shared == nil
         let context = try NIOSSLContext(configuration: configuration)
         channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
@@ -33,7 +37,10 @@ final class TLSServer: Sendable {
         port = channel.localAddress?.port ?? 0
     }
 
-    deinit { group.shutdownGracefully { _ in } }
+    deinit {
+        guard ownsGroup else { return channel.close(promise: nil) }
+        group.shutdownGracefully { _ in }
+    }
 
     /// What `curl` says: its exit status and the body.
     func curl(_ home: TLSHome, _ arguments: [String] = []) throws -> (status: Int32, body: String) {

@@ -106,7 +106,6 @@ extension Keychain {
         let authorities = above.map { NewObject(certificate: $0, label: $0.subjectSummary.map { .string($0) }) }
         var missing: [NewObject] = []
         var succession = Succession()
-        var moved: [TokenPlan.Object] = []
         let added = try writer(keys).perform(.create) { objects in
             guard objects.contains(where: { $0.isSame(as: key) }) else {
                 throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
@@ -114,19 +113,11 @@ extension Keychain {
             succession = try Succession(of: name, certificate, among: objects)
             missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
             guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
-            moved = succession.moves.map {
-                TokenPlan.Object($0.object, newLabel: Data($0.label.utf8), among: objects)
-            }
-            return TokenPlan(kind: .install, objects: missing.map(\.planned) + moved)
+            return TokenPlan(kind: .install, objects: missing.map(\.planned) + succession.planned)
         } change: { session, _ in
             // First what takes the name over: programs that know nothing of plans find two for a moment, never none.
             var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-            for (move, planned) in zip(succession.moves, moved) {
-                let handle = try token.verifiedHandle(of: move.object, in: session)
-                try token.setLabel(
-                    Data(move.label.utf8), of: handle, isCopied: planned.isCopied == true, in: session)
-                outcome.changed.append((move.object, move.object.relabelled(Data(move.label.utf8))))
-            }
+            outcome.changed = try relabel(succession, in: session)
             return outcome
         } commit: { writer, outcome in
             let attributes = try inherit(succession, policy, writer, keys)
@@ -147,8 +138,21 @@ extension Keychain {
             chain: try self.chain(of: certificate, with: chain))
     }
 
+    /// Gives certificates the labels that a succession says, and returns what changed.
+    func relabel(
+        _ succession: Succession, in session: borrowing Session
+    ) throws -> [(before: TokenObject, after: TokenObject)] {
+        var changed: [(before: TokenObject, after: TokenObject)] = []
+        for (move, planned) in zip(succession.moves, succession.planned) {
+            let handle = try token.verifiedHandle(of: move.object, in: session)
+            try token.setLabel(Data(move.label.utf8), of: handle, isCopied: planned.isCopied == true, in: session)
+            changed.append((move.object, move.object.relabelled(Data(move.label.utf8))))
+        }
+        return changed
+    }
+
     /// What the new version takes over from the one before, which is then without it.
-    private func inherit(
+    func inherit(
         _ succession: Succession, _ policy: RenewalPolicy?, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> ItemAttributes {
         let names: [AttributeName] = [.renewalPolicy, .preferredServices]
@@ -166,14 +170,17 @@ extension Keychain {
 }
 
 /// Who bears a name after a certificate has taken it over.
-private struct Succession {
+struct Succession {
     /// Certificates that get another label, the one that takes the name first.
     var moves: [(object: TokenObject, label: String)] = []
     /// Certificates that bore the name, and what they are called from now on.
     var predecessors: [(object: TokenObject, label: String)] = []
     /// The certificate's object, where it is on the token already.
     var leaf: TokenObject?
+    /// The moves, as the plan of a change has them.
+    private(set) var planned: [TokenPlan.Object] = []
 
+    /// Nobody made room.
     init() {}
 
     /// - Throws: `KeyFileError` where what bears the name is no certificate.
@@ -194,5 +201,6 @@ private struct Succession {
             predecessors.append((other, label))
             moves.append((other, label))
         }
+        planned = moves.map { TokenPlan.Object($0.object, newLabel: Data($0.label.utf8), among: objects) }
     }
 }

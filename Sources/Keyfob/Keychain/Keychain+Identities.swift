@@ -17,12 +17,14 @@ public struct IdentityFinding: Sendable, Hashable {
 
     /// How it stands.
     public let state: State
-    /// A stable name: `key`, `match`, `chain`, `signature`, `validity`.
+    /// A stable name: `key`, `match`, `chain`, `trust`, `signature`, `validity`.
     public let name: String
     /// In words.
     public let text: String
     /// What to do, where there is something to do.
     public let hint: String?
+    /// For programs: `origin` of trust, `system` or `keychain`; `reason`, the code of what is against it.
+    public var details: [String: String] = [:]
 }
 
 extension Keychain {
@@ -38,7 +40,10 @@ extension Keychain {
         return CertificateChain.order(leaf: certificate, candidates: known)
     }
 
-    /// Tries an identity out: key on the token, certificate, chain, dates, and a real signature.
+    /// Tries an identity out: key on the token, certificate, chain, trust, dates, and a real signature.
+    ///
+    /// Trust is that of the system and the keychain, for what the certificate is for; an identity that neither trusts
+    /// works with those who do, so that it is a warning. A chain that nobody can accept is more.
     ///
     /// - Throws: `KeychainError` where the keychain cannot be unlocked; what is wrong with the identity is a
     ///   finding, not an error.
@@ -63,14 +68,7 @@ extension Keychain {
         add(
             isMatching ? .good : .bad, "match",
             isMatching ? "matches certificate" : "key and certificate do not belong together")
-        let chain = try chain(of: certificate)
-        if chain.isComplete || certificate.isSelfSigned || chain.certificates.count > 1 {
-            add(.good, "chain", "chain")
-        } else {
-            add(
-                .warning, "chain", "no issuer certificate (issuer \(certificate.issuer.commonName ?? "unknown"))",
-                "Add it: keyfob cert import FILE")
-        }
+        findings += try checkChain(certificate, named: identity.label ?? "NAME", on: date)
         try checkSignature(key, add)
         // An older version is kept for a while and then retired, never renewed.
         let renewal = identity.nameOfVersion.map { "Its place has been taken: keyfob identity retire \($0)" }
@@ -79,13 +77,76 @@ extension Keychain {
             add(.bad, "validity", "not valid yet", "Check the clock, or wait.")
         } else if date > certificate.notAfter {
             add(.bad, "validity", "expired", renewal)
-        } else if certificate.notAfter.timeIntervalSince(date) < 30 * 86400 {
+        } else if try identity.lifetimeUsed(on: date) > RenewalPolicy.dueAfter {
             let days = Int(certificate.notAfter.timeIntervalSince(date) / 86400)
             add(.warning, "validity", "expires in \(days) days", renewal)
         } else {
             add(.good, "validity", "valid")
         }
         return findings
+    }
+
+    private func checkChain(
+        _ certificate: Certificate, named name: String, on date: Date
+    ) throws -> [IdentityFinding] {
+        let chain = try chain(of: certificate)
+        guard chain.isComplete || certificate.isSelfSigned || chain.certificates.count > 1 else {
+            return [
+                IdentityFinding(
+                    state: .warning, name: "chain",
+                    text: "no issuer certificate (issuer \(certificate.issuer.commonName ?? "unknown"))",
+                    hint: "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain \(name) --fetch")
+            ]
+        }
+        let complete = IdentityFinding(state: .good, name: "chain", text: "chain", hint: nil)
+        let extended = certificate.extendedKeyUsage
+        let usage = [.server, .client, .email].first { (usage: CertificateUsage) in
+            usage.extendedKeyUsage.map { extended.contains($0) } ?? false
+        }
+        // Dates of the leaf are a finding of their own.
+        let moment = min(max(date, certificate.notBefore), certificate.notAfter)
+        let result: CertificateVerification
+        do { result = try verify(certificate, on: moment, usage: usage ?? .any) } catch let error as KeychainError
+            where error.code == .fileUnavailable
+        {
+            return [
+                complete,
+                IdentityFinding(state: .warning, name: "trust", text: "trust unknown: \(error.message)", hint: error.hint),
+            ]
+        }
+        guard let error = result.error(name: name) else {
+            let origin = result.origin ?? .keychain
+            return [
+                complete,
+                IdentityFinding(
+                    state: .good, name: "trust", text: "trusted by the \(origin.rawValue)", hint: nil,
+                    details: ["origin": origin.rawValue]),
+            ]
+        }
+        let isUnknown = error.code == .certificateUntrusted || error.code == .chainIncomplete
+        let root = chain.certificates.last.map { $0.isSelfIssued ? $0.subject : $0.issuer }
+        return [
+            complete,
+            IdentityFinding(
+                state: isUnknown ? .warning : .bad, name: "trust",
+                text: isUnknown
+                    ? certificate.isSelfSigned
+                        ? "self-signed, and not trusted here"
+                        : "its root \(root?.commonName ?? "unknown") is trusted by neither system nor keychain"
+                    : error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message,
+                hint: isUnknown
+                    ? "Clients that trust it themselves accept it. To trust it here: keyfob trust add "
+                        + (try rootName(chain) ?? "FILE")
+                    : error.hint,
+                details: ["reason": error.code.rawValue]),
+        ]
+    }
+
+    /// What the keychain calls the root of a chain, where it has it and the name is one word.
+    private func rootName(_ chain: CertificateChain) throws -> String? {
+        guard let root = chain.certificates.last, root.isSelfIssued else { return nil }
+        let label = try find(.certificates).first { $0.der == root.der }?.label
+        return label.flatMap { $0.wholeMatch(of: /[A-Za-z0-9._@+-]+/) == nil ? nil : $0 }
     }
 
     private func checkSignature(

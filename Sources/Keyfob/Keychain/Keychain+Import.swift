@@ -13,6 +13,8 @@ public struct IdentityImport: Sendable {
     public let addedCertificates: [CertificateItem]
     /// How many certificates of the chain the keychain had already.
     public let knownCertificates: Int
+    /// The labels under which the identities that bore the name before are kept.
+    public let kept: [String]
     /// The chain, leaf first.
     public let chain: CertificateChain
 }
@@ -27,7 +29,9 @@ extension Keychain {
     /// - Parameters:
     ///   - chain: Certificates above the leaf, in any order; a self-signed root among them is not stored.
     ///   - label: The name of key and certificate; without one, the certificate's summary.
-    ///   - isReplacing: Whether another identity of the same label makes room, in the same step.
+    ///   - isReplacing: Whether another identity of the same label makes room, in the same step. It stays as an older
+    ///     version, for handshakes that began with its key need it: `NAME@` and the day on which it expires, until
+    ///     `retire(_:)`.
     /// - Throws: `KeychainError`; `identityMismatch` where the certificate is not the key's, `duplicateItem` where
     ///   another identity has the label, `tokenDisobeyed`, `tokenFull`, `mechanismUnsupported`,
     ///   `unsupportedFormat` for kinds of keys that tokens do not hold, and the errors of `unlock()`.
@@ -41,8 +45,10 @@ extension Keychain {
         }
         let keys = try keys()
         let name = label ?? certificate.subjectSummary ?? "identity"
-        let pair = try NewObject.pair(
-            key, label: [UInt8](name.utf8), subject: [UInt8](certificate.subject.der), isExtractable: isExtractable)
+        func pair(label: String) throws -> (privateKey: NewObject, publicKey: NewObject) {
+            try NewObject.pair(
+                key, label: [UInt8](label.utf8), subject: [UInt8](certificate.subject.der), isExtractable: isExtractable)
+        }
         let leaf = NewObject(certificate: certificate, label: .string(name))
         let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
         // A root is trusted because somebody chose to, never because it came along in a file.
@@ -52,37 +58,38 @@ extension Keychain {
             return (certificate: authority, object: NewObject(certificate: authority, label: summary))
         }
         var missing: [NewObject] = []
+        var succession = Succession()
         // Somebody who gives no name is content with two of a name.
         let others = label == nil ? [] : try findOnToken(Criteria(.identity, [.label: .string(name)]))
             .filter { $0.certificateDER != certificate.der }
         guard others.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
         let added = try writer(keys).perform(.create) { objects in
+            if isReplacing, label != nil { succession = try Succession(of: name, certificate, among: objects) }
+            // The key that was there first keeps the name (``IdentityVersion``).
+            let taken = Set(objects.compactMap { $0.label?.text } + succession.moves.map(\.label))
+            let pair = try pair(
+                label: succession.predecessors.isEmpty ? name : IdentityVersion.label(name, Date(), taken: taken))
             missing = ([pair.privateKey, pair.publicKey, leaf] + authorities.map(\.object)).filter { new in
                 !objects.contains { new.isSame(as: $0) }
             }
-            guard !missing.isEmpty else { return nil }
-            return TokenPlan(kind: .create, objects: missing.map(\.planned))
+            guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
+            return TokenPlan(
+                kind: succession.moves.isEmpty ? .create : .install,
+                objects: missing.map(\.planned) + succession.planned)
         } change: { session, _ in
-            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            outcome.changed = try relabel(succession, in: session)
+            return outcome
         } commit: { writer, outcome in
+            let inherited = try inherit(succession, nil, writer, keys)
+            if let known = succession.leaf { try updateRow(.certificate, known, inherited, [], writer, keys) }
             // The public half needs no row: it is found through the private one.
-            try outcome.added.filter { $0.objectClass != .publicKey }.map { object in
-                let item = Item(object.objectClass == .certificate ? .certificate : .key)
+            return try outcome.added.filter { $0.objectClass != .publicKey }.map { object in
+                let isLeaf = object.certificateDER == certificate.der
+                let item = Item(object.objectClass == .certificate ? .certificate : .key, isLeaf ? inherited : [:])
                 return try self.record(item, object, writer, keys)
             }
         }
-        // An identity that is there under another name takes the one it was given, else the name would be lost.
-        if isReplacing, missing.isEmpty, let label {
-            let own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
-            let misnamed = try findOnToken(own).filter {
-                $0.certificateDER == certificate.der && $0.attributes[.label]?.text != label
-            }
-            for reference in misnamed.compactMap(\.reference) {
-                _ = try updateOnToken(Criteria(reference), changes: [.label: .string(label)], removing: [])
-            }
-        }
-        // The new one is there; the old one goes last, so that a kill in between loses neither.
-        for reference in others.compactMap(\.reference) { _ = try deleteOnToken(Criteria(reference)) }
         let leafItem = try findOnToken(Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)]))
             .first { $0.certificateDER == certificate.der }
         guard let leafItem else {
@@ -90,9 +97,10 @@ extension Keychain {
         }
         let addedAuthorities = added.filter { item in above.contains { $0.der == item.certificateDER } }
         return IdentityImport(
-            identity: Identity(item: leafItem), isUnchanged: missing.isEmpty,
+            identity: Identity(item: leafItem), isUnchanged: missing.isEmpty && succession.moves.isEmpty,
             addedCertificates: addedAuthorities.map { CertificateItem(item: $0) },
-            knownCertificates: above.count - addedAuthorities.count, chain: ordered)
+            knownCertificates: above.count - addedAuthorities.count, kept: succession.predecessors.map(\.label),
+            chain: ordered)
     }
 
     static func mismatch(_ certificate: Certificate, _ key: PublicKey) -> KeychainError {

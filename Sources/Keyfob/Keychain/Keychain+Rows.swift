@@ -36,10 +36,7 @@ extension Keychain {
         }
         try store.write(keys.tree) { writer in
             for (row, item) in prepared {
-                if replacesDead { try makeRoom(for: row, writer, keys) }
-                do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
-                    throw duplicate(item.itemClass, item.attributes)
-                }
+                try writing(row, item, replacesDead: replacesDead, writer, keys) { _ = try writer.insert(row) }
             }
         }
         return prepared.map(\.item)
@@ -213,17 +210,36 @@ extension Keychain {
         _ keys: VaultKeys
     ) throws {
         for (row, item) in versions {
-            if rules != nil { try makeRoom(for: row, writer, keys) }
-            do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
-                throw duplicate(item.itemClass, item.attributes)
-            }
+            try writing(row, item, replacesDead: rules != nil, writer, keys) { try writer.update(row) }
         }
     }
 
-    /// Removes what stands in the way of a row's primary key, if it is a tombstone or fails its integrity check.
-    func makeRoom(for row: SealedRow, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
-        guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, try isDead(old, keys) else { return }
+    /// Writes a row; where its primary key is taken by a dead row, that one goes and the row is written again.
+    ///
+    /// Nearly always nothing is in the way, and whoever looked first would have paid for it every time.
+    private func writing(
+        _ row: SealedRow, _ item: Item, replacesDead: Bool, _ writer: any StoreWriter, _ keys: VaultKeys,
+        _ write: () throws -> Void
+    ) throws {
+        do {
+            do { try write() } catch let error as KeychainError where error.code == .duplicateItem && replacesDead {
+                guard try makeRoom(for: row, writer, keys) else { throw error }
+                try write()
+            }
+        } catch let error as KeychainError where error.code == .duplicateItem {
+            throw duplicate(item.itemClass, item.attributes)
+        }
+    }
+
+    /// Removes what stands in the way of a row's primary key, if it is a tombstone or fails its integrity check; says
+    /// whether it did.
+    @discardableResult
+    func makeRoom(for row: SealedRow, _ writer: any StoreWriter, _ keys: VaultKeys) throws -> Bool {
+        guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, try isDead(old, keys) else {
+            return false
+        }
         try writer.delete(rowID: old.id)
+        return true
     }
 
     /// Whether a row holds no item any more: a tombstone, or one that fails its integrity check.
@@ -270,15 +286,17 @@ extension Keychain {
                 return 1
             }
             var tombstones: [SealedRow] = []
-            let blindKeys = try criteria.services.map { _ in try primaryKeys(criteria, keys) }
+            var blindKeys: Set<Data>?
             let isAnything = criteria.attributes.names.allSatisfy { $0 == .multiUser }
             try forEachRow(
                 criteria, keys, reader: writer,
-                skippingDamaged: blindKeys.map { primaryKeys in
+                skippingDamaged: criteria.services.map { _ in
                     { row, error in
                         try self.passOver(row, error, keys)
                         // What cannot be opened is recognised by its digests alone.
                         guard keys.itemClass(of: row.classDigest) == criteria.itemClass else { return }
+                        let primaryKeys = try blindKeys ?? self.primaryKeys(criteria, keys)
+                        blindKeys = primaryKeys
                         if isAnything || primaryKeys.contains(row.primaryKey) { ids.append(row.id) }
                     }
                 }

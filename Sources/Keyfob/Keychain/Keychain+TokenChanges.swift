@@ -145,7 +145,9 @@ extension Keychain {
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes? = nil
     ) throws -> Int {
         let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
-        for name in changes.names + removing where Self.dictatedByObject.contains(name) {
+        // Keychain Services lets an item say of its object what its owner likes, as it does when it is added.
+        let dictated = criteria.services == nil ? Self.dictatedByObject : Self.dictatedAlways
+        for name in changes.names + removing where dictated.contains(name) {
             throw KeychainError(
                 .refused, "attribute \"\(name.rawValue)\" belongs to the object itself and cannot be changed.")
         }
@@ -219,6 +221,11 @@ extension Keychain {
         .keyClass,
         .applicationLabel, .type, .keySizeInBits, .effectiveKeySize, .isSensitive, .isExtractable, .wasAlwaysSensitive,
         .wasNeverExtractable,
+    ]
+
+    /// What nobody may say but the token: others would take it for protection.
+    private static let dictatedAlways: Set<AttributeName> = [
+        .isSensitive, .isExtractable, .wasAlwaysSensitive, .wasNeverExtractable,
     ]
 
     private static func halves(of item: Item) -> [(ItemClass, TokenObject)] {

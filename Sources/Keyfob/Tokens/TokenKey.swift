@@ -16,7 +16,8 @@ import PKCS11
 public struct TokenKey: Sendable {
     /// The public key.
     public let publicKey: PublicKey
-    let keychain: Keychain
+    /// Where it was found.
+    package let keychain: Keychain
     let object: TokenObject
     let handle = TokenStore.KnownHandle(nil)
     /// Whether this key needs the padding of RSA-PSS made here; found out by trying.

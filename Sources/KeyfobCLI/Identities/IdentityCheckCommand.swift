@@ -5,12 +5,15 @@ import Keyfob
 /// `keyfob identity check`: a real trial, signature included.
 struct IdentityCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "check", "Try an identity out: key, certificate, chain, dates and a real signature.",
+        "check", "Try an identity out: key, certificate, chain, trust, dates and a real signature.",
         examples: Examples(
             "keyfob identity check web", "keyfob identity check web --json",
             "keyfob identity check web --exit-code && systemctl reload nginx"),
-        discussion:
-            "Exits with 11 when the identity does not work; with --exit-code also with 10 when it needs attention.")
+        discussion: """
+            Trusted are the system's authorities and the keychain's anchors (keyfob trust ls); that neither trusts an \
+            identity needs attention, and does not keep it from working. Exits with 11 when the identity does not work; \
+            with --exit-code also with 10 when it needs attention.
+            """)
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
     var name: ItemName
@@ -28,12 +31,13 @@ struct IdentityCheckCommand: ParsableCommand {
         let document = Document([
             "name": .optional(identity.label), "keychain": .string(keychain.name),
             "ok": .boolean(!findings.contains { $0.state == .bad }),
+            "trusted": .boolean(findings.contains { $0.name == "trust" && $0.state == .good }),
             "findings": .array(
                 findings.map { finding in
                     .object([
                         .init("name", .string(finding.name)), .init("state", .string(finding.state.rawValue)),
                         .init("text", .string(finding.text)), .init("hint", .optional(finding.hint)),
-                    ])
+                    ] + finding.details.sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) })
                 }),
         ])
         try output.emit(document, sentence: text(findings, output.colour))

@@ -56,7 +56,7 @@ struct IdentityImportCommand: ParsableCommand {
     @Flag(help: "Import a certificate that has expired, or is not valid yet.")
     var allowExpired = false
 
-    @Flag(help: "Replace another identity of the same name.")
+    @Flag(help: "Take the name over from another identity, which is kept as an older version.")
     var replace = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -129,6 +129,7 @@ struct IdentityImportCommand: ParsableCommand {
                     .init("certificates_added", .count(item.addedCertificates.count)),
                     .init("certificates_known", .count(item.knownCertificates)),
                     .init("chain_complete", .boolean(item.chain.isComplete)),
+                    .init("kept", .array(item.kept.map { .string($0) })),
                     .init("uri", .string(try keychain.uri(of: item.identity).description)),
                 ] + CertificatePhrases.members(certificate, on: now))
         }
@@ -167,6 +168,9 @@ struct IdentityImportCommand: ParsableCommand {
                     + (item.identity.key.isExtractable ? "extractable" : "not extractable"))
             lines.append("  leaf    \(padded(subject))   \(CertificatePhrases.validity(certificate, on: now))\(usage)")
             lines.append("  chain   \(Visible.text(chainPhrase(item, certificate)))")
+            lines += item.kept.map {
+                "  kept    the old one, as \(Visible.text($0))   (remove it: keyfob identity retire \(Visible.text($0)))"
+            }
             lines.append("Identity \"\(name)\" is ready.")
         }
         return lines

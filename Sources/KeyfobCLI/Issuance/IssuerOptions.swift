@@ -9,7 +9,10 @@ struct IssuerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Who issues it: an authority of the keychain by its name, exec:COMMAND, or acme:URL of a directory.",
+            """
+            Who issues it: an authority of the keychain by its name, exec:COMMAND, or acme:URL of a directory. The \
+            command is run without a shell; its words may be quoted.
+            """,
             valueName: "issuer"))
     var issuer: String?
 
@@ -49,7 +52,11 @@ struct IssuerOptions: ParsableArguments {
         if selfSigned { return .itself }
         guard let issuer else { return nil }
         if let command = issuer.dropping(prefix: "exec:") {
-            let words = command.split(separator: " ").map(String.init)
+            guard let words = CommandWords.split(command) else {
+                throw UsageError(
+                    "the command of exec: ends inside of quotes, or with a backslash.",
+                    hint: "Such as exec:\"/usr/local/bin/sign --profile 'web servers'\"")
+            }
             guard !words.isEmpty else { throw UsageError("exec: needs a command.", hint: "Such as exec:/usr/local/bin/sign") }
             return .command(words)
         }

@@ -17,6 +17,7 @@ struct KeyfobTLSBench {
         let numbers = arguments.dropFirst().compactMap(Double.init)
         switch arguments.first {
         case "handshakes" where numbers.count == 2: try await handshakes(seconds: numbers[0], rounds: Int(numbers[1]))
+        case "profile" where arguments.count == 4: try await profile(arguments[1], Int(arguments[2]) ?? 1, Double(arguments[3]) ?? 1)
         case "rotate" where numbers.count == 2: try await rotate(atLeast: Int(numbers[0]), connections: Int(numbers[1]))
         default:
             FileHandle.standardError.write(
@@ -39,22 +40,24 @@ struct KeyfobTLSBench {
     static func handshakes(seconds: Double, rounds: Int) async throws {
         for kind in kinds {
             let throwaway = try ThrowawayKeychain()
+            // Its token goes with it.
+            defer { withExtendedLifetime(throwaway) {} }
             let made = try Authority.issue(kind.algorithm)
             let item = try await throwaway.keychain.importIdentity(
                 key: made.key, certificate: made.certificate, label: "web"
             ).identity
             let identity = try await TLSIdentity.load(.identity(label: "web"), in: throwaway.keychain)
-            let blocks = Lock(Blocks())
-            var onToken = identity.serverConfiguration()
-            onToken.privateKey = .privateKey(NIOSSLPrivateKey(customPrivateKey: MeasuredKey(identity.key, blocks)))
+            let probe = LoopProbe()
             var inMemory = identity.serverConfiguration()
             inMemory.privateKey = .privateKey(
                 try NIOSSLPrivateKey(bytes: made.key.pkcs8DER().copyBytes(), format: .der))
             let rotating = try await RotatingTLSIdentity(.identity(label: "web"), in: throwaway.keychain)
             let servers = [
-                "token": try await Server(onToken), "memory": try await Server(inMemory),
+                "token": try await Server(identity.serverConfiguration()), "memory": try await Server(inMemory),
                 "following": try await Server(rotating.serverConfiguration()),
             ]
+            // Looking at the clock costs time of its own, so that what is measured is not what is compared.
+            let measured = try await Server(probe.configuration(rotating))
             let raw = try await rawRate(throwaway.keychain, item, kind.scheme, seconds: seconds)
             print("raw", "C_Sign-\(kind.name)", raw, "sign/s")
             for connections in [1, 8, 64] {
@@ -74,26 +77,84 @@ struct KeyfobTLSBench {
                 print("peer", name, min(memory, raw), "conn/s")
                 print("ours", name + "-following", median(rates["following"] ?? []), "conn/s")
                 print("peer", name + "-following", min(memory, raw), "conn/s")
+                let load = try Load(port: measured.port)
+                _ = await load.run(connections: connections, limit: .max, seconds: seconds)
+                print(probe.take(), "\(kind.name)-at-\(connections)")
             }
-            let seen = blocks.withLock { $0 }
-            print("ours", "loop-blocked-\(kind.name)-max", seen.longestWall * 1e3, "ms")
-            print("peer", "loop-blocked-\(kind.name)-max", 1, "ms")
-            print("ours", "loop-cpu-\(kind.name)-max", seen.longestCPU * 1e3, "ms")
-            print("peer", "loop-cpu-\(kind.name)-max", 1, "ms")
-            print("ours", "loop-cpu-\(kind.name)-mean", seen.totalCPU / Double(max(1, seen.calls)) * 1e3, "ms")
-            print("peer", "loop-cpu-\(kind.name)-mean", 1, "ms")
         }
+    }
+
+    /// For how long our code held a loop; the promise is one millisecond.
+    static func print(_ time: LoopTime, _ name: String) {
+        print("ours", "loop-held-\(name)-wall-max", time.longestWall * 1e3, "ms")
+        print("peer", "loop-held-\(name)-wall-max", 1, "ms")
+        print("ours", "loop-held-\(name)-cpu-max", time.longestCPU * 1e3, "ms")
+        print("peer", "loop-held-\(name)-cpu-max", 1, "ms")
+        print("ours", "loop-held-\(name)-waiting-max", time.longestWait * 1e3, "ms")
+        print("peer", "loop-held-\(name)-waiting-max", 1, "ms")
+        print("info", "loop-calls-\(name)", Double(time.calls), "calls")
+        print("info", "loop-calls-that-waited-\(name)", Double(time.waits), "calls")
+    }
+
+    /// Runs one of the servers with a P-256 key, for perf(1), and tells what each handshake costs the process.
+    static func profile(_ server: String, _ connections: Int, _ seconds: Double) async throws {
+        let throwaway = try ThrowawayKeychain()
+        defer { withExtendedLifetime(throwaway) {} }
+        let made = try Authority.issue(.ec(.p256))
+        _ = try await throwaway.keychain.importIdentity(key: made.key, certificate: made.certificate, label: "web")
+        let rotating = try await RotatingTLSIdentity(.identity(label: "web"), in: throwaway.keychain)
+        var configuration = server == "following" ? rotating.serverConfiguration() : rotating.current.serverConfiguration()
+        if server == "memory" {
+            configuration.privateKey = .privateKey(
+                try NIOSSLPrivateKey(bytes: made.key.pkcs8DER().copyBytes(), format: .der))
+        }
+        let load = try Load(port: try await Server(configuration).port)
+        _ = await load.run(connections: connections, limit: .max, seconds: 0.2)
+        let (before, threadsBefore) = (usage(), threads())
+        let result = await load.run(connections: connections, limit: .max, seconds: seconds)
+        let (after, threadsAfter) = (usage(), threads())
+        let each = 1 / Double(max(1, result.handshakes))
+        print("info", "handshakes-\(server)-at-\(connections)", Double(result.handshakes) / result.seconds, "conn/s")
+        print("info", "user", (after.user - before.user) * each * 1e6, "us/conn")
+        print("info", "system", (after.system - before.system) * each * 1e6, "us/conn")
+        for (name, time) in threadsAfter.sorted(by: { $0.key < $1.key }) {
+            print("info", name.replacingOccurrences(of: " ", with: "-"), (time - (threadsBefore[name] ?? 0)) * each / 1e3, "us/conn")
+        }
+        print("info", "waits", (after.waits - before.waits) * each, "switches/conn")
+        print("info", "preemptions", (after.preemptions - before.preemptions) * each, "switches/conn")
+    }
+
+    /// The time that threads have been at work, by their names without numbers, in nanoseconds.
+    private static func threads() -> [String: Double] {
+        var times: [String: Double] = [:]
+        for task in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [] {
+            guard let name = try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8),
+                let line = try? String(contentsOfFile: "/proc/self/task/\(task)/schedstat", encoding: .utf8),
+                let time = line.split(separator: " ").first.flatMap({ Double($0) })
+            else { continue }
+            times[String(name.prefix { $0 != "#" && !$0.isNewline }), default: 0] += time
+        }
+        return times
+    }
+
+    private static func usage() -> (user: Double, system: Double, waits: Double, preemptions: Double) {
+        var usage = rusage()
+        getrusage(0, &usage)
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return (seconds(usage.ru_utime), seconds(usage.ru_stime), Double(usage.ru_nvcsw), Double(usage.ru_nivcsw))
     }
 
     /// Renews the identity again and again while handshakes go on, and counts those that fail.
     static func rotate(atLeast count: Int, connections: Int) async throws {
         let throwaway = try ThrowawayKeychain()
+        defer { withExtendedLifetime(throwaway) {} }
         let keychain = throwaway.keychain
         let first = try Authority.issue(.ec(.p256))
         var old = try await keychain.importIdentity(key: first.key, certificate: first.certificate, label: "web").identity
         let identity = try await RotatingTLSIdentity(
             .identity(label: "web"), in: keychain, interval: .milliseconds(100))
-        let server = try await Server(identity.serverConfiguration())
+        let probe = LoopProbe()
+        let server = try await Server(probe.configuration(identity))
         let load = try Load(port: server.port)
         let running = Task { await load.run(connections: connections, limit: count, seconds: 600) }
         let events = identity.events()
@@ -121,6 +182,7 @@ struct KeyfobTLSBench {
         do { try await renewing.value } catch is CancellationError {}
         print("ours", "rotation-failed-handshakes", Double(result.failures), "handshakes")
         print("peer", "rotation-failed-handshakes", 0, "handshakes")
+        print(probe.take(), "rotation")
         print("info", "rotation-handshakes", Double(result.handshakes), "handshakes")
         print("info", "rotation-renewals", Double(renewals.withLock { $0 }), "renewals")
         print("info", "rotation-handshake-rate", Double(result.handshakes) / result.seconds, "conn/s")

@@ -1,0 +1,57 @@
+#if NIOSSL
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+
+/// The threads that sign with the keys of one token.
+///
+/// They are started with the token's first key and wait from then on, so that no handshake has to start one on its
+/// event loop. They are the token's own: one that is slow, or hangs, holds up no handshake with the key of another. They
+/// end with its last key.
+final class SigningThreads: Sendable {
+    private let queue: SigningQueue
+
+    /// Starts the threads.
+    ///
+    /// - Parameter width: How many at most are awake at once; more than most machines need, for one that waits for a token
+    ///   leaves its core to another.
+    init(width: Int = 4) {
+        let queue = SigningQueue(width: width)
+        self.queue = queue
+        for index in 0..<width {
+            // Not `self`, which would never end then.
+            Thread {
+                // From within: what is set before the start is seen by nobody.
+                Thread.current.name = "keyfob-signing"
+                queue.run(index)
+            }.start()
+        }
+    }
+
+    deinit { queue.end() }
+
+    /// Has a thread do `work`. Never waits for one: it is for event loops.
+    func start(_ work: @escaping @Sendable () -> Void) { queue.add(work) }
+
+    // MARK: By token
+
+    private struct Weak {
+        weak var threads: SigningThreads?
+    }
+
+    private static let known = Lock<[String: Weak]>([:])
+
+    /// The threads of the token that a key is on, started where they are not there yet.
+    static func of(_ key: TokenKey) -> SigningThreads {
+        let configuration = key.keychain.configuration
+        let token = "\(configuration.module) \(configuration.token)"
+        return known.withLock { known in
+            if let threads = known[token]?.threads { return threads }
+            let threads = SigningThreads()
+            known = known.filter { $0.value.threads != nil }
+            known[token] = Weak(threads: threads)
+            return threads
+        }
+    }
+}
+#endif

@@ -1,0 +1,44 @@
+import Foundation
+
+/// SoftHSM behind the module of `Tests/FaultyModule`, which refuses what it is told to: a library of its own for each
+/// test, and a SoftHSM of its own, so that taking its token away takes no other test's.
+///
+/// The SoftHSM behind it knows the tokens that were there when it was first used.
+public struct FaultyModule: Sendable {
+    /// The library.
+    public let path: String
+
+    /// Builds it in a directory, with the words that count from the beginning; see `faulty.c`.
+    ///
+    /// - Throws: `RunError`, or what writing a file throws; a compiler that refuses is a failure, too.
+    public init(in directory: TemporaryDirectory, saying words: String = "") throws {
+        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../FaultyModule/faulty.c").standardized.path
+        path = directory.file("faulty.so")
+        let built = try run(
+            "sh",
+            [
+                "-euc",
+                """
+                cc -shared -fPIC $(pkg-config --cflags p11-kit-1) "$1" -ldl -o "$2"
+                cp "$3" "$2.target"
+                """, "sh", source, path, TestToken.modulePath,
+            ])
+        guard built.status == 0 else { throw RunError.notStarted(executable: "cc", reason: built.stderr) }
+        try say(words)
+    }
+
+    /// What counts from now on, in place of what counted before.
+    public func say(_ words: String) throws {
+        try Data("target=\(path).target \(words)\n".utf8).write(
+            to: URL(fileURLWithPath: path + ".control"), options: .atomic)
+    }
+
+    /// How many signatures have begun to wait since it was told to `hold` them.
+    public var heldSignatures: Int {
+        get throws {
+            guard FileManager.default.fileExists(atPath: path + ".signing") else { return 0 }
+            return try Data(contentsOf: URL(fileURLWithPath: path + ".signing")).count
+        }
+    }
+}
