@@ -26,13 +26,15 @@ package enum ForkSafety {
         var next: UnsafeMutablePointer<Node>?
         /// Whether the thread that forks has it.
         var isHeld = false
+        /// Whether it has it for a participant, until that resumes.
+        var isPinned = false
     }
 
     private struct Entry: Sendable {
         weak var participant: (any ForkParticipant)?
     }
 
-    // All of it under `registry`, which the thread that forks keeps throughout.
+    // All of it under `registry`, which the thread that forks has while it does.
     nonisolated(unsafe) private static var first: UnsafeMutablePointer<Node>?
     nonisolated(unsafe) private static var participants: [Entry] = []
     nonisolated(unsafe) private static var resting: [(participant: any ForkParticipant, isAtRest: Bool)] = []
@@ -41,6 +43,14 @@ package enum ForkSafety {
         unsafe initialize(mutex)
         // Fails for want of memory only; a fork is then what it is without.
         pthread_atfork({ ForkSafety.prepare() }, { ForkSafety.finish(isChild: false) }, { ForkSafety.finish(isChild: true) })
+        return unsafe mutex
+    }()
+
+    /// Held from before a fork to after it: two threads may fork at once.
+    nonisolated(unsafe) private static let turn: UnsafeMutablePointer<pthread_mutex_t> = {
+        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(mutex, nil)
         return unsafe mutex
     }()
 
@@ -95,13 +105,21 @@ package enum ForkSafety {
         return true
     }
 
+    /// Takes a lock for a participant, which releases it itself.
+    static func pin(_ node: UnsafeMutablePointer<Node>, until deadline: Deadline) -> Bool {
+        guard unsafe hold(node, until: deadline) else { return false }
+        unsafe node.pointee.isPinned = true
+        return true
+    }
+
     static func release(_ node: UnsafeMutablePointer<Node>) {
         guard unsafe node.pointee.isHeld else { return }
-        unsafe node.pointee.isHeld = false
+        unsafe (node.pointee.isHeld, node.pointee.isPinned) = (false, false)
         unsafe pthread_mutex_unlock(node.pointee.mutex)
     }
 
     private static func prepare() {
+        unsafe pthread_mutex_lock(turn)
         unsafe pthread_mutex_lock(registry)
         let deadline = Deadline.after(patience)
         // Before the locks, which the calls under way may need to end.
@@ -111,7 +129,10 @@ package enum ForkSafety {
         }
         while !holdAll(), !deadline.hasPassed {
             releaseAll()
+            // Who has a lock may be making another.
+            unsafe pthread_mutex_unlock(registry)
             usleep(50)
+            unsafe pthread_mutex_lock(registry)
         }
     }
 
@@ -129,7 +150,7 @@ package enum ForkSafety {
     private static func releaseAll() {
         var node = unsafe first
         while let current = unsafe node {
-            unsafe release(current)
+            if unsafe !current.pointee.isPinned { unsafe release(current) }
             unsafe node = current.pointee.next
         }
     }
@@ -149,6 +170,7 @@ package enum ForkSafety {
         releaseAll()
         // A recursive mutex knows its thread by a number that is another one in the child.
         if isChild { unsafe initialize(registry) } else { unsafe pthread_mutex_unlock(registry) }
+        unsafe pthread_mutex_unlock(turn)
         withExtendedLifetime(rested) {}
     }
 }

@@ -87,7 +87,7 @@ import Foundation
     }
 
     /// Takes the lock for the time of a fork; whether that was possible in time. For a ``ForkParticipant`` only.
-    package func holdForFork(until deadline: Deadline) -> Bool { unsafe ForkSafety.hold(node, until: deadline) }
+    package func holdForFork(until deadline: Deadline) -> Bool { unsafe ForkSafety.pin(node, until: deadline) }
 
     /// Gives up what `holdForFork` has taken.
     package func releaseAfterFork() { unsafe ForkSafety.release(node) }

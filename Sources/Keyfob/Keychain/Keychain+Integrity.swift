@@ -22,6 +22,8 @@ extension Keychain {
         try store.read(keys.tree) { reader in
             for itemClass in ItemClass.allCases {
                 try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [], withSecrets: false) { row in
+                    // One that is not what was written last has been found already.
+                    guard case .current = row.standing else { return true }
                     do { _ = try keys.openAttributes(row) } catch let error as KeychainError
                         where error.code == .vaultDamaged
                     {

@@ -19,7 +19,8 @@ import PKCS11
 ///
 /// A child made by `fork` may use the blocking forms of a keychain that its parent opened, or open it anew: vault and
 /// token are opened again at its first call. The asynchronous forms need threads that a child does not have. A child
-/// that was forked while another thread was using the vault or the token is refused (`refused`).
+/// that was forked while another thread was inside of the vault, or of a token that did not answer within a second, is
+/// refused (`refused`).
 public final class Keychain: Sendable {
     /// The keychain's name.
     public let name: String
