@@ -85,10 +85,11 @@ let package = Package(
             ]
         ),
 
-        .target(name: "TestSupport", dependencies: ["KeyfobPrimitives", "PKCS11"], path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["CLinux", "KeyfobPrimitives", "PKCS11"], path: "Tests/TestSupport"),
         // A process of its own for the tests that kill one or need several.
         .executableTarget(
-            name: "TestChild", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL", "PKCS11"], path: "Tests/TestChild"),
+            name: "TestChild", dependencies: ["KeychainServices", "Keyfob", "KeyfobPrimitives", "OpenSSL", "PKCS11"],
+            path: "Tests/TestChild"),
         .testTarget(name: "PrimitivesTests", dependencies: ["KeyfobPrimitives", "TestSupport"]),
         .testTarget(name: "PKCS11Tests", dependencies: ["PKCS11", "CP11Kit", "KeyfobPrimitives", "TestSupport"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "KeyfobPrimitives", "TestSupport"]),

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A program run as a user runs it.
 struct Tool {
@@ -27,24 +28,12 @@ struct Tool {
     }
 
     /// Runs the program to its end with an environment of `PATH` and what was given.
+    ///
+    /// - Throws: `RunError`, also for a program that has not ended after four minutes; it is killed.
     func run() throws -> Result {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.environment = ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }
-        let (output, error, standardInput) = (Pipe(), Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = error
-        process.standardInput = standardInput
-        try process.run()
-        try standardInput.fileHandleForWriting.write(contentsOf: input)
-        try standardInput.fileHandleForWriting.close()
-        // Small outputs only: neither pipe fills before the other is read.
-        let outputData = try output.fileHandleForReading.readToEnd() ?? Data()
-        let errorData = try error.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return Result(
-            status: process.terminationStatus, output: String(decoding: outputData, as: UTF8.self),
-            error: String(decoding: errorData, as: UTF8.self))
+        let result = try TestSupport.run(
+            path, arguments, stdin: [UInt8](input),
+            environment: ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }, isWhole: true, timeout: 240)
+        return Result(status: result.status, output: result.stdout, error: result.stderr)
     }
 }

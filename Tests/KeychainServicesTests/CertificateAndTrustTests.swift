@@ -1,4 +1,7 @@
 import Foundation
+import Keyfob
+import KeyfobPrimitives
+import KeyfobTesting
 import OpenSSL
 import TestSupport
 import Testing
@@ -141,6 +144,87 @@ import Testing
         #expect(SecTrustGetCertificateAtIndex(trust, -1) == nil && SecTrustGetCertificateAtIndex(trust, 9) == nil)
         if row.name == "a whole chain" { #expect(SecTrustGetCertificateCount(trust) == 3) }
         #expect(SecTrustCopyKey(trust)?.publicKey == (certificates.object(at: 0) as? SecCertificate)?.certificate.publicKey)
+    }
+
+    @Test func `whom the keychain's owner trusts is trusted, for what they are trusted for`() throws {
+        let throwaway = try TestKeychain.make()
+        let chain = try ["leaf", "intermediate"].map { try Authority.certificate($0) } as CFArray
+        func isTrusted(_ policy: SecPolicy, anchors: CFArray? = nil) -> Bool {
+            var made: SecTrust?
+            unsafe SecTrustCreateWithCertificates(chain, policy, &made)
+            guard let trust = made else { return false }
+            if let anchors { SecTrustSetAnchorCertificates(trust, anchors) }
+            return SecTrustEvaluateWithError(trust, nil)
+        }
+        try SecKeyUse(throwaway) {
+            let (basic, server) = (SecPolicyCreateBasicX509(), SecPolicyCreateSSL(true, "web.example"))
+            #expect(!isTrusted(basic) && !isTrusted(server))
+            let root = try Authority.certificate("root").certificate
+            try throwaway.keychain.trust(root, for: [.server])
+            #expect(isTrusted(server) && isTrusted(basic))
+            try throwaway.keychain.trust(root, for: [.email])
+            #expect(!isTrusted(server) && isTrusted(basic))
+            // Who names the anchors means those alone.
+            #expect(!isTrusted(basic, anchors: [] as CFArray))
+            let leaf = try Authority.certificate("intermediate")
+            #expect(SecItemAdd([kSecValueRef: leaf] as CFDictionary, nil) == errSecSuccess)
+            let query = [kSecClass: kSecClassCertificate, kSecMatchTrustedOnly: true, kSecAttrLabel: "Intermediate"] as CFDictionary
+            #expect(SecItemCopyMatching(query, nil) == errSecSuccess)
+            try throwaway.keychain.distrust(root)
+            #expect(!isTrusted(basic) && SecItemCopyMatching(query, nil) == errSecItemNotFound)
+        }
+        // A keychain that would have to ask is no reason to fail, and is not asked.
+        try throwaway.keychain.trust(Authority.certificate("root").certificate)
+        var options = Keychain.Options()
+        options.pinSource = try PINSource(parsing: "prompt")
+        options.prompter = Nobody()
+        let locked = try Keychain.open(throwaway.keychain.name, in: throwaway.directories, options: options)
+        try locked.lock()
+        SecKeychainUse(locked) { #expect(!isTrusted(SecPolicyCreateBasicX509())) }
+    }
+
+    /// Whoever is asked here is asked in vain, and the test fails.
+    private struct Nobody: Prompter {
+        func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
+            Issue.record("somebody was asked: \(prompt)")
+            throw KeychainError(.cancelled, "nobody is there.")
+        }
+    }
+
+    @Test func `data that asks for somebody is given to who knows the PIN, once for each call`() throws {
+        let throwaway = try TestKeychain.make()
+        let item = [kSecClass: kSecClassGenericPassword, kSecAttrService: "s"] as [CFString: Any]
+        let control = SecAccessControl(protection: "ak", flags: .userPresence)
+        let added = item.merging([kSecAttrAccessControl: control, kSecValueData: Data("x".utf8)]) { $1 } as CFDictionary
+        SecKeychainUse(throwaway.keychain) { #expect(SecItemAdd(added, nil) == errSecSuccess) }
+        let file = try #require(throwaway.keychain.pinFile)
+        let pin = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        for (answer, status) in [(pin, errSecSuccess), ("another", errSecAuthFailed)] {
+            let person = Person(answer: answer)
+            var options = Keychain.Options()
+            options.pinSource = try PINSource(parsing: "prompt")
+            options.prompter = person
+            let keychain = try Keychain.open(throwaway.keychain.name, in: throwaway.directories, options: options)
+            try keychain.unlock(with: SecretBytes(utf8: pin))
+            SecKeychainUse(keychain) {
+                let query = item.merging([kSecReturnData: true]) { $1 } as CFDictionary
+                var result: CFTypeRef?
+                #expect(unsafe SecItemCopyMatching(query, &result) == status)
+                #expect((result as? Data == Data("x".utf8)) == (status == errSecSuccess))
+                _ = unsafe SecItemCopyMatching(query, &result)
+            }
+            #expect(person.count.withLock { $0 } == 2)
+        }
+    }
+
+    private final class Person: Prompter {
+        let answer: String
+        let count = Lock(0)
+        init(answer: String) { self.answer = answer }
+        func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
+            count.withLock { $0 += 1 }
+            return SecretBytes(utf8: answer)
+        }
     }
 
     @Test func `every policy must be met, and a changed question is asked again`() throws {

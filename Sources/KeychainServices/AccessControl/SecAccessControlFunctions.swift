@@ -2,8 +2,19 @@ public import Foundation
 
 /// An access control; SecAccessControl.h.
 ///
-/// Constraints are kept with the item and given back. What a token can ask for is its PIN: every constraint that names a
-/// person, a finger or a face stands for that here.
+/// Constraints are kept with the item and given back. What they do here:
+///
+/// - `userPresence`, `biometryAny`, `biometryCurrentSet`, `devicePasscode` and `companion` all stand for the passphrase or
+///   the PIN of the keychain: a machine without a sensor has no other proof that somebody is there. It is asked for anew by
+///   every `SecItemCopyMatching` that gives out the **data** of such an item, however long the keychain has been unlocked.
+///   Where nobody can be asked (no terminal, `KEYFOB_NO_INPUT`, a PIN that comes from a file) the call gives
+///   `errSecInteractionNotAllowed`; a wrong answer gives `errSecAuthFailed`. Attributes and references are given out, and
+///   items changed and deleted, without asking.
+/// - `kSecUseAuthenticationUI` with `…Fail` or `…Skip` refuses or leaves out every item with a constraint.
+/// - `privateKeyUsage` is refused on passwords (`errSecAuthFailed`). On keys it, and what stands with it, is **kept and not
+///   enforced**: who has unlocked the keychain can sign. A token that asks for its PIN at every signature
+///   (`CKA_ALWAYS_AUTHENTICATE`) does so whatever stands here.
+/// - `applicationPassword` is **kept and not enforced**.
 ///
 /// - Parameters:
 ///   - allocator: Without effect.

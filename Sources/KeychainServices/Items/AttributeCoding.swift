@@ -8,12 +8,18 @@ enum AttributeCoding {
     /// - Throws: `StatusError`; -25303 for an attribute that the class does not have, -50 for a value that it does
     ///   not take.
     static func value(
-        _ object: AnyObject, for name: AttributeName, of itemClass: ItemClass
+        _ object: Any, for name: AttributeName, of itemClass: ItemClass
     ) throws(StatusError) -> AttributeValue {
-        guard isAttribute(name, of: itemClass), let definition = ClassSchema.of(itemClass)[name] else {
+        guard let kind = Table.of(itemClass).kinds[name] else {
             throw StatusError(errSecNoSuchAttr, "the class has no attribute \(name)")
         }
-        guard let value = value(object, definition.kind) else { throw .parameter("\(name) has the wrong type") }
+        guard let value = value(object, kind) else { throw .parameter("\(name) has the wrong type") }
+        switch (kind, value) {
+        // As it is kept, in every class.
+        case (.blob, .string), (.blob, .data), (.data, .data), (.string, .string), (.number, .number), (.date, .date):
+            return value
+        default: break
+        }
         do { return try ClassSchema.of(itemClass).coerce(value, for: name) } catch {
             throw StatusError(OSStatus(error), "\(name) has the wrong type")
         }
@@ -21,22 +27,55 @@ enum AttributeCoding {
 
     /// Whether Apple's class has an attribute. Keyfob's certificates and keys have comments, Apple's have none.
     static func isAttribute(_ name: AttributeName, of itemClass: ItemClass) -> Bool {
-        if name == .comment, itemClass.livesOnToken { return false }
-        return ClassSchema.of(itemClass)[name] != nil
+        Table.of(itemClass).kinds[name] != nil
+    }
+
+    /// How many attributes Apple's class has, those that no caller can name included: its limit on keys counts them.
+    static func count(of itemClass: ItemClass) -> Int { Table.of(itemClass).count }
+
+    /// The attributes that Apple's class has: what every call asks, found out once.
+    private struct Table: Sendable {
+        let kinds: [AttributeName: ClassSchema.Kind]
+        let count: Int
+
+        private init(_ itemClass: ItemClass) {
+            let definitions = ClassSchema.of(itemClass).definitions.filter {
+                $0.name != .comment || !itemClass.livesOnToken
+            }
+            kinds = Dictionary(definitions.map { ($0.name, $0.kind) }) { first, _ in first }
+            // Every class also has: sha1, UUID, persistref, clip, rowid, data, v_pk, u_Tomb.
+            count = definitions.count + 8
+        }
+
+        static func of(_ itemClass: ItemClass) -> Table {
+            switch itemClass {
+            case .genericPassword: genericPassword
+            case .internetPassword: internetPassword
+            case .certificate: certificate
+            case .key: key
+            case .identity: identity
+            }
+        }
+
+        private static let genericPassword = Table(.genericPassword)
+        private static let internetPassword = Table(.internetPassword)
+        private static let certificate = Table(.certificate)
+        private static let key = Table(.key)
+        private static let identity = Table(.identity)
     }
 
     /// The typed value of an object; truth values only where numbers are meant.
-    private static func value(_ object: AnyObject, _ kind: ClassSchema.Kind) -> AttributeValue? {
-        if let truth = Boolean.value(object) { return kind == .number ? .number(truth ? 1 : 0) : nil }
+    private static func value(_ object: Any, _ kind: ClassSchema.Kind) -> AttributeValue? {
         switch object {
-        case let text as NSString: return .string(String(text))
-        case let data as NSData: return .data(Data(referencing: data))
-        case let date as NSDate:
-            return .date(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate))
-        case let number as NSNumber: return kind == .string ? nil : .number(number.int64Value)
-        case let identifier as NSUUID: return kind == .string ? .string(identifier.uuidString) : nil
-        default: return nil
+        case let text as String: return .string(text)
+        case let data as Data: return .data(data)
+        case let date as Date: return .date(date)
+        case let identifier as UUID: return kind == .string ? .string(identifier.uuidString) : nil
+        default: break
         }
+        if let truth = Boolean.value(object) { return kind == .number ? .number(truth ? 1 : 0) : nil }
+        guard kind != .string, let number = object as? NSNumber else { return nil }
+        return .number(number.int64Value)
     }
 
     /// The object that stands for a value in a returned dictionary.
@@ -52,9 +91,17 @@ enum AttributeCoding {
         }
     }
 
-    /// How many attributes Apple's class has, those that no caller can name included: its limit on keys counts them.
-    static func count(of itemClass: ItemClass) -> Int {
-        // Every class also has: sha1, UUID, persistref, clip, rowid, data, v_pk, u_Tomb.
-        ClassSchema.of(itemClass).definitions.count { isAttribute($0.name, of: itemClass) } + 8
+    /// False.
+    static var no: NSNumber { NSNumber(value: false) }
+
+    /// The key of an attribute in a returned dictionary.
+    static func key(_ name: AttributeName) -> NSString {
+        unsafe keys[name] ?? NSString(string: name.rawValue)
     }
+
+    // Never changed, like the strings in it: any thread may read it.
+    private nonisolated(unsafe) static let keys: [AttributeName: NSString] = Dictionary(
+        ItemClass.allCases.flatMap { ClassSchema.of($0).definitions.map(\.name) }.map {
+            ($0, NSString(string: $0.rawValue))
+        }) { first, _ in first }
 }

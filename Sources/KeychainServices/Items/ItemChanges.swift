@@ -19,8 +19,8 @@ struct ItemChanges {
         for (key, value) in try ItemRequest.entries(dictionary) {
             switch key {
             case "v_Data":
-                guard let value = value as? NSData else { throw .parameter("kSecValueData takes data") }
-                data = SecretBytes(Data(referencing: value))
+                guard let value = value as? Data else { throw .parameter("kSecValueData takes data") }
+                data = SecretBytes(value)
             case "nleg": break
             case "clip", "persistref", "ggrp": throw .parameter("\(key) cannot be changed")
             case "accc":

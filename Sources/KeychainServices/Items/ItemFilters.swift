@@ -74,7 +74,9 @@ struct ItemFilters {
     }
 
     /// Puts the filters that a search of Keyfob's knows into one.
-    func apply(to criteria: inout Criteria) {
+    ///
+    /// - Throws: What reading the system's authorities throws, where they are asked for.
+    func apply(to criteria: inout Criteria) throws {
         criteria.serverDomain = domain
         // The other filters look at a certificate, and what has none passes none of them but the first.
         guard criteria.itemClass == .certificate || criteria.itemClass == .identity else { return }
@@ -87,10 +89,13 @@ struct ItemFilters {
         criteria.subjectIs = subjectIs
         criteria.ignoresCase = ignoresCase
         guard policy != nil || isTrustedOnly else { return }
-        let (policy, isTrustedOnly) = (policy, isTrustedOnly)
+        let policy = policy
+        // Read now: the test runs while the keychain is being read.
+        let anchors = isTrustedOnly ? try SystemRoots.shared() + KeychainTrust.anchors(for: .any) : nil
         criteria.certificateTest = { certificate in
             if let policy, !policy.isSatisfied(byLeaf: certificate) { return false }
-            return try !isTrustedOnly || SystemTrust.isTrusted(certificate)
+            guard let anchors else { return true }
+            return try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: anchors).failure == nil
         }
     }
 
@@ -107,13 +112,16 @@ struct ItemFilters {
 /// Core Foundation's truth values, which share a class with numbers here and are told apart by identity.
 enum Boolean {
     /// The truth value that an object is, or `nil` for any other object, numbers too.
-    static func value(_ object: AnyObject) -> Bool? {
-        if object === (true as AnyObject) { return true }
-        return object === (false as AnyObject) ? false : nil
+    static func value(_ object: Any) -> Bool? {
+        // What a dictionary gives back in Swift's types; a number would pass a cast too.
+        if type(of: object) == Bool.self { return object as? Bool }
+        guard let number = object as? NSNumber else { return nil }
+        if number === (true as AnyObject) { return true }
+        return number === (false as AnyObject) ? false : nil
     }
 
     /// The truth value that an object must be. - Throws: `StatusError` with -50.
-    static func required(_ object: AnyObject, _ key: String) throws(StatusError) -> Bool {
+    static func required(_ object: Any, _ key: String) throws(StatusError) -> Bool {
         guard let value = value(object) else { throw .parameter("\(key) takes a CFBoolean") }
         return value
     }

@@ -47,6 +47,8 @@ extension ItemOperations {
             }
             if attributes[.applicationLabel] == nil { attributes[.applicationLabel] = .data(Data()) }
             return try store(material.key, attributes, Self.mayLeave(attributes))
+        case (nil, nil) where request.itemClass == .key && !(attributes[.tokenID]?.text ?? "").isEmpty:
+            return (try generate(attributes), nil)
         default: break
         }
         let item = try keychain.addToVault(Item(request.itemClass, attributes), secret: request.data)
@@ -78,6 +80,26 @@ extension ItemOperations {
             return (try keychain.addToVault(Item(.key, attributes), secret: secret), ({ secret.copyData() }, ()))
         }
         return (item, ({ try KeyMaterial.data(of: item, in: keychain) }, ()))
+    }
+
+    /// Generates the key that attributes without data describe, on the token they name (apple-secitem 4.7).
+    ///
+    /// - Throws: `StatusError` (`errSecParam`) where type or size is missing, or a public key is asked for.
+    private func generate(_ attributes: ItemAttributes) throws -> Item {
+        guard attributes[.keyClass].map({ $0.number == KeyClass.private.rawValue }) ?? true else {
+            throw StatusError.parameter("only private keys are generated")
+        }
+        let parameters = NSMutableDictionary()
+        for name: AttributeName in [.type, .keySizeInBits] {
+            guard let value = attributes[name]?.number else { continue }
+            parameters.setObject(NSNumber(value: value), forKey: AttributeCoding.key(name))
+        }
+        guard let specification = KeySpecification(try KeyParameters.algorithm(parameters)) else {
+            throw StatusError(errSecKeySizeNotAllowed, "no token generates keys of this size")
+        }
+        var own = attributes
+        for name: AttributeName in [.keyClass, .type, .keySizeInBits, .isPermanent] { own[name] = nil }
+        return try keychain.generateKey(specification, own, publicAttributes: nil).privateKey.item
     }
 
     /// Whether a key may leave the token: Apple's default, unless the caller names a token or says otherwise.

@@ -7,38 +7,24 @@ import OpenSSL
 extension ItemOperations {
     // MARK: Add
 
-    /// Adds certificate and key. One of them may be there already; where both are, nothing is new.
+    /// Adds certificate and key, in one step. One of them may be there already; where both are, nothing is new.
     func add(_ identity: SecIdentity, _ request: ItemRequest) throws -> CallResult {
-        var half = request
-        half.returns = []
-        half.itemClass = .certificate
-        half.reference = .certificate(identity.certificate)
-        half.attributes = try Self.attributes(request.attributes, of: .certificate)
-        let certificate = try unlessDuplicate { try store(half).0 }
-        half.itemClass = .key
-        half.reference = .key(identity.privateKey)
-        half.attributes = try Self.attributes(request.attributes, of: .key)
-        let key: Item?
-        do {
+        var certificate = CertificateItem(identity.certificate.certificate)
+        certificate.attributes.merge(try Self.attributes(request.attributes, of: .certificate))
+        var keyAttributes = KeychainServices.attributes(of: identity.privateKey)
+        keyAttributes.merge(try Self.attributes(request.attributes, of: .key))
+        let key: IdentityKey =
+            switch identity.privateKey.material {
             // Of an identity the key stays on the token unless the caller says otherwise.
-            let mayLeave = request.attributes[.isExtractable]?.number == 1
-            key = try unlessDuplicate { try store(half, isExtractable: mayLeave).0 }
-        } catch {
-            // Half an identity is none. The error of the key is the one to report.
-            if let reference = certificate?.reference { _ = try? keychain.delete(Criteria(reference)) }
-            throw error
-        }
-        guard certificate != nil || key != nil else {
-            throw StatusError(errSecDuplicateItem, "certificate and key are there already")
-        }
-        guard request.returns.contains(.persistentReference), let reference = certificate?.reference else {
+            case .memory(let key): .memory(key, isExtractable: request.attributes[.isExtractable]?.number == 1)
+            case .token(let key): .token(key.publicKey)
+            case .public: throw StatusError.parameter("the key of an identity is a private one")
+            }
+        let added = try keychain.addIdentity(certificate, key: key, keyAttributes)
+        guard request.returns.contains(.persistentReference), let reference = added.certificate?.reference else {
             return .nothing
         }
         return .value(NSData(data: Data(ItemClass.identity.rawValue.utf8) + reference.identity))
-    }
-
-    private func unlessDuplicate(_ store: () throws -> Item) throws -> Item? {
-        do { return try store() } catch let error as KeychainError where error.code == .duplicateItem { return nil }
     }
 
     /// The attributes of an identity that one half of it has.

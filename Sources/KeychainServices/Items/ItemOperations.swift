@@ -22,9 +22,16 @@ struct ItemOperations {
     func copyMatching(_ query: NSDictionary) throws -> CallResult {
         let request = try ItemRequest(parsing: query, for: .search)
         try checkGroup(request.attributes, isWriting: false)
+        let results = ItemResults(keychain: keychain, request: request)
+        if let first = try firstPassword(request) {
+            guard case .found(let item, let secret) = first else { throw StatusError(errSecItemNotFound) }
+            if secret != nil, item.needsPresence { try keychain.confirmPresence() }
+            return .value(try results.result(item, data: secret?.copyData()))
+        }
         let found = try find(request)
         guard !found.isEmpty else { throw StatusError(errSecItemNotFound) }
-        let results = ItemResults(keychain: keychain, request: request)
+        // Once for a call, however many items it gives out.
+        if request.returns.contains(.data), found.contains(where: \.needsPresence) { try keychain.confirmPresence() }
         switch request.limit ?? .one {
         case .one:
             for item in found {
@@ -52,18 +59,31 @@ struct ItemOperations {
         }
     }
 
+    /// The one password that is asked for with its data, in one look; `nil` where that does not answer the request.
+    private func firstPassword(_ request: ItemRequest) throws -> Keychain.FirstPassword? {
+        guard request.returns.contains(.data), request.limit ?? .one == .one, !request.itemClass.livesOnToken,
+            !request.isOldReference, !request.namesSyncRecord, !request.hasOwnFilters
+        else { return nil }
+        var criteria = try criteria(request)
+        try request.filters.apply(to: &criteria)
+        let first = try keychain.firstPassword(coerced: criteria)
+        if case .damaged = first { return nil }
+        return first
+    }
+
     /// The items that match, after all filters. The limit is applied where nothing can fall out afterwards.
     func find(_ request: ItemRequest, isLimited: Bool = true) throws -> [Item] {
         guard !request.isOldReference, !request.namesSyncRecord, request.limit != MatchLimit.none else { return [] }
         var criteria = try criteria(request)
-        request.filters.apply(to: &criteria)
-        let hasOwnFilters = request.digest != nil || request.filters.items != nil || request.authenticationUI != .allow
+        try request.filters.apply(to: &criteria)
+        let hasOwnFilters = request.hasOwnFilters
         if !hasOwnFilters, isLimited {
             // Of several with their data, those that are damaged fall out afterwards.
             if !request.returns.contains(.data) { criteria.limit = (request.limit ?? .one).count }
             if request.limit ?? .one == .one { criteria.limit = 1 }
         }
-        let items = try keychain.findItems(criteria)
+        let items = try request.itemClass.livesOnToken
+            ? keychain.findItems(criteria) : keychain.findPasswords(coerced: criteria)
         guard hasOwnFilters else { return items }
         return try items.filter { item in
             if let listed = request.filters.items, !listed.contains(where: { item.isNamed(by: $0) }) { return false }
@@ -182,8 +202,15 @@ struct ItemOperations {
     /// What items of a class count as having where nobody said anything: what the command and the Swift API store
     /// has no access group and no accessibility.
     static func defaults(of itemClass: ItemClass) -> ItemAttributes {
-        [.accessGroup: "", .accessible: itemClass == .certificate ? "dk" : "ak", .tombstone: 0]
+        itemClass == .certificate ? defaultsOfCertificates : otherDefaults
     }
+
+    private static let defaultsOfCertificates: ItemAttributes = [
+        .accessGroup: "", .accessible: "dk", .tombstone: 0, .systemBound: 0,
+    ]
+    private static let otherDefaults: ItemAttributes = [
+        .accessGroup: "", .accessible: "ak", .tombstone: 0, .systemBound: 0,
+    ]
 
     // MARK: Access
 
@@ -226,9 +253,18 @@ extension Item {
         }
     }
 
-    /// Whether its access control asks for somebody to be there.
-    var needsPerson: Bool {
-        attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }?.isConstrained ?? false
+    private var constraints: SecAccessControlCreateFlags {
+        attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }?.flags ?? []
+    }
+
+    /// Whether its access control asks for anything before the item is used.
+    var needsPerson: Bool { !constraints.isEmpty }
+
+    /// Whether its access control asks for somebody to be there before its data is read.
+    var needsPresence: Bool {
+        !constraints.isDisjoint(with: [.userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion])
+            // Of a key that is the price of using it, which its token asks for.
+            && !constraints.contains(.privateKeyUsage)
     }
 }
 

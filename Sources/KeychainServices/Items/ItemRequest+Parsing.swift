@@ -21,7 +21,7 @@ extension ItemRequest {
             case ("u_ItemList", _): isUsingItemList = true
             case ("u_AuthCtx", _): contexts += 1
             case ("u_CredRef", _):
-                guard value is NSData else { throw .parameter("kSecUseCredentialReference takes data") }
+                guard value is Data else { throw .parameter("kSecUseCredentialReference takes data") }
                 contexts += 1
             default: try takeOther(key, value)
             }
@@ -31,25 +31,29 @@ extension ItemRequest {
         try check(purpose)
     }
 
-    /// Keys and values; all keys must be strings.
-    static func entries(_ dictionary: NSDictionary) throws(StatusError) -> [(key: String, value: AnyObject)] {
-        var entries: [(key: String, value: AnyObject)] = []
-        entries.reserveCapacity(dictionary.count)
-        for key in dictionary.allKeys {
-            guard let name = key as? NSString else { throw .parameter("a key is not a string") }
-            entries.append((String(name), dictionary.object(forKey: key) as AnyObject))
+    /// Keys and values, in Swift's types; all keys must be strings.
+    static func entries(_ dictionary: NSDictionary) throws(StatusError) -> [(key: String, value: Any)] {
+        // Every other way to read an NSDictionary takes each key or value there and back through Swift's types.
+        var keys: [Any] = []
+        var values: [Any] = []
+        dictionary.getObjects(&values, andKeys: &keys, count: dictionary.count)
+        var entries: [(key: String, value: Any)] = []
+        entries.reserveCapacity(keys.count)
+        for (key, value) in zip(keys, values) {
+            guard let name = key as? String else { throw .parameter("a key is not a string") }
+            entries.append((name, value))
         }
         return entries
     }
 
     /// The class and what names an item of it.
-    private init(entries: [(key: String, value: AnyObject)]) throws(StatusError) {
+    private init(entries: [(key: String, value: Any)]) throws(StatusError) {
         var named: ItemClass?
         for (key, value) in entries {
             switch key {
             case "class":
-                guard let name = value as? NSString else { throw .parameter("kSecClass takes a string") }
-                guard let itemClass = ItemClass(rawValue: String(name)) else {
+                guard let name = value as? String else { throw .parameter("kSecClass takes a string") }
+                guard let itemClass = ItemClass(rawValue: name) else {
                     throw StatusError(errSecNoSuchClass, "there is no such class")
                 }
                 named = itemClass
@@ -61,8 +65,8 @@ extension ItemRequest {
                 default: throw .parameter("kSecValueRef takes a key, a certificate or an identity")
                 }
             case "v_PersistentRef":
-                guard let data = value as? NSData else { throw .parameter("kSecValuePersistentRef takes data") }
-                (persistentReference, isOldReference) = try Self.persistentReference(Data(referencing: data))
+                guard let data = value as? Data else { throw .parameter("kSecValuePersistentRef takes data") }
+                (persistentReference, isOldReference) = try Self.persistentReference(data)
             default: break
             }
         }
@@ -90,8 +94,9 @@ extension ItemRequest {
 
     /// Apple's limit: the attributes of the class and the other keys of the dictionary together.
     private static func checkCount(
-        _ entries: [(key: String, value: AnyObject)], _ itemClass: ItemClass
+        _ entries: [(key: String, value: Any)], _ itemClass: ItemClass
     ) throws(StatusError) {
+        guard AttributeCoding.count(of: itemClass) + entries.count > 128 else { return }
         let others = entries.count { !AttributeCoding.isAttribute(AttributeName(rawValue: $0.key), of: itemClass) }
         guard AttributeCoding.count(of: itemClass) + others <= 128 else { throw .parameter("too many keys") }
     }
@@ -99,10 +104,10 @@ extension ItemRequest {
     // MARK: Attributes
 
     /// Takes one attribute of the dictionary.
-    private mutating func takeAttribute(_ key: String, _ value: AnyObject, for purpose: Purpose) throws(StatusError) {
+    private mutating func takeAttribute(_ key: String, _ value: Any, for purpose: Purpose) throws(StatusError) {
         guard key.utf8.allSatisfy({ $0 < 0x80 }) else { throw StatusError(errSecNoSuchAttr, "no such attribute") }
         let name = AttributeName(rawValue: key)
-        guard !(value is NSNull) || name == .multiUser else { throw .parameter("\(name) has no value") }
+        guard name == .multiUser || !(value is NSNull) else { throw .parameter("\(name) has no value") }
         switch key {
         case "clip": throw .parameter("clip is internal")
         case "accc":
@@ -111,20 +116,18 @@ extension ItemRequest {
             }
             accessControl = control
         case "sync":
-            if let text = value as? NSString, text == "syna", purpose != .add {
-                matchesAnySynchronizable = true
-            } else if (value as? NSString) == "syna" {
-                attributes[name] = 0
+            if let text = value as? String, text == "syna" {
+                if purpose == .add { attributes[name] = 0 } else { matchesAnySynchronizable = true }
             } else {
                 attributes[name] = try Self.synchronizable(value)
             }
         case "pdmn": attributes[name] = .string(try Self.accessibility(value))
         case "musr": try Self.checkUser(value)
         case "sha1":
-            guard let data = value as? NSData, data.length == 20 else { throw .parameter("sha1 takes 20 bytes") }
-            digest = Data(referencing: data)
+            guard let data = value as? Data, data.count == 20 else { throw .parameter("sha1 takes 20 bytes") }
+            digest = data
         case "UUID":
-            guard value is NSString || value is NSUUID else { throw .parameter("UUID takes a string") }
+            guard value is String || value is UUID else { throw .parameter("UUID takes a string") }
             namesSyncRecord = true
         default:
             var typed = try AttributeCoding.value(value, for: name, of: itemClass)
@@ -134,24 +137,24 @@ extension ItemRequest {
     }
 
     /// 0 or 1, from a truth value or a number.
-    static func synchronizable(_ value: AnyObject) throws(StatusError) -> AttributeValue {
+    static func synchronizable(_ value: Any) throws(StatusError) -> AttributeValue {
         guard let number = value as? NSNumber else { throw .parameter("kSecAttrSynchronizable takes a truth value") }
         return .number(number.int64Value == 0 ? 0 : 1)
     }
 
     /// One of the values of `kSecAttrAccessible`.
-    static func accessibility(_ value: AnyObject) throws(StatusError) -> String {
-        guard let text = value as? NSString, SecAccessControl.protections.contains(String(text)) else {
+    static func accessibility(_ value: Any) throws(StatusError) -> String {
+        guard let text = value as? String, SecAccessControl.protections.contains(text) else {
             throw .parameter("kSecAttrAccessible has no such value")
         }
-        return String(text)
+        return text
     }
 
     /// `kSecAttrMultiUser` is looked at and then replaced: which user's items are meant, the call itself says.
-    static func checkUser(_ value: AnyObject) throws(StatusError) {
+    static func checkUser(_ value: Any) throws(StatusError) {
         switch value {
-        case is NSNull, is NSUUID: break
-        case let data as NSData where data.length == 0 || data.length == 16: break
+        case is NSNull, is UUID: break
+        case let data as Data where data.isEmpty || data.count == 16: break
         default: throw .parameter("kSecAttrMultiUser takes 16 bytes or none")
         }
     }
@@ -164,29 +167,32 @@ extension ItemRequest {
     // MARK: Other keys
 
     /// Takes one key of the families of matches, results, values and uses.
-    private mutating func takeOther(_ key: String, _ value: AnyObject) throws(StatusError) {
+    private mutating func takeOther(_ key: String, _ value: Any) throws(StatusError) {
         switch key.utf8.first {
         case UInt8(ascii: "m") where key.hasPrefix("m_"):
-            if key == "m_Limit" { limit = try Self.limit(value) } else { try filters.take(key, value, itemClass) }
+            if key == "m_Limit" { limit = try Self.limit(value) } else { try filters.take(key, value as AnyObject, itemClass) }
         case UInt8(ascii: "r") where key.hasPrefix("r_"):
             let isWanted = try Boolean.required(value, key)
-            guard let kind = Self.kinds[key] else { throw .parameter("no such kind of result") }
+            let kind: ReturnKinds
+            switch key {
+            case "r_Data": kind = .data
+            case "r_Attributes": kind = .attributes
+            case "r_Ref": kind = .reference
+            case "r_PersistentRef": kind = .persistentReference
+            default: throw .parameter("no such kind of result")
+            }
             if isWanted { returns.insert(kind) } else { returns.remove(kind) }
         case UInt8(ascii: "v") where key == "v_Data":
-            guard let data = value as? NSData else { throw .parameter("kSecValueData takes data") }
-            self.data = SecretBytes(Data(referencing: data))
+            guard let data = value as? Data else { throw .parameter("kSecValueData takes data") }
+            self.data = SecretBytes(data)
         case UInt8(ascii: "u") where key.hasPrefix("u_"): try takeUse(key, value)
         case UInt8(ascii: "f"): break
         default: throw .parameter("no such key")
         }
     }
 
-    private static let kinds: [String: ReturnKinds] = [
-        "r_Data": .data, "r_Attributes": .attributes, "r_Ref": .reference, "r_PersistentRef": .persistentReference,
-    ]
-
-    private static func limit(_ value: AnyObject) throws(StatusError) -> MatchLimit {
-        if let text = value as? NSString {
+    private static func limit(_ value: Any) throws(StatusError) -> MatchLimit {
+        if let text = value as? String {
             switch text {
             case "m_LimitOne": return .one
             case "m_LimitAll": return .several(nil)
@@ -206,10 +212,10 @@ extension ItemRequest {
     }
 
     /// Takes one use key; those that mean nothing here are accepted.
-    private mutating func takeUse(_ key: String, _ value: AnyObject) throws(StatusError) {
+    private mutating func takeUse(_ key: String, _ value: Any) throws(StatusError) {
         switch key {
         case "u_AuthUI":
-            guard let text = value as? NSString else { throw .parameter("kSecUseAuthenticationUI takes a string") }
+            guard let text = value as? String else { throw .parameter("kSecUseAuthenticationUI takes a string") }
             switch text {
             case "u_AuthUIA": authenticationUI = .allow
             case "u_AuthUIF": authenticationUI = .fail

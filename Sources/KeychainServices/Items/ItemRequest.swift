@@ -64,6 +64,9 @@ struct ItemRequest {
     var leavesTombstones = false
     /// `kSecUseSystemKeychain`.
     var usesSystemKeychain = false
+
+    /// Whether items are looked at one by one that a search of Keyfob's has found.
+    var hasOwnFilters: Bool { digest != nil || filters.items != nil || authenticationUI != .allow }
 }
 
 /// The kinds of results, `kSecReturn…`.

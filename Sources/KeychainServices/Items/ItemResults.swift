@@ -22,7 +22,7 @@ struct ItemResults {
     }
 
     /// The result of one item with its data.
-    private func result(_ item: Item, data: Data?, digestsData: Bool = false) throws -> AnyObject? {
+    func result(_ item: Item, data: Data?, digestsData: Bool = false) throws -> AnyObject? {
         let returns = request.returns
         guard returns.isCombined || returns == .attributes else {
             switch returns {
@@ -32,40 +32,105 @@ struct ItemResults {
             default: return nil
             }
         }
-        let dictionary = NSMutableDictionary()
+        var members = Members()
+        members.append("class", NSString(string: item.itemClass.rawValue))
         if returns.contains(.attributes) {
-            add(attributesOf: item, to: dictionary, withData: returns.contains(.data))
+            add(attributesOf: item, to: &members, withData: returns.contains(.data))
             if digestsData || returns.contains(.data) {
-                dictionary.setObject(NSData(data: Self.digest(of: item, data)), forKey: NSString(string: "sha1"))
+                members.append("sha1", NSData(data: Self.digest(of: item, data)))
             }
         }
-        dictionary.setObject(NSString(string: item.itemClass.rawValue), forKey: NSString(string: "class"))
-        if returns.contains(.data), let data {
-            dictionary.setObject(NSData(data: data), forKey: NSString(string: "v_Data"))
-        }
-        if returns.contains(.reference), let reference = try reference(to: item) {
-            dictionary.setObject(reference, forKey: NSString(string: "v_Ref"))
-        }
+        if returns.contains(.data), let data { members.append("v_Data", NSData(data: data)) }
+        if returns.contains(.reference), let reference = try reference(to: item) { members.append("v_Ref", reference) }
         if returns.contains(.persistentReference), let reference = Self.persistentReference(to: item) {
-            dictionary.setObject(reference, forKey: NSString(string: "v_PersistentRef"))
+            members.append("v_PersistentRef", reference)
         }
-        return dictionary
+        return members.dictionary
+    }
+
+    /// What becomes a dictionary: to set its members one by one costs four times as much.
+    private struct Members {
+        private var keys: [NSObject] = []
+        private var values: [AnyObject] = []
+
+        init() {
+            keys.reserveCapacity(16)
+            values.reserveCapacity(16)
+        }
+
+        mutating func append(_ key: NSString, _ value: AnyObject) {
+            keys.append(key)
+            values.append(value)
+        }
+
+        var dictionary: NSDictionary {
+            unsafe keys.withUnsafeBufferPointer { keys in
+                unsafe values.withUnsafeBufferPointer { values in
+                    unsafe NSDictionary(objects: values.baseAddress, forKeys: keys.baseAddress, count: keys.count)
+                }
+            }
+        }
     }
 
     // MARK: Attributes
 
-    private func add(attributesOf item: Item, to dictionary: NSMutableDictionary, withData: Bool) {
-        var attributes = ItemOperations.defaults(of: item.itemClass)
-        attributes.merge([.synchronizable: 0, .multiUser: .data(Data())])
-        attributes.merge(item.attributes)
-        for (name, value) in attributes where AttributeCoding.isAttribute(name, of: item.itemClass) {
-            guard withData || !Self.withData.contains(name) else { continue }
-            dictionary.setObject(AttributeCoding.object(value, for: name), forKey: NSString(string: name.rawValue))
+    private func add(attributesOf item: Item, to members: inout Members, withData: Bool) {
+        // Passwords have no attributes but those of their class; what the token tells of others may be more.
+        let isChecked = item.itemClass.livesOnToken
+        let isFiltered = !withData && item.itemClass == .internetPassword
+        var missing = ImpliedMembers.all
+        var protection: String?
+        var isConstrained = false
+        for (name, value) in item.attributes {
+            if isChecked, !AttributeCoding.isAttribute(name, of: item.itemClass) { continue }
+            if isFiltered, Self.withData.contains(name) { continue }
+            switch name {
+            case .accessible:
+                protection = value.text
+                missing.remove(.accessible)
+            case .accessControl: isConstrained = true
+            case .accessGroup: missing.remove(.accessGroup)
+            case .synchronizable: missing.remove(.synchronizable)
+            case .multiUser: missing.remove(.multiUser)
+            case .tombstone: missing.remove(.tombstone)
+            default: break
+            }
+            members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
         }
-        guard attributes[.accessControl] == nil, let protection = attributes[.accessible]?.text else { return }
-        dictionary.setObject(
-            SecAccessControl(protection: protection, flags: []),
-            forKey: NSString(string: AttributeName.accessControl.rawValue))
+        for (name, value) in ItemOperations.defaults(of: item.itemClass) {
+            guard let member = ImpliedMembers(name), missing.contains(member) else { continue }
+            if name == .accessible { protection = value.text }
+            members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
+        }
+        if missing.contains(.synchronizable) {
+            members.append(AttributeCoding.key(.synchronizable), AttributeCoding.no)
+        }
+        if missing.contains(.multiUser) { members.append(AttributeCoding.key(.multiUser), NSData()) }
+        guard !isConstrained, let protection else { return }
+        members.append(AttributeCoding.key(.accessControl), SecAccessControl(protection: protection, flags: []))
+    }
+
+    /// What every item has, whether it was stored or not.
+    private struct ImpliedMembers: OptionSet {
+        let rawValue: UInt8
+        static let synchronizable = ImpliedMembers(rawValue: 1)
+        static let multiUser = ImpliedMembers(rawValue: 2)
+        static let accessGroup = ImpliedMembers(rawValue: 4)
+        static let accessible = ImpliedMembers(rawValue: 8)
+        static let tombstone = ImpliedMembers(rawValue: 16)
+        static let all: ImpliedMembers = [.synchronizable, .multiUser, .accessGroup, .accessible, .tombstone]
+
+        init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// The member of an attribute that has a default; `nil` for one that is not told unless it was given.
+        init?(_ name: AttributeName) {
+            switch name {
+            case .accessGroup: self = .accessGroup
+            case .accessible: self = .accessible
+            case .tombstone: self = .tombstone
+            default: return nil
+            }
+        }
     }
 
     /// Attributes that come only together with the data.

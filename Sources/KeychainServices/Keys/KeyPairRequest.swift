@@ -90,7 +90,7 @@ struct KeyPairRequest {
                 attributes[name] = control.isConstrained ? .data(control.stored) : nil
                 continue
             }
-            attributes[name] = try AttributeCoding.value(value as AnyObject, for: name, of: .key)
+            attributes[name] = try AttributeCoding.value(value, for: name, of: .key)
         }
         guard isStored else { return attributes }
         if let control = dictionary.object(forKey: kSecAttrAccessControl) as? SecAccessControl {

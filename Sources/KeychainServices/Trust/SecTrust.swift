@@ -1,4 +1,5 @@
 import Foundation
+import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
@@ -71,12 +72,14 @@ extension SecTrust.Question {
     /// Builds and verifies the chain, for every policy.
     fileprivate func answer() throws -> SecTrust.Answer {
         let date = date ?? Date()
-        let system = believesSystem ?? (anchors == nil) ? try SystemRoots.shared() : []
-        let anchors = (anchors ?? []) + system
+        let believesSystem = believesSystem ?? (anchors == nil)
+        let given = (anchors ?? []) + (believesSystem ? try SystemRoots.shared() : [])
         let leaf = certificates[0]
         let rest = Array(certificates.dropFirst())
         var chain: [Certificate] = []
         for policy in policies {
+            // Whom the keychain's owner trusts stands beside the system's authorities, for what they are trusted for.
+            let anchors = given + (believesSystem ? KeychainTrust.anchors(for: policy.purpose) : [])
             let result = try CertificateChain.verify(
                 leaf: leaf, intermediates: rest, anchors: anchors, on: date, host: policy.host, purpose: policy.purpose)
             switch result {
@@ -121,13 +124,15 @@ extension SystemRoots {
     }
 }
 
-/// Trust in the authorities of the system.
-enum SystemTrust {
-    /// Whether a certificate is one of the system's authorities or was issued below one, and is valid now.
+/// Trust in the certificates that the owner of the process's keychain trusts.
+enum KeychainTrust {
+    /// The anchors for a purpose, where the keychain is open or opens without asking anybody; else none.
     ///
-    /// - Throws: `OpenSSLError`; what reading the authorities throws.
-    static func isTrusted(_ certificate: Certificate) throws -> Bool {
-        let roots = try SystemRoots.shared()
-        return try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: roots).failure == nil
+    /// A question of trust has an answer without a keychain: what is wrong with it is no reason to refuse one.
+    static func anchors(for purpose: CertificateChain.Purpose) -> [Certificate] {
+        guard let usage = CertificateUsage.known.first(where: { $0.purpose == purpose }),
+            let anchors = try? currentKeychain().trustAnchorsIfUnlocked(for: usage)
+        else { return [] }
+        return anchors.map(\.certificate)
     }
 }

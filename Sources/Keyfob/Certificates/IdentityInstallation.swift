@@ -143,9 +143,9 @@ extension Keychain {
         _ succession: Succession, in session: borrowing Session
     ) throws -> [(before: TokenObject, after: TokenObject)] {
         var changed: [(before: TokenObject, after: TokenObject)] = []
-        for move in succession.moves {
+        for (move, planned) in zip(succession.moves, succession.planned) {
             let handle = try token.verifiedHandle(of: move.object, in: session)
-            try session.setAttributes([.label(move.label)], of: handle)
+            try token.setLabel(Data(move.label.utf8), of: handle, isCopied: planned.isCopied == true, in: session)
             changed.append((move.object, move.object.relabelled(Data(move.label.utf8))))
         }
         return changed
@@ -178,7 +178,7 @@ struct Succession {
     /// The certificate's object, where it is on the token already.
     var leaf: TokenObject?
     /// The moves, as the plan of a change has them.
-    var planned: [TokenPlan.Object] { moves.map { TokenPlan.Object($0.object, newLabel: Data($0.label.utf8)) } }
+    private(set) var planned: [TokenPlan.Object] = []
 
     /// Nobody made room.
     init() {}
@@ -201,5 +201,6 @@ struct Succession {
             predecessors.append((other, label))
             moves.append((other, label))
         }
+        planned = moves.map { TokenPlan.Object($0.object, newLabel: Data($0.label.utf8), among: objects) }
     }
 }

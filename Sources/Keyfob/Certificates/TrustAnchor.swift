@@ -53,6 +53,15 @@ extension Keychain {
         return try findItems(Criteria(.certificate)).compactMap { TrustAnchor($0) }.filter { $0.isTrusted(for: usage) }
     }
 
+    /// The certificates that the keychain trusts, where it is open or opens without asking anybody; else none.
+    ///
+    /// - Throws: As `trustAnchors(for:)`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func trustAnchorsIfUnlocked(for usage: CertificateUsage) throws -> [TrustAnchor] {
+        guard try keysIfUnlocked() != nil else { return [] }
+        return try trustAnchors(for: usage)
+    }
+
     /// Trusts a certificate, which is added to the token unless it is there.
     ///
     /// What is trusted is an anchor, whether it signed itself or not: chains may end there. What it was trusted for

@@ -9,6 +9,11 @@ public struct AttributeName: RawRepresentable, Hashable, Sendable, Comparable, C
     /// A name by its four characters; names that no class has are refused where they are used.
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// Hashes the four characters as one number, which is faster than as text.
+    public func hash(into hasher: inout Hasher) {
+        if let code { hasher.combine(code) } else { hasher.combine(rawValue) }
+    }
+
     /// The four characters.
     public var description: String { rawValue }
 

@@ -14,6 +14,14 @@ public enum AttributeValue: Sendable {
     /// A moment.
     case date(Date)
 
+    /// The four forms, by the numbers that stand for them in encoded attributes.
+    enum Kind: UInt8 {
+        case string = 1
+        case data = 2
+        case number = 3
+        case date = 4
+    }
+
     /// Whether two values are the same key: text and bytes with the same bytes match each other.
     public func matches(_ other: AttributeValue) -> Bool {
         canonicalBytes == other.canonicalBytes

@@ -207,9 +207,22 @@ extension ClassSchema {
     ///
     /// - Throws: What `coerce(_:for:)` throws, for the first attribute that is refused.
     public func coerce(_ attributes: ItemAttributes) throws(KeychainError) -> ItemAttributes {
+        // Most come in the form in which they are kept.
+        guard !attributes.allKinds({ isKept($1, as: $0) }) else { return attributes }
         var result = ItemAttributes()
         for (name, value) in attributes { result[name] = try coerce(value, for: name) }
         return result
+    }
+
+    /// Whether values of a kind stay as they are, whatever they are.
+    private func isKept(_ kind: AttributeValue.Kind, as name: AttributeName) -> Bool {
+        guard let definition = self[name] else { return false }
+        switch (definition.kind, kind) {
+        case (.blob, .number): return name != .label || !itemClass.livesOnToken
+        case (.blob, .string), (.blob, .data), (.data, .data), (.string, .string), (.number, .number), (.date, .date):
+            return true
+        default: return false
+        }
     }
 
     /// What stands in the primary key for an attribute that is not set: "absent" and "empty" are the same key.

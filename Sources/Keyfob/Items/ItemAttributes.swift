@@ -41,26 +41,27 @@ public struct ItemAttributes: Sendable {
     /// - Precondition: The name has four ASCII characters.
     public subscript(name: AttributeName) -> AttributeValue? {
         get {
-            guard let entry = entry(name) else { return nil }
+            guard let entry = name.code.flatMap({ entry($0) }) else { return nil }
             return entry.value(in: encoded)
         }
         set {
-            let key = Array(name.rawValue.utf8)
-            precondition(key.count == 4, "attribute names have four ASCII characters")
-            var insertion = encoded.count
-            var replaced = 0..<0
+            guard let code = name.code else { preconditionFailure("attribute names have four ASCII characters") }
             var position = 0
-            while let entry = Entry(at: position, in: encoded) {
-                let here = encoded[position..<position + 4]
-                if here.elementsEqual(key) { replaced = position..<entry.end }
-                if !here.lexicographicallyPrecedes(key) {
-                    insertion = position
-                    break
-                }
+            var end = 0
+            while let entry = Entry(at: position, in: encoded), entry.code <= code {
+                end = entry.end
+                if entry.code == code { break }
                 position = entry.end
             }
-            if replaced.isEmpty { replaced = insertion..<insertion }
-            encoded.replaceSubrange(replaced, with: newValue.map { Entry.encode(key, $0) } ?? [])
+            end = Swift.max(position, end)
+            guard let newValue else { return encoded.removeSubrange(position..<end) }
+            if position == encoded.count {
+                Entry.append(code, newValue, to: &encoded)
+            } else {
+                var bytes: [UInt8] = []
+                Entry.append(code, newValue, to: &bytes)
+                encoded.replaceSubrange(position..<end, with: bytes)
+            }
         }
     }
 
@@ -72,7 +73,25 @@ public struct ItemAttributes: Sendable {
 
     /// Takes over every attribute of `other`, which wins where both have one.
     public mutating func merge(_ other: ItemAttributes) {
-        for (name, value) in other { self[name] = value }
+        guard !other.encoded.isEmpty else { return }
+        guard !encoded.isEmpty else {
+            encoded = other.encoded
+            return
+        }
+        // Both are in order: one walk through the two, without a look at the values.
+        var merged: [UInt8] = []
+        merged.reserveCapacity(encoded.count + other.encoded.count)
+        var (position, otherPosition) = (0, 0)
+        while let next = Entry(at: otherPosition, in: other.encoded) {
+            while let entry = Entry(at: position, in: encoded), entry.code <= next.code {
+                if entry.code < next.code { merged += encoded[position..<entry.end] }
+                position = entry.end
+            }
+            merged += other.encoded[otherPosition..<next.end]
+            otherPosition = next.end
+        }
+        merged += encoded[position...]
+        encoded = merged
     }
 
     /// Only the attributes of these names.
@@ -82,27 +101,86 @@ public struct ItemAttributes: Sendable {
         return result
     }
 
-    private func entry(_ name: AttributeName) -> Entry? {
+    private func entry(_ code: UInt32) -> Entry? {
         var position = 0
-        while let entry = Entry(at: position, in: encoded) {
-            if encoded[position..<position + 4].elementsEqual(name.rawValue.utf8) { return entry }
+        while let entry = Entry(at: position, in: encoded), entry.code <= code {
+            if entry.code == code { return entry }
             position = entry.end
         }
         return nil
+    }
+
+    /// Whether every attribute has the same value in `candidate`, by the rule of ``AttributeValue/matches(_:)``.
+    ///
+    /// Compares bytes where they lie. - Parameter absent: Has the last word about an attribute that `candidate` lacks.
+    func match(_ candidate: ItemAttributes, absent: (AttributeName, AttributeValue) -> Bool) -> Bool {
+        var position = 0
+        while let wanted = Entry(at: position, in: encoded) {
+            position = wanted.end
+            if let found = candidate.entry(wanted.code) {
+                guard found.letter == wanted.letter,
+                    candidate.encoded[found.content].elementsEqual(encoded[wanted.content])
+                else { return false }
+            } else {
+                guard let value = wanted.value(in: encoded), absent(AttributeName(code: wanted.code), value) else {
+                    return false
+                }
+            }
+        }
+        return true
+    }
+
+    /// Whether every attribute passes a test of its name and of the kind of its value; values are not looked at.
+    func allKinds(_ test: (AttributeName, AttributeValue.Kind) -> Bool) -> Bool {
+        var position = 0
+        while let entry = Entry(at: position, in: encoded) {
+            guard let kind = AttributeValue.Kind(rawValue: entry.kind), test(AttributeName(code: entry.code), kind) else {
+                return false
+            }
+            position = entry.end
+        }
+        return true
     }
 }
 
 extension ItemAttributes: Sequence {
     /// Names and values, in byte order of the names.
-    public func makeIterator() -> AnyIterator<(name: AttributeName, value: AttributeValue)> {
-        var position = 0
-        let encoded = encoded
-        return AnyIterator {
+    public struct Iterator: IteratorProtocol {
+        fileprivate let encoded: [UInt8]
+        fileprivate var position = 0
+
+        /// The next name and its value.
+        public mutating func next() -> (name: AttributeName, value: AttributeValue)? {
             guard let entry = Entry(at: position, in: encoded), let value = entry.value(in: encoded) else { return nil }
-            let name = AttributeName(rawValue: String(decoding: encoded[position..<position + 4], as: UTF8.self))
             position = entry.end
-            return (name, value)
+            return (AttributeName(code: entry.code), value)
         }
+    }
+
+    /// Names and values, in byte order of the names.
+    public func makeIterator() -> Iterator { Iterator(encoded: encoded) }
+}
+
+extension AttributeName {
+    /// The four characters as a number, in the same order; `nil` for a name that has not four of ASCII.
+    var code: UInt32? {
+        var code: UInt32 = 0
+        var count = 0
+        for byte in rawValue.utf8 {
+            guard byte < 0x80 else { return nil }
+            code = code << 8 | UInt32(byte)
+            count += 1
+        }
+        return count == 4 ? code : nil
+    }
+
+    /// The name of four characters in the form of ``code``.
+    init(code: UInt32) {
+        let characters = unsafe String(unsafeUninitializedCapacity: 4) { bytes in
+            for index in 0..<4 { unsafe bytes[index] = UInt8(truncatingIfNeeded: code >> (24 - 8 * UInt32(index))) }
+            return 4
+        }
+        self.init(rawValue: characters)
     }
 }
 
@@ -125,13 +203,22 @@ extension ItemAttributes: CustomStringConvertible, CustomReflectable {
 extension ItemAttributes {
     /// The place of one entry in the encoding.
     private struct Entry {
+        let code: UInt32
         let kind: UInt8
         let content: Range<Int>
         var end: Int { content.upperBound }
 
+        /// The letter of ``AttributeValue/canonicalBytes``, which text and bytes share; the content is the rest of them.
+        var letter: UInt8 { kind == 2 ? 1 : kind }
+
         init?(at position: Int, in bytes: [UInt8]) {
             guard position + 9 <= bytes.count else { return nil }
-            let count = bytes[position + 5..<position + 9].reduce(0) { $0 << 8 | Int($1) }
+            func number(_ start: Int) -> UInt32 {
+                UInt32(bytes[start]) << 24 | UInt32(bytes[start + 1]) << 16 | UInt32(bytes[start + 2]) << 8
+                    | UInt32(bytes[start + 3])
+            }
+            code = number(position)
+            let count = Int(number(position + 5))
             guard count <= bytes.count - position - 9 else { return nil }
             kind = bytes[position + 4]
             content = position + 9..<position + 9 + count
@@ -160,14 +247,37 @@ extension ItemAttributes {
             }
         }
 
-        static func encode(_ name: [UInt8], _ value: AttributeValue) -> [UInt8] {
-            let (kind, content): (UInt8, [UInt8]) = switch value {
-            case .string(let text): (1, Array(text.utf8))
-            case .data(let data): (2, Array(data))
-            case .number(let number): (3, number.bigEndianBytes)
-            case .date(let date): (4, date.timeIntervalSinceReferenceDate.bitPattern.bigEndianBytes)
+        static func append(_ code: UInt32, _ value: AttributeValue, to bytes: inout [UInt8]) {
+            bytes.append(bigEndian: code)
+            switch value {
+            case .string(let text):
+                bytes.append(1)
+                bytes.append(bigEndian: UInt32(text.utf8.count))
+                bytes += text.utf8
+            case .data(let data):
+                bytes.append(2)
+                bytes.append(bigEndian: UInt32(data.count))
+                bytes += data
+            case .number(let number):
+                bytes.append(3)
+                bytes.append(bigEndian: UInt32(8))
+                bytes.append(bigEndian: number)
+            case .date(let date):
+                bytes.append(4)
+                bytes.append(bigEndian: UInt32(8))
+                bytes.append(bigEndian: date.timeIntervalSinceReferenceDate.bitPattern)
             }
-            return name + [kind] + UInt32(content.count).bigEndianBytes + content
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Appends the bytes of a number, most significant first.
+    fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
+        var shift = number.bitWidth
+        while shift > 0 {
+            shift -= 8
+            append(UInt8(truncatingIfNeeded: number >> shift))
         }
     }
 }

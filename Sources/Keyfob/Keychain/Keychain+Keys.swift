@@ -65,6 +65,8 @@ extension Keychain {
         var existing: TokenObject?
         var isHidden = false
         var missing: [NewObject] = []
+        var relabelled: TokenObject?
+        var planned: TokenPlan.Object?
         let recorded = try writer(keys).perform(.create) { objects in
             existing = objects.first { object.isSame(as: $0) }
             guard existing == nil || !isNewOnToken else { throw duplicate(.key, attributes) }
@@ -72,12 +74,25 @@ extension Keychain {
                 $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == Data(object.id)
             }
             missing = [object, half].compactMap { $0 }.filter { new in !objects.contains { new.isSame(as: $0) } }
-            guard !missing.isEmpty else { return nil }
-            return TokenPlan(kind: .create, objects: missing.map(\.planned))
+            guard missing.isEmpty else { return TokenPlan(kind: .create, objects: missing.map(\.planned)) }
+            // The half of a private key has that one's label until it is an item itself.
+            guard isHidden, let half = existing, let label = attributes[.label], half.label?.bytes != label.bytes,
+                try rows(half, keys).isEmpty
+            else { return nil }
+            relabelled = half
+            relabelled?.label = label
+            planned = TokenPlan.Object(half, newLabel: label.bytes ?? Data(), among: objects)
+            return TokenPlan(kind: .relabel, objects: [planned].compactMap { $0 })
         } change: { session, _ in
-            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            guard let relabelled, let half = existing else {
+                return TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            }
+            try token.setLabel(
+                relabelled.label?.bytes ?? Data(), of: token.verifiedHandle(of: half, in: session),
+                isCopied: planned?.isCopied == true, in: session)
+            return TokenWriter.Outcome(changed: [(half, relabelled)])
         } commit: { writer, outcome in
-            guard let existing else {
+            guard let existing = relabelled ?? existing else {
                 guard let made = TokenStore.completing(outcome.added).first else {
                     throw KeychainError(.failed, "the token made no key.")
                 }

@@ -36,10 +36,7 @@ extension Keychain {
         }
         try store.write(keys.tree) { writer in
             for (row, item) in prepared {
-                if replacesDead { try makeRoom(for: row, writer, keys) }
-                do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
-                    throw duplicate(item.itemClass, item.attributes)
-                }
+                try writing(row, item, replacesDead: replacesDead, writer, keys) { _ = try writer.insert(row) }
             }
         }
         return prepared.map(\.item)
@@ -127,44 +124,53 @@ extension Keychain {
     /// The token's work is done before the vault is locked, so that no other writer waits for a token. Where a row
     /// has another version by then, nothing is written and the whole is done again with what is there now.
     ///
-    /// - Throws: `KeychainError`; `vaultBusy` where others were faster five times, `duplicateItem`, and what opening
-    ///   and sealing throw.
+    /// - Throws: `KeychainError`; `vaultBusy` where others were faster until the time of the options was over,
+    ///   `duplicateItem`, and what opening and sealing throw.
     func updateRows(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?
     ) throws -> Int {
         let keys = try keys()
         let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
-        for _ in 0..<5 {
-            let versions = try nextVersions(criteria, changes: changes, removing: removing, secret: secret, keys)
+        let deadline = deadline
+        var pause: UInt32 = 500
+        repeat {
+            let found = try store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
+            let versions = try nextVersions(found, criteria, changes: changes, removing: removing, secret: secret, keys)
             guard !versions.isEmpty else { return 0 }
             do {
                 try store.write(keys.tree) { try replaceRows(versions, criteria.services, $0, keys) }
                 return versions.count
             } catch let error as KeychainError where error.code == .itemNotFound {
-                // Only the check of the version says so.
-                continue
+                // Only the check of the version says so. Chance keeps those who want the same row out of step.
+                usleep(.random(in: 0...pause))
+                pause = min(pause * 2, 32_000)
             }
-        }
+        } while !deadline.hasPassed
         throw KeychainError(
             .vaultBusy, "others keep changing the same items of keychain \"\(name)\"; nothing was changed.",
             hint: "Try again.", details: ["keychain": name])
     }
 
-    /// The rows that match, sealed anew with the changes; nothing is written.
-    func nextVersions(
-        _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?,
-        _ keys: VaultKeys
+    /// The rows that match, with their sealed secrets, and the items in them.
+    func rowsToChange(
+        _ criteria: Criteria, _ reader: any StoreReader, _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
         var found: [(row: SealedRow, item: Item)] = []
-        try store.read(keys.tree) { reader in
-            try forEachRow(
-                criteria, keys, reader: reader, withSecrets: true,
-                skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
-            ) { row, item in
-                found.append((row, item))
-                return true
-            }
+        try forEachRow(
+            criteria, keys, reader: reader, withSecrets: true,
+            skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
+        ) { row, item in
+            found.append((row, item))
+            return true
         }
+        return found
+    }
+
+    /// Rows sealed anew with the changes; nothing is written.
+    func nextVersions(
+        _ found: [(row: SealedRow, item: Item)], _ criteria: Criteria, changes: ItemAttributes,
+        removing: [AttributeName], secret: SecretBytes?, _ keys: VaultKeys
+    ) throws -> [(row: SealedRow, item: Item)] {
         var changes = changes
         // Keychain Services lets the date of creation be changed; to Keyfob it is a fact.
         if criteria.services == nil { changes[.creationDate] = nil }
@@ -204,17 +210,36 @@ extension Keychain {
         _ keys: VaultKeys
     ) throws {
         for (row, item) in versions {
-            if rules != nil { try makeRoom(for: row, writer, keys) }
-            do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
-                throw duplicate(item.itemClass, item.attributes)
-            }
+            try writing(row, item, replacesDead: rules != nil, writer, keys) { try writer.update(row) }
         }
     }
 
-    /// Removes what stands in the way of a row's primary key, if it is a tombstone or fails its integrity check.
-    func makeRoom(for row: SealedRow, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
-        guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, try isDead(old, keys) else { return }
+    /// Writes a row; where its primary key is taken by a dead row, that one goes and the row is written again.
+    ///
+    /// Nearly always nothing is in the way, and whoever looked first would have paid for it every time.
+    private func writing(
+        _ row: SealedRow, _ item: Item, replacesDead: Bool, _ writer: any StoreWriter, _ keys: VaultKeys,
+        _ write: () throws -> Void
+    ) throws {
+        do {
+            do { try write() } catch let error as KeychainError where error.code == .duplicateItem && replacesDead {
+                guard try makeRoom(for: row, writer, keys) else { throw error }
+                try write()
+            }
+        } catch let error as KeychainError where error.code == .duplicateItem {
+            throw duplicate(item.itemClass, item.attributes)
+        }
+    }
+
+    /// Removes what stands in the way of a row's primary key, if it is a tombstone or fails its integrity check; says
+    /// whether it did.
+    @discardableResult
+    func makeRoom(for row: SealedRow, _ writer: any StoreWriter, _ keys: VaultKeys) throws -> Bool {
+        guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, try isDead(old, keys) else {
+            return false
+        }
         try writer.delete(rowID: old.id)
+        return true
     }
 
     /// Whether a row holds no item any more: a tombstone, or one that fails its integrity check.
@@ -261,15 +286,17 @@ extension Keychain {
                 return 1
             }
             var tombstones: [SealedRow] = []
-            let blindKeys = try criteria.services.map { _ in try primaryKeys(criteria, keys) }
+            var blindKeys: Set<Data>?
             let isAnything = criteria.attributes.names.allSatisfy { $0 == .multiUser }
             try forEachRow(
                 criteria, keys, reader: writer,
-                skippingDamaged: blindKeys.map { primaryKeys in
+                skippingDamaged: criteria.services.map { _ in
                     { row, error in
                         try self.passOver(row, error, keys)
                         // What cannot be opened is recognised by its digests alone.
                         guard keys.itemClass(of: row.classDigest) == criteria.itemClass else { return }
+                        let primaryKeys = try blindKeys ?? self.primaryKeys(criteria, keys)
+                        blindKeys = primaryKeys
                         if isAnything || primaryKeys.contains(row.primaryKey) { ids.append(row.id) }
                     }
                 }

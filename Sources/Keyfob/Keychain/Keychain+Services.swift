@@ -20,6 +20,48 @@ extension Keychain {
         return added
     }
 
+    /// The first password that matches, by the order of the vault.
+    package enum FirstPassword {
+        /// It, and its secret where it has one.
+        case found(Item, SecretBytes?)
+        /// Nothing matches.
+        case none
+        /// Something on the way to it is damaged: only ``findItems(_:)`` and ``secret(of:)`` can tell what counts.
+        case damaged
+    }
+
+    /// Finds the first password that matches together with its secret, in one reading of the vault. One operation of
+    /// the token where there is a secret.
+    ///
+    /// - Parameter criteria: Attributes that are in the form of the class already, as `ClassSchema.coerce` gives them.
+    /// - Throws: As `findItems(_:)` and `secret(of:)`, but for damage.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func firstPassword(coerced criteria: Criteria) throws -> FirstPassword {
+        let keys = try keys()
+        var found: (row: SealedRow, item: Item)?
+        var isDamaged = false
+        try store.read(keys.tree) { reader in
+            try forEachRow(
+                criteria, keys, reader: reader, withSecrets: true, skippingDamaged: { _, _ in isDamaged = true }
+            ) { row, item in
+                found = (row, item)
+                return false
+            }
+        }
+        guard !isDamaged else { return .damaged }
+        guard let (row, item) = found else { return .none }
+        do { return .found(item, try openSecret(row, item.itemClass)) } catch let error as KeychainError
+            where error.code == .vaultDamaged
+        { return .damaged }
+    }
+
+    /// The passwords that match, as `findItems(_:)` gives them, for criteria whose attributes are in the form of the class
+    /// already.
+    ///
+    /// - Throws: As `findItems(_:)`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func findPasswords(coerced criteria: Criteria) throws -> [Item] { try findRows(criteria) }
+
     /// Adds a certificate, or makes one more item of a certificate that the token has already.
     ///
     /// - Throws: As for certificates; `duplicateItem` only where the whole primary key is taken.

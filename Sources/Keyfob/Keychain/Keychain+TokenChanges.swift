@@ -30,7 +30,8 @@ extension Keychain {
         var missing: [NewObject] = []
         return try writer(keys).perform(.create) { objects in
             for (item, new) in prepared {
-                guard let object = objects.first(where: { new.isSame(as: $0) }) else {
+                let known = objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
+                guard let object = known else {
                     missing.append(new)
                     continue
                 }
@@ -144,7 +145,9 @@ extension Keychain {
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes? = nil
     ) throws -> Int {
         let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
-        for name in changes.names + removing where Self.dictatedByObject.contains(name) {
+        // Keychain Services lets an item say of its object what its owner likes, as it does when it is added.
+        let dictated = criteria.services == nil ? Self.dictatedByObject : Self.dictatedAlways
+        for name in changes.names + removing where dictated.contains(name) {
             throw KeychainError(
                 .refused, "attribute \"\(name.rawValue)\" belongs to the object itself and cannot be changed.")
         }
@@ -155,7 +158,10 @@ extension Keychain {
         let bare = try found.filter { $0.object == nil }.compactMap { item in
             var own = criteria
             own.reference = item.reference
-            return try nextVersions(own, changes: changes, removing: removing, secret: secret, keys).first
+            let found = try store.read(keys.tree) { try rowsToChange(own, $0, keys) }
+            return try nextVersions(
+                found, own, changes: changes, removing: removing, secret: secret, keys
+            ).first
         }
         guard !items.isEmpty else {
             try store.write(keys.tree) { try replaceRows(bare, criteria.services, $0, keys) }
@@ -168,6 +174,7 @@ extension Keychain {
         let isRelabelling = label != nil || removing.contains(.label)
         let targets = items.flatMap { [$0.object, $0.certificateObject].compactMap { $0 } }
         var affected: [TokenObject] = []
+        var planned: [TokenPlan.Object] = []
         return try writer(keys).perform(.change) { objects in
             // They were found before the lock was taken, and other tools do not take it.
             guard targets.allSatisfy({ target in objects.contains { $0.isSame(as: target) } }) else {
@@ -179,14 +186,14 @@ extension Keychain {
             affected = try targets + Self.publicHalves(of: targets, objects).filter {
                 try rows($0, keys).isEmpty
             }
-            let newLabel = label?.bytes ?? Data()
-            return TokenPlan(kind: .relabel, objects: affected.map { TokenPlan.Object($0, newLabel: newLabel) })
+            planned = affected.map { TokenPlan.Object($0, newLabel: label?.bytes ?? Data(), among: objects) }
+            return TokenPlan(kind: .relabel, objects: planned)
         } change: { session, _ in
-            let bytes = [UInt8](label?.bytes ?? Data())
             var outcome = TokenWriter.Outcome()
-            for object in affected {
+            for (object, planned) in zip(affected, planned) {
                 let handle = try token.verifiedHandle(of: object, in: session)
-                try session.setAttributes([.bytes(.label, bytes)], of: handle)
+                try token.setLabel(
+                    label?.bytes ?? Data(), of: handle, isCopied: planned.isCopied == true, in: session)
                 var after = object
                 after.label = label
                 outcome.changed.append((object, after))
@@ -214,6 +221,11 @@ extension Keychain {
         .keyClass,
         .applicationLabel, .type, .keySizeInBits, .effectiveKeySize, .isSensitive, .isExtractable, .wasAlwaysSensitive,
         .wasNeverExtractable,
+    ]
+
+    /// What nobody may say but the token: others would take it for protection.
+    private static let dictatedAlways: Set<AttributeName> = [
+        .isSensitive, .isExtractable, .wasAlwaysSensitive, .wasNeverExtractable,
     ]
 
     private static func halves(of item: Item) -> [(ItemClass, TokenObject)] {

@@ -117,6 +117,33 @@ extension Keychain {
         return keys
     }
 
+    /// Has somebody who knows the passphrase or the PIN say it, although the keychain is unlocked.
+    ///
+    /// Blocks for as long as it takes a person to answer.
+    ///
+    /// - Throws: `KeychainError`; `pinRequired` where nobody can be asked, `passphraseIncorrect` or `pinIncorrect` for a
+    ///   wrong answer, `cancelled`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func confirmPresence() throws {
+        let source = try pinSource().source
+        guard source.isInteractive else {
+            throw KeychainError(
+                .pinRequired, "an item of keychain \"\(name)\" asks for somebody to be there, and its PIN comes from a file.",
+                hint: "Add the item without the constraint, or give the keychain a PIN source that asks: prompt, pinentry")
+        }
+        // A sealed PIN is proved by opening its seal; another one only by comparing, for it is not sent twice.
+        let given = try pin(from: source.read(pinPurpose, from: pinEnvironment), isRecoveryCode: false)
+        guard configuration.sealedPIN == nil else { return }
+        _ = try keys()
+        guard let known = lockState.withLock({ $0.pin }) else {
+            _ = try logIn(pin: given, isStored: false)
+            return
+        }
+        guard known == given else {
+            throw KeychainError(.pinIncorrect, "this is not the PIN of keychain \"\(name)\".")
+        }
+    }
+
     private var pinPurpose: PINPurpose {
         configuration.sealedPIN == nil ? .unlock(keychain: name) : .passphrase(keychain: name)
     }

@@ -45,10 +45,12 @@ extension Criteria {
         func own(_ name: AttributeName) -> AttributeValue? { candidate[name] ?? services?.defaults[name] }
         if let accessGroups, !accessGroups.contains(own(.accessGroup)?.text ?? "") { return false }
         if let serverDomain {
+            // For Apple's, what was given as bytes has no name.
+            if services != nil, case .data? = candidate[.server] { return false }
             guard let server = candidate[.server]?.text, Self.isHost(server, in: serverDomain) else { return false }
         }
-        return attributes.allSatisfy { name, value in
-            if let found = own(name) { return found.matches(value) }
+        return attributes.match(candidate) { name, value in
+            if let found = services?.defaults[name] { return found.matches(value) }
             guard let definition = ClassSchema.of(itemClass)[name], definition.isPrimaryKey else { return false }
             return ClassSchema.emptyValue(of: definition.kind).matches(value)
         }

@@ -49,6 +49,28 @@ import Testing
         #expect(try test.keychain.store.integrityFindings(test.keychain.keys().tree).isEmpty)
     }
 
+    @Test func `whoever changes an item that others change as well gets through, every time`() throws {
+        let test = try TestKeychain()
+        try test.keychain.add(GenericPassword(service: "s", account: "0"), secret: SecretBytes("s"))
+        let failures = Lock<[String]>([])
+        let threads = (0..<8).map { thread in
+            let thread = Thread {
+                for round in 0..<40 {
+                    do {
+                        let count = try test.keychain.update(
+                            .genericPassword(service: "s"), [.account: .string("\(thread)-\(round)")])
+                        if count != 1 { failures.withLock { $0.append("\(count) changed") } }
+                    } catch { failures.withLock { $0.append("\(error)") } }
+                }
+            }
+            thread.start()
+            return thread
+        }
+        while !threads.allSatisfy(\.isFinished) { usleep(10_000) }
+        #expect(failures.withLock { $0 } == [])
+        #expect(try test.keychain.find(.genericPasswords).count == 1)
+    }
+
     @Test func `walking through the items may read their secrets, also with one connection`() throws {
         for isOneShot in [false, true] {
             var options = Keychain.Options()

@@ -121,16 +121,13 @@ import Testing
         var restored = 0
         for _ in 0..<60 {
             let children = try (0..<2).map { _ in
-                let child = Process()
-                child.executableURL = URL(fileURLWithPath: program)
-                child.arguments = [TestToken.modulePath, "killed"]
-                child.environment = softHSM.environment
-                try child.run()
-                return child
+                try SpawnedProcess(
+                    [program, TestToken.modulePath, "killed"],
+                    environment: ProcessInfo.processInfo.environment.merging(softHSM.environment) { $1 },
+                    streams: (STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO))
             }
             usleep(UInt32.random(in: 15_000...40_000))
-            for child in children { kill(child.processIdentifier, SIGKILL) }
-            for child in children { child.waitUntilExit() }
+            for child in children { child.kill() }
             let healing = try softHSM.directory.heal()
             #expect(healing.unusable.isEmpty)
             restored += healing.restored.count

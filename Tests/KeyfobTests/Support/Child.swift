@@ -1,27 +1,40 @@
 import Foundation
+import Glibc
 import KeyfobTesting
+import TestSupport
+import Testing
 
 @testable import Keyfob
 
 /// `TestChild` at work on a keychain of this process.
+///
+/// A child that says nothing for four minutes is killed, and the test has an issue: a test may fail, it may not hang.
 final class Child {
-    private let process = Process()
-    private let output = Pipe()
-    private let input = Pipe()
+    private static let patience = 240.0
+    private let process: SpawnedProcess
+    private let output: FileHandle
+    private let input: FileHandle
+    private let arguments: [String]
     private var buffered = Data()
 
     init(_ test: TestKeychain, _ arguments: [String], environment: [String: String] = [:]) throws {
         let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        process.executableURL = products.appendingPathComponent("TestChild")
         let root = test.throwaway.directories.configuration.deletingLastPathComponent()
-        process.arguments = [root.path, test.throwaway.directories.tokens.path, test.keychain.name] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardOutput = output
-        process.standardInput = input
-        try process.run()
+        let command =
+            [products.appendingPathComponent("TestChild").path, root.path]
+            + [test.throwaway.directories.tokens.path, test.keychain.name] + arguments
+        let (own, others) = (try SpawnedProcess.pipe(), try SpawnedProcess.pipe())
+        defer {
+            close(own.reading)
+            close(others.writing)
+        }
+        process = try SpawnedProcess(
+            command, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+            streams: (own.reading, others.writing, STDERR_FILENO))
+        input = FileHandle(fileDescriptor: own.writing, closeOnDealloc: true)
+        output = FileHandle(fileDescriptor: others.reading, closeOnDealloc: true)
+        self.arguments = arguments
     }
-
-    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
     /// The next line, or `nil` at the end of what the child says.
     func line() -> String? {
@@ -31,20 +44,24 @@ final class Child {
                 buffered = Data(buffered[(end + 1)...])
                 return line
             }
-            let more = output.fileHandleForReading.availableData
+            var descriptor = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            if unsafe poll(&descriptor, 1, Int32(Self.patience * 1000)) == 0 {
+                Issue.record("the child \(arguments) said nothing for \(Self.patience) s")
+                process.kill()
+            }
+            let more = output.availableData
             guard !more.isEmpty else { return nil }
             buffered += more
         }
     }
 
-    func send(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+    func send(_ line: String) { input.write(Data((line + "\n").utf8)) }
 
-    func endInput() throws { try input.fileHandleForWriting.close() }
+    func endInput() throws { try input.close() }
 
     /// Kills the child and returns what it still had said.
     func kill9() -> [String] {
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        process.kill()
         var lines: [String] = []
         while let line = line() { lines.append(line) }
         return lines
@@ -53,7 +70,6 @@ final class Child {
     func waitForEnd() -> (status: Int32, lines: [String]) {
         var lines: [String] = []
         while let line = line() { lines.append(line) }
-        process.waitUntilExit()
-        return (process.terminationStatus, lines)
+        return (process.wait(timeout: Self.patience) ?? -1, lines)
     }
 }

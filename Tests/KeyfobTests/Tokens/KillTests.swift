@@ -46,7 +46,11 @@ import Testing
         return UInt32(min(elapsed, 2) * 1_000_000)
     }
 
-    @Test func `an identity that is imported or removed is whole or not there after a kill at any instant`() throws {
+    /// By Keyfob's own call, and by SecItemAdd and SecItemDelete.
+    @Test(arguments: [("identities", 110), ("services", 60)])
+    func `an identity that is imported or removed is whole or not there after a kill at any instant`(
+        way: String, rounds: Int
+    ) throws {
         let test = try TestKeychain()
         let directory = try TemporaryDirectory()
         let count = 4
@@ -58,12 +62,12 @@ import Testing
             hashes.append(try Certificate(der: certificate.der).publicKey.identifier)
         }
         var completed = 0
-        let work = ["identities", directory.path, "\(count)"]
+        let work = [way, directory.path, "\(count)"]
         let window = try timeOfThreeChanges(test, work)
         var present = Set(try test.reopen().find(.identities).compactMap { identity in
             try hashes.firstIndex(of: identity.certificate().publicKey.identifier)
         })
-        for _ in 0..<Self.rounds {
+        for _ in 0..<rounds {
             let child = try Child(test, work)
             #expect(child.line() == "ready")
             usleep(.random(in: 0...window))
@@ -85,7 +89,7 @@ import Testing
             #expect(objects.filter { $0.objectClass == .privateKey }.count == found.count)
             present = found
         }
-        print("identities: \(Self.rounds) kills between \(completed) completed changes")
+        print("\(way): \(rounds) kills between \(completed) completed changes")
         #expect(completed > 0)
     }
 

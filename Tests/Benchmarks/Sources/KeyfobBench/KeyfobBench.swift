@@ -18,7 +18,7 @@ struct KeyfobBench {
         case "certificates" where numbers.count == 1: try certificates(count: Int(numbers[0]))
         default:
             FileHandle.standardError.write(
-                Data("usage: keyfob-bench sign SECONDS THREADS… | store SAMPLES LIMIT COUNT… | certificates COUNT | fill KEYCHAIN COUNT\n".utf8))
+                Data("usage: keyfob-bench sign SECONDS THREADS… | store SAMPLES LIMIT COUNT… | services SAMPLES COUNT | certificates COUNT | fill KEYCHAIN COUNT\n".utf8))
             exit(2)
         }
     }

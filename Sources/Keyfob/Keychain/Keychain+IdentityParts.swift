@@ -1,0 +1,80 @@
+import Foundation
+package import OpenSSL
+import PKCS11
+
+/// The private key of an identity that is added.
+package enum IdentityKey: Sendable {
+    /// A key in memory, and whether it may leave the token.
+    case memory(PrivateKey, isExtractable: Bool)
+    /// A key that the token has already.
+    case token(PublicKey)
+}
+
+extension Keychain {
+    /// Adds the certificate and the key of an identity in one step, each with attributes of its own: a process that is
+    /// killed at any instant leaves what is new of them, whole, or nothing of it.
+    ///
+    /// One of the two may be an item already, and stays as it is.
+    ///
+    /// - Returns: The items that are new; `nil` for a half that was there.
+    /// - Throws: `KeychainError`; `duplicateItem` where both are there, `itemNotFound` where the token has no such key, and
+    ///   as `addSharing(_:)` and `addKey(_:_:isExtractable:isNewOnToken:)`. Nothing is stored then.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func addIdentity(
+        _ certificate: CertificateItem, key: IdentityKey, _ keyAttributes: ItemAttributes
+    ) throws -> (certificate: Item?, key: Item?) {
+        let keys = try keys()
+        var leafItem = certificate.item
+        let parsed = try leafItem.certificate
+        leafItem.attributes = try ClassSchema.of(.certificate).coerce(leafItem.attributes)
+        if leafItem.attributes[.label] == nil { leafItem.attributes[.label] = parsed.subjectSummary.map { .string($0) } }
+        let leaf = NewObject(certificate: parsed, label: leafItem.attributes[.label])
+        let keyItem = Item(.key, try Self.recordable(keyAttributes))
+        var halves: [NewObject] = []
+        let publicKey: PublicKey
+        switch key {
+        case .memory(let key, let isExtractable):
+            publicKey = key.publicKey
+            let pair = try NewObject.pair(
+                key, label: [UInt8](keyItem.attributes[.label]?.bytes ?? Data()), subject: [UInt8](parsed.subject.der),
+                isExtractable: isExtractable)
+            halves = [pair.privateKey, pair.publicKey]
+        case .token(let key): publicKey = key
+        }
+        var existing: (certificate: TokenObject?, key: TokenObject?)
+        var missing: [NewObject] = []
+        return try writer(keys).perform(.create) { objects in
+            existing.certificate = objects.first { leaf.isSame(as: $0) }
+            existing.key = objects.first {
+                $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == publicKey.identifier
+            }
+            guard existing.key != nil || !halves.isEmpty else {
+                throw KeychainError(.itemNotFound, "the key is not on token \"\(token.label)\".")
+            }
+            missing = (halves + [leaf]).filter { new in !objects.contains { new.isSame(as: $0) } }
+            guard !missing.isEmpty else { return nil }
+            return TokenPlan(kind: .create, objects: missing.map(\.planned))
+        } change: { session, _ in
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+        } commit: { writer, outcome in
+            let made = TokenStore.completing(outcome.added)
+            let addedCertificate = try self.recordHalf(
+                leafItem, made: made.first { $0.objectClass == .certificate }, existing: existing.certificate, writer, keys)
+            let addedKey = try self.recordHalf(
+                keyItem, made: made.first { $0.objectClass == .privateKey }, existing: existing.key, writer, keys)
+            guard addedCertificate != nil || addedKey != nil else { throw duplicate(.identity, leafItem.attributes) }
+            return (addedCertificate, addedKey)
+        }
+    }
+
+    /// The row of one half; `nil` where the item is there already.
+    private func recordHalf(
+        _ item: Item, made: TokenObject?, existing: TokenObject?, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws -> Item? {
+        guard let object = made ?? existing else { throw KeychainError(.failed, "the token made another object.") }
+        do {
+            if made == nil { try refuseTwin(of: object, item.attributes, writer, keys) }
+            return try record(item, object, writer, keys, isNew: made != nil)
+        } catch let error as KeychainError where error.code == .duplicateItem { return nil }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import KeychainServices
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+extension TestChild {
+    /// Adds the identities of a directory by Apple's functions and removes them again, for ever.
+    static func services(_ keychain: Keychain, _ path: String, _ count: Int) throws {
+        SecKeychainUse(keychain)
+        let folder = URL(fileURLWithPath: path, isDirectory: true)
+        let identities = try (0..<count).map { index in
+            let der = try Data(contentsOf: folder.appendingPathComponent("\(index).der"))
+            let key = try PrivateKey.load(Data(contentsOf: folder.appendingPathComponent("\(index).pem")))
+            return try identity(der, key)
+        }
+        for index in 0... {
+            let index = index % count
+            let identity = [kSecValueRef: identities[index]] as CFDictionary
+            if SecItemCopyMatching(identity, nil) == errSecItemNotFound {
+                say(">+\(index)")
+                guard SecItemAdd(identity, nil) == errSecSuccess else { exit(73) }
+                say("<+\(index)")
+            } else {
+                say(">-\(index)")
+                guard SecItemDelete(identity) == errSecSuccess else { exit(74) }
+                say("<-\(index)")
+            }
+        }
+    }
+
+    private static func identity(_ der: Data, _ key: PrivateKey) throws -> SecIdentity {
+        let bytes = try key.rawRepresentation().copyData()
+        let attributes = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeyClass: kSecAttrKeyClassPrivate] as CFDictionary
+        guard let certificate = SecCertificateCreateWithData(nil, der as CFData),
+            let secKey = SecKeyCreateWithData(bytes as CFData, attributes, nil),
+            let identity = SecIdentityCreate(nil, certificate, secKey)
+        else { throw KeychainError(.failed, "the files hold no identity.") }
+        return identity
+    }
+}
