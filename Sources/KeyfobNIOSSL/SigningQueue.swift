@@ -66,7 +66,11 @@ import Synchronization
     }
 
     /// Adds work, and wakes a thread where that is of use. Never waits.
-    func add(_ work: @escaping @Sendable () -> Void) {
+    ///
+    /// - Returns: Whether a thread was woken; the work relies on those that are awake otherwise, and somebody should
+    ///   `look()` after a while whether they were.
+    @discardableResult
+    func add(_ work: @escaping @Sendable () -> Void) -> Bool {
         let node = Node(work)
         let reference = unsafe Unmanaged.passRetained(node)
         var before = unsafe latest.load(ordering: .relaxed)
@@ -80,7 +84,16 @@ import Synchronization
             unsafe before = original
         }
         waiting.add(1, ordering: .relaxed)
+        return wakeOne()
+    }
+
+    /// Wakes a thread if there is work that those awake do not get done soon.
+    ///
+    /// - Returns: Whether any work waits.
+    func look() -> Bool {
+        guard waiting.load(ordering: .relaxed) > 0 else { return false }
         wakeOne()
+        return true
     }
 
     /// Has the threads end once there is no work left.
@@ -114,8 +127,11 @@ import Synchronization
         self.waits.store(waits - waits / 8 + (after.waits > before.waits ? 128 : 0), ordering: .relaxed)
     }
 
-    private func wakeOne() {
-        if let index = rises(.max) { unsafe sem_post(semaphores + index) }
+    @discardableResult
+    private func wakeOne() -> Bool {
+        guard let index = rises(.max) else { return false }
+        unsafe sem_post(semaphores + index)
+        return true
     }
 
     /// Takes the bit of the first of some threads, if it sleeps and has something to do that the others do not get

@@ -2,6 +2,8 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
+import NIOCore
+import Synchronization
 
 /// The threads that sign with the keys of one token.
 ///
@@ -10,6 +12,8 @@ import KeyfobPrimitives
 /// end with its last key.
 final class SigningThreads: Sendable {
     private let queue: SigningQueue
+    /// Whether an event loop is going to look after the queue.
+    private let isWatched = Atomic(false)
 
     /// Starts the threads.
     ///
@@ -31,7 +35,22 @@ final class SigningThreads: Sendable {
     deinit { queue.end() }
 
     /// Has a thread do `work`. Never waits for one: it is for event loops.
-    func start(_ work: @escaping @Sendable () -> Void) { queue.add(work) }
+    ///
+    /// - Parameter loop: Looks whether work waits behind a signature that hangs.
+    func start(on loop: any EventLoop, _ work: @escaping @Sendable () -> Void) {
+        if !queue.add(work) { watch(loop) }
+    }
+
+    private func watch(_ loop: any EventLoop) {
+        guard !isWatched.exchange(true, ordering: .relaxed) else { return }
+        loop.scheduleTask(in: .milliseconds(5)) { [self] in
+            isWatched.store(false, ordering: .relaxed)
+            if queue.look() { watch(loop) }
+        }.futureResult.whenFailure { [self] _ in
+            // The loop has ended.
+            isWatched.store(false, ordering: .relaxed)
+        }
+    }
 
     // MARK: By token
 

@@ -1,0 +1,81 @@
+#if NIOSSL
+import Foundation
+import KeyfobPrimitives
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import KeyfobNIOSSL
+
+@Suite(.timeLimit(.minutes(2)))
+struct SigningQueueTests {
+    /// A queue with threads, which counts those that have ended.
+    private final class Crew: Sendable {
+        let queue: SigningQueue
+        let ended = Atomic(0)
+        let done = Atomic(0)
+
+        init(_ width: Int) {
+            queue = SigningQueue(width: width)
+            for index in 0..<width {
+                Thread { [self] in
+                    queue.run(index)
+                    ended.add(1, ordering: .sequentiallyConsistent)
+                }.start()
+            }
+        }
+
+        func wait(until isTrue: () -> Bool) async throws -> Bool {
+            for attempt in 0..<3000 {
+                if isTrue() { return true }
+                try await Task.sleep(for: attempt < 100 ? .microseconds(50) : .milliseconds(10))
+            }
+            return isTrue()
+        }
+    }
+
+    @Test(arguments: [1, 4])
+    func `nothing that is added is lost or done twice, and the threads end`(width: Int) async throws {
+        let crew = Crew(width)
+        let (adders, each) = (4, 20_000)
+        for number in 0..<adders {
+            Thread {
+                for index in 0..<each {
+                    crew.queue.add { crew.done.add(1, ordering: .relaxed) }
+                    // Now and then long enough for every thread to fall asleep.
+                    if (index + number) % 64 == 0 { usleep(200) }
+                }
+            }.start()
+        }
+        #expect(try await crew.wait { crew.done.load(ordering: .relaxed) == adders * each })
+        // Whoever adds one thing alone relies on being heard; threads are about to fall asleep meanwhile.
+        for index in 0..<20_000 {
+            let before = crew.done.load(ordering: .relaxed)
+            crew.queue.add { crew.done.add(1, ordering: .relaxed) }
+            for _ in 0..<index % 50 * 100 where crew.done.load(ordering: .relaxed) == before {}
+            guard crew.done.load(ordering: .relaxed) == before else { continue }
+            try #require(try await crew.wait { crew.done.load(ordering: .relaxed) == before + 1 })
+        }
+        crew.queue.end()
+        #expect(try await crew.wait { crew.ended.load(ordering: .relaxed) == width })
+        #expect(crew.done.load(ordering: .relaxed) == adders * each + 20_000)
+    }
+
+    @Test func `work that hangs is not in the way of what comes after it, however soon`() async throws {
+        let threads = SigningThreads(width: 3)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let (isOver, begun, done) = (Lock(false), Lock(0), Lock(0))
+        defer { isOver.withLock { $0 = true } }
+        for _ in 1...2 {
+            threads.start(on: loop) {
+                begun.withLock { $0 += 1 }
+                while !isOver.withLock({ $0 }) { usleep(1000) }
+            }
+        }
+        for _ in 1...5 { threads.start(on: loop) { done.withLock { $0 += 1 } } }
+        for _ in 0..<1000 where done.withLock({ $0 }) < 5 { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(done.withLock { $0 } == 5 && begun.withLock { $0 } == 2)
+    }
+}
+#endif
