@@ -5,12 +5,15 @@ import Foundation
 /// The one lock of the project. `Synchronization.Mutex` cannot wait for a condition, and on Linux it
 /// makes ThreadSanitizer report races in correct code, which would cost us the sanitizer.
 ///
+/// No other thread holds it in the moment of a fork(2), so that a child can go on using it; see ``ForkSafety``.
+///
 /// > Important: Never hold it across a C call into which user code could run, nor across a suspension.
 @safe public final class Lock<Value>: @unchecked Sendable {
     // Unchecked because the value is reached only through `withLock` and `wait`, under the mutex.
     private var value: Value
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private let node: UnsafeMutablePointer<ForkSafety.Node>
 
     /// Wraps `value`, unlocked.
     public init(_ value: sending Value) {
@@ -19,6 +22,14 @@ import Foundation
         unsafe mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(mutex, nil)
         unsafe condition = .allocate(capacity: 1)
+        unsafe Self.initialize(condition)
+        unsafe node = .allocate(capacity: 1)
+        unsafe node.initialize(to: ForkSafety.Node(mutex: mutex, condition: condition))
+        unsafe ForkSafety.insert(node)
+    }
+
+    /// Makes a condition on which nobody waits, whatever was there.
+    static func initialize(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
         unsafe condition.initialize(to: pthread_cond_t())
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
@@ -29,6 +40,8 @@ import Foundation
     }
 
     deinit {
+        unsafe ForkSafety.remove(node)
+        unsafe node.deallocate()
         unsafe pthread_cond_destroy(condition)
         unsafe pthread_mutex_destroy(mutex)
         unsafe condition.deallocate()
@@ -63,6 +76,12 @@ import Foundation
             }
         }
     }
+
+    /// Takes the lock for the time of a fork; whether that was possible in time. For a ``ForkParticipant`` only.
+    package func holdForFork(until deadline: Deadline) -> Bool { unsafe ForkSafety.hold(node, until: deadline) }
+
+    /// Gives up what `holdForFork` has taken.
+    package func releaseAfterFork() { unsafe ForkSafety.release(node) }
 
     /// Wakes one thread in `wait(until:_:)`; for values of which each thread that waits can take the change.
     public func signal() {

@@ -81,6 +81,59 @@ extension TestChild {
         _exit(status == 0 ? 0 : 1)
     }
 
+    /// Forks again and again while other threads sign and seal; says how many children worked, were refused, and hung.
+    static func forks(_ keychain: Keychain, _ count: Int) throws {
+        try keychain.add(GenericPassword(service: "before", account: "a"), secret: SecretBytes(utf8: "before"))
+        let key = try keychain.tokenKey(for: keychain.generateKey(.p256, label: "key"))
+        try sign(key)
+        for _ in 0..<2 {
+            Thread.detachNewThread {
+                do { while true { try sign(key) } } catch { exit(72) }
+            }
+        }
+        Thread.detachNewThread {
+            do {
+                while true {
+                    let item = try keychain.only(.genericPassword(service: "before"))
+                    _ = try keychain.secret(of: item)
+                }
+            } catch { exit(73) }
+        }
+        usleep(20_000)
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGALRM)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        var (done, refused, hung) = (0, 0, 0)
+        for index in 0..<count {
+            let child = cFork()
+            guard child != 0 else {
+                // Who waits for ever is ended by the kernel, and so found out.
+                alarm(20)
+                do {
+                    try sign(key)
+                    try keychain.add(GenericPassword(service: "child \(index)", account: "a"), secret: SecretBytes(utf8: "s"))
+                    _exit(0)
+                } catch let error as KeychainError {
+                    _exit(error.code == .refused ? 2 : 1)
+                } catch {
+                    _exit(1)
+                }
+            }
+            var status: Int32 = 0
+            while unsafe waitpid(child, &status, 0) < 0 && errno == EINTR {}
+            switch status {
+            case 0: done += 1
+            case 2 << 8: refused += 1
+            case SIGALRM: hung += 1
+            default: exit(74)
+            }
+            usleep(.random(in: 0...500))
+        }
+        say("\(done) \(refused) \(hung)")
+        _exit(0)
+    }
+
     private static func sign(_ key: TokenKey) throws {
         let message = Array("message".utf8)
         let signature = try key.sign(message, using: .ecdsa(.sha256))

@@ -26,12 +26,14 @@ import PKCS11
         case "services": try services(keychain, rest[0], Int(rest[1]) ?? 0)
         case "keys": try keys(keychain, rest[0])
         case "renewals": try renewals(keychain, rest[0])
+        case "labels": try labels(keychain, rest[0], rest.count > 1 ? Int(rest[1]) : nil)
         case "add": try add(keychain, rest[0])
         case "secrets": try secrets(keychain, Int(rest[0]) ?? 0)
         case "rewrite": try rewrite(rest[0], milliseconds: UInt32(rest[1]) ?? 0)
         case "objects": try objects(keychain)
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
         case "fork": try fork(keychain, rest, directories, options)
+        case "forks": try forks(keychain, Int(rest[0]) ?? 0)
         default: exit(64)
         }
     }
@@ -72,6 +74,17 @@ import PKCS11
             for version in try keychain.versions(of: name) where version.nameOfVersion != nil {
                 try keychain.retire(version)
             }
+        }
+    }
+
+    /// Gives all keys and certificates other labels, `PREFIX-0`, `PREFIX-1`, …: some times, or for ever.
+    private static func labels(_ keychain: Keychain, _ prefix: String, _ count: Int?) throws {
+        for index in 0..<(count ?? .max) {
+            say(">\(prefix)-\(index)")
+            for itemClass in [ItemClass.key, .certificate] {
+                _ = try keychain.update(Criteria(itemClass), [.label: .string("\(prefix)-\(index)")])
+            }
+            say("<\(prefix)-\(index)")
         }
     }
 

@@ -106,6 +106,7 @@ extension Keychain {
         let authorities = above.map { NewObject(certificate: $0, label: $0.subjectSummary.map { .string($0) }) }
         var missing: [NewObject] = []
         var succession = Succession()
+        var moved: [TokenPlan.Object] = []
         let added = try writer(keys).perform(.create) { objects in
             guard objects.contains(where: { $0.isSame(as: key) }) else {
                 throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
@@ -113,14 +114,17 @@ extension Keychain {
             succession = try Succession(of: name, certificate, among: objects)
             missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
             guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
-            let moved = succession.moves.map { TokenPlan.Object($0.object, newLabel: Data($0.label.utf8)) }
+            moved = succession.moves.map {
+                TokenPlan.Object($0.object, newLabel: Data($0.label.utf8), among: objects)
+            }
             return TokenPlan(kind: .install, objects: missing.map(\.planned) + moved)
         } change: { session, _ in
             // First what takes the name over: programs that know nothing of plans find two for a moment, never none.
             var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-            for move in succession.moves {
+            for (move, planned) in zip(succession.moves, moved) {
                 let handle = try token.verifiedHandle(of: move.object, in: session)
-                try session.setAttributes([.label(move.label)], of: handle)
+                try token.setLabel(
+                    Data(move.label.utf8), of: handle, isCopied: planned.isCopied == true, in: session)
                 outcome.changed.append((move.object, move.object.relabelled(Data(move.label.utf8))))
             }
             return outcome

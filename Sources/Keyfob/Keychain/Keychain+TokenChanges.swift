@@ -30,7 +30,8 @@ extension Keychain {
         var missing: [NewObject] = []
         return try writer(keys).perform(.create) { objects in
             for (item, new) in prepared {
-                guard let object = objects.first(where: { new.isSame(as: $0) }) else {
+                let known = objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
+                guard let object = known else {
                     missing.append(new)
                     continue
                 }
@@ -173,6 +174,7 @@ extension Keychain {
         let isRelabelling = label != nil || removing.contains(.label)
         let targets = items.flatMap { [$0.object, $0.certificateObject].compactMap { $0 } }
         var affected: [TokenObject] = []
+        var planned: [TokenPlan.Object] = []
         return try writer(keys).perform(.change) { objects in
             // They were found before the lock was taken, and other tools do not take it.
             guard targets.allSatisfy({ target in objects.contains { $0.isSame(as: target) } }) else {
@@ -184,14 +186,14 @@ extension Keychain {
             affected = try targets + Self.publicHalves(of: targets, objects).filter {
                 try rows($0, keys).isEmpty
             }
-            let newLabel = label?.bytes ?? Data()
-            return TokenPlan(kind: .relabel, objects: affected.map { TokenPlan.Object($0, newLabel: newLabel) })
+            planned = affected.map { TokenPlan.Object($0, newLabel: label?.bytes ?? Data(), among: objects) }
+            return TokenPlan(kind: .relabel, objects: planned)
         } change: { session, _ in
-            let bytes = [UInt8](label?.bytes ?? Data())
             var outcome = TokenWriter.Outcome()
-            for object in affected {
+            for (object, planned) in zip(affected, planned) {
                 let handle = try token.verifiedHandle(of: object, in: session)
-                try session.setAttributes([.bytes(.label, bytes)], of: handle)
+                try token.setLabel(
+                    label?.bytes ?? Data(), of: handle, isCopied: planned.isCopied == true, in: session)
                 var after = object
                 after.label = label
                 outcome.changed.append((object, after))

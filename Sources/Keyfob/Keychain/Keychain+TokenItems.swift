@@ -40,7 +40,7 @@ extension Keychain {
     /// stamp of the index tell, both are read again: a name must never be found twice, or not at all, because its
     /// identity is being renewed.
     private func visibleObjects(_ keys: VaultKeys?, _ criteria: Criteria) throws -> [TokenObject] {
-        guard let keys else { return try index.objects(nil) }
+        guard let keys else { return try publicObjects() }
         for _ in 0..<3 {
             let (objects, isConsistent) = try objectsBeforeChanges(keys)
             if isConsistent { return objects }
@@ -55,15 +55,32 @@ extension Keychain {
         }
     }
 
-    /// One look, and whether no change began or ended during it.
+    /// The objects that can be seen without a login.
+    ///
+    /// Plans cannot be read then. That there is one is known, and so that an object may lie there with a copy of it, or
+    /// be written in this very moment: who looks twice sees at least one of them, and each is shown once.
+    func publicObjects() throws -> [TokenObject] {
+        var objects: [TokenObject] = []
+        for _ in 0..<3 {
+            let before = try changes()
+            objects = try index.objects(nil)
+            guard try before == changes() else { continue }
+            if before.intents.isEmpty { return objects }
+            break
+        }
+        objects += try index.objects(nil)
+        var seen: Set<Data> = []
+        return objects.filter { seen.insert($0.indexKey).inserted }
+    }
+
+    /// One look, and whether no change began or ended during it, nor was in the middle of writing an object.
     private func objectsBeforeChanges(_ keys: VaultKeys) throws -> (objects: [TokenObject], isConsistent: Bool) {
         let before = try changes()
         let objects = try index.objects(keys)
         let after = try changes()
-        let visible = try after.intents.reduce(objects) { objects, intent in
-            try keys.openPlan(intent, vault: store.identity).hidden(from: objects)
-        }
-        return (visible, before == after)
+        let plans = try after.intents.map { try keys.openPlan($0, vault: store.identity) }
+        let visible = plans.reduce(objects) { objects, plan in plan.hidden(from: objects) }
+        return (visible, before == after && plans.allSatisfy { $0.areSeen(in: objects) })
     }
 
     /// What tells that a change began or ended.

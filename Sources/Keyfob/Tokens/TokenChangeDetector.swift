@@ -37,9 +37,33 @@ struct TokenSnapshot: Sendable, Hashable {
     let stamp: Data
 
     init(_ entries: [Entry]) {
-        let sorted = entries.sorted { $0.identity < $1.identity }
-        self.entries = sorted
+        self.init(sorted: entries.sorted { $0.identity < $1.identity })
+    }
+
+    private init(sorted: [Entry]) {
+        entries = sorted
         stamp = unsafe sorted.withUnsafeBytes { unsafe Digest.sha256($0) }
+    }
+
+    /// The state in which some objects, by identity, are as said; `nil` for one that is gone.
+    func replacing(_ states: [(identity: UInt64, entry: Entry?)]) -> TokenSnapshot {
+        guard !states.isEmpty else { return self }
+        var entries = entries
+        for (identity, entry) in states {
+            var (low, high) = (0, entries.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if entries[middle].identity < identity { low = middle + 1 } else { high = middle }
+            }
+            let isThere = low < entries.count && entries[low].identity == identity
+            switch (isThere, entry) {
+            case (true, let entry?): entries[low] = entry
+            case (true, nil): entries.remove(at: low)
+            case (false, let entry?): entries.insert(entry, at: low)
+            case (false, nil): break
+            }
+        }
+        return TokenSnapshot(sorted: entries)
     }
 
     /// How many objects were added, changed and removed between two states.

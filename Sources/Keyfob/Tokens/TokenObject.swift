@@ -91,12 +91,21 @@ struct TokenObject: Sendable, Hashable {
 
     /// Whether nothing that the index goes by tells two objects apart.
     func isIndistinguishable(from other: TokenObject) -> Bool {
-        objectClass == other.objectClass && fingerprint.prefix(16) == other.fingerprint.prefix(16) && id == other.id
+        objectClass == other.objectClass && fingerprint == other.fingerprint && id == other.id
     }
 
     /// What the token calls the object, for the index: class and id, or the fingerprint where it has no id.
     var indexKey: Data {
         Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + fingerprint.prefix(16) + id
+    }
+}
+
+extension [TokenObject] {
+    /// The first object of which a few fields are as wanted. By index: who iterates copies each object, all of its
+    /// fields, and every change to a token goes through all objects that are on it.
+    func first(at isWanted: (borrowing [TokenObject], Int) -> Bool) -> TokenObject? {
+        for index in indices where isWanted(self, index) { return self[index] }
+        return nil
     }
 }
 

@@ -13,15 +13,14 @@ struct TokenPlan: Codable, Sendable {
         case create
         /// Objects are destroyed; finished by destroying those that are left.
         case destroy
-        /// Labels are changed; undone by putting the old ones back.
+        /// Labels are changed; undone by putting the old ones back, and by removing the copies made meanwhile.
         case relabel
         /// Objects are made, and certificates get another label, as when a new one takes a name over. Objects with a new
-        /// label are put back as by `relabel`, the others destroyed as by `create`. Never a key: one that is lost
-        /// while its label is written cannot be made anew.
+        /// label are put back as by `relabel`, the others destroyed as by `create`.
         case install
 
-        /// Whether objects are made that a kill may leave half-way.
-        var createsObjects: Bool { self == .create || self == .install }
+        /// Whether objects are made, or written, that a kill may leave half-way.
+        var writesObjects: Bool { self != .destroy }
     }
 
     /// One object, as it can be recognised on the token.
@@ -38,6 +37,9 @@ struct TokenPlan: Codable, Sendable {
         /// DER of a certificate that gets another label, to make it anew: a kill inside `C_SetAttributeValue` leaves
         /// SoftHSM with a file that is cut short, and the object is lost (seen at one kill in about fifty).
         var certificate: Data?
+        /// Whether a copy of the object, the same but for the label, may be on the token while its label is changed;
+        /// `nil` in the plans of earlier versions. Not where the token had two of it before: they must not be one after.
+        var isCopied: Bool?
 
         /// Whether an object is this one.
         func matches(_ object: TokenObject) -> Bool {
@@ -65,10 +67,22 @@ struct TokenPlan: Codable, Sendable {
     /// there yet, and labels are the old ones. What is being destroyed is shown for as long as it is there.
     func hidden(from objects: [TokenObject]) -> [TokenObject] {
         guard kind != .destroy else { return objects }
+        var shown: Set<Object> = []
         return objects.compactMap { object in
             guard let planned = self.objects.first(where: { $0.matches(object) }) else { return object }
-            return settlement(of: planned) == .destroy ? nil : object.relabelled(planned.oldLabel)
+            guard settlement(of: planned) == .restoreLabel else { return nil }
+            // Of an object and its copy one is shown, whichever: nothing tells them apart.
+            guard shown.insert(planned).inserted || planned.isCopied != true else { return nil }
+            return object.relabelled(planned.oldLabel)
         }
+    }
+
+    /// Whether each object that gets another label is among those that somebody saw, or its copy is.
+    ///
+    /// SoftHSM's files are empty for a moment while they are written. Who listed the objects before the copy was made
+    /// and reads the object then, sees neither.
+    func areSeen(in objects: [TokenObject]) -> Bool {
+        self.objects.allSatisfy { planned in planned.isCopied != true || objects.contains { planned.matches($0) } }
     }
 
     var kind: Kind
@@ -81,11 +95,18 @@ struct TokenPlan: Codable, Sendable {
 
 extension TokenPlan.Object {
     /// The plan's entry for an object that is on the token.
-    init(_ object: TokenObject, newLabel: Data? = nil) {
+    init(_ object: TokenObject) {
         self.init(
             objectClass: object.objectClass.rawValue, ids: [object.id], fingerprint: object.fingerprint,
-            oldLabel: object.label?.bytes, newLabel: newLabel,
-            certificate: newLabel == nil ? nil : object.certificateDER)
+            oldLabel: object.label?.bytes)
+    }
+
+    /// The plan's entry for an object that gets another label, among those that are on the token.
+    init(_ object: TokenObject, newLabel: Data, among objects: [TokenObject]) {
+        self.init(object)
+        self.newLabel = newLabel
+        certificate = object.certificateDER
+        isCopied = objects.count { $0.isSame(as: object) } == 1
     }
 }
 

@@ -228,8 +228,7 @@ final class TokenStore: Sendable {
     /// reuse the number of a destroyed object at once.
     func keepsHandles() throws -> Bool {
         if let known = state.withLock({ $0.keepsHandles }) { return known }
-        let info = try pool().tokenInfo()
-        let keeps = info.manufacturer == "SoftHSM project" && info.model.hasPrefix("SoftHSM")
+        let keeps = try isSoftHSM()
         state.withLock { $0.keepsHandles = keeps }
         return keeps
     }
@@ -434,7 +433,9 @@ final class TokenStore: Sendable {
     /// to the next key: the public key then is part of the fingerprint, so that a key is never taken for its
     /// successor. Where several public keys have the id, none is believed.
     static func completing(_ objects: [TokenObject]) -> [TokenObject] {
-        guard objects.contains(where: { $0.objectClass == .privateKey && $0.publicKeyInfo == nil }) else { return objects }
+        guard objects.first(at: { $0[$1].objectClass == .privateKey && $0[$1].publicKeyInfo == nil }) != nil else {
+            return objects
+        }
         let publicKeys = Dictionary(
             grouping: objects.filter { $0.objectClass == .publicKey && !$0.id.isEmpty }, by: \.id)
         return objects.map { object in

@@ -71,7 +71,9 @@ struct TokenWriter: Sendable {
                 }
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
                 // Objects that nothing tells apart cannot be kept apart in the index.
-                let isDistinct = outcome.added.allSatisfy { new in !objects.contains { $0.isIndistinguishable(from: new) } }
+                let isDistinct = outcome.added.allSatisfy { new in
+                    objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isIndistinguishable(from: new) }) == nil
+                }
                     && ObjectIndex.areDistinct(outcome.added)
                 let stamp = isDistinct ? newStamp(before: before, outcome) : nil
                 let result = try store.write(keys.tree) { writer in
@@ -122,7 +124,7 @@ struct TokenWriter: Sendable {
 
     /// Undoes or finishes a plan.
     private func settle(_ plan: TokenPlan) throws {
-        if plan.kind.createsObjects { try token.removeUnfinishedObjects(since: plan.begun) }
+        if plan.kind.writesObjects { try token.removeUnfinishedObjects(since: plan.begun) }
         try token.withSession(.destroy) { session in
             var found: [(handle: ObjectHandle, object: TokenObject)] = []
             for handle in try session.findObjects() {
@@ -137,16 +139,15 @@ struct TokenWriter: Sendable {
             }
             // In the form in which the plan saw them: with their public halves.
             let objects = TokenStore.completing(found.map(\.object))
-            for (handle, object) in zip(found.map(\.handle), objects) {
-                guard let planned = plan.objects.first(where: { $0.matches(object) }) else { continue }
-                try leavingWhatTheTokenProtects {
-                    switch plan.settlement(of: planned) {
-                    case .destroy: try session.destroy(handle)
-                    case .restoreLabel:
-                        // A label that is neither the old nor the new one was given by somebody else since.
-                        guard object.label?.bytes ?? Data() == planned.newLabel else { return }
-                        try session.setAttributes([.bytes(.label, [UInt8](planned.oldLabel ?? Data()))], of: handle)
-                    }
+            let seen = Array(zip(found.map(\.handle), objects)).map { (handle: $0, object: $1) }
+            let own = Dictionary(grouping: seen) { one in plan.objects.firstIndex { $0.matches(one.object) } }
+            for (index, planned) in plan.objects.enumerated() {
+                guard let own = own[index] else { continue }
+                switch plan.settlement(of: planned) {
+                case .destroy:
+                    for (handle, _) in own { try leavingWhatTheTokenProtects { try session.destroy(handle) } }
+                case .restoreLabel:
+                    try leavingWhatTheTokenProtects { try token.restoreLabel(planned, of: own, in: session) }
                 }
             }
             // Certificates that were lost while their label was written.

@@ -15,6 +15,10 @@ extension SQLiteTransaction {
 
     func renewRecord(_ isWhole: (SealedRow) throws -> Bool) throws -> Int {
         guard let tree else { throw KeychainError(.failed, "the vault's record of its rows was not asked for.") }
+        // What a program that knows nothing of foreign keys has left of rows that it removed.
+        for table in ["recipient", "term"] {
+            try db.execute(sql: "DELETE FROM \(table) WHERE item NOT IN (SELECT id FROM item)")
+        }
         try tree.makeEmpty()
         var count = 0
         try forEachRowInOrder { row in

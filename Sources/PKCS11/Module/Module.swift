@@ -1,6 +1,6 @@
 import CP11Kit
 import Foundation
-import KeyfobPrimitives
+package import KeyfobPrimitives
 import Synchronization
 
 /// One loaded and initialised Cryptoki library.
@@ -53,6 +53,7 @@ import Synchronization
         self.release = release
         let isOurs = try Self.initialize(functions, arguments: initializationArguments)
         lifecycle.withLock { $0.isOurs = isOurs }
+        ForkSafety.register(self)
     }
 
     deinit {
@@ -155,11 +156,16 @@ import Synchronization
     func call(_ function: PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
         try checkFork()
         while !gate.enter() {
-            // Whoever shut the gate holds this lock until it is open again.
-            lifecycle.withLock { _ in }
+            awaitGate()
         }
         defer { gate.leave() }
         try PKCS11Error.check(function, body())
+    }
+
+    /// Waits while the library is being finalised and initialised, or the process forks.
+    func awaitGate() {
+        // Whoever shut the gate holds this lock until it is open again.
+        lifecycle.withLock { _ in }
     }
 
     /// Whether the initialisation, and so the finalisation, is ours.
@@ -181,5 +187,26 @@ import Synchronization
         if returnValue == CKR_CRYPTOKI_ALREADY_INITIALIZED { return false }
         try PKCS11Error.check(.initialize, returnValue)
         return true
+    }
+}
+
+/// A fork waits for the calls under way: the library's own locks are then free, and the child can use it.
+extension Module: ForkParticipant {
+    package func rest(until deadline: Deadline) -> Bool {
+        guard !isForked, lifecycle.holdForFork(until: deadline) else { return false }
+        gate.shut()
+        while !gate.isQuiet {
+            guard !deadline.hasPassed else {
+                resume()
+                return false
+            }
+            usleep(20)
+        }
+        return true
+    }
+
+    package func resume() {
+        gate.open(newGeneration: false)
+        lifecycle.releaseAfterFork()
     }
 }

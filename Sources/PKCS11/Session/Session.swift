@@ -128,6 +128,11 @@ extension Session {
     @inline(__always)
     func begin(_ function: @autoclosure () -> PKCS11Function) throws(PKCS11Error) {
         if slot.module.gate.enter(generation: generation) { return }
+        // Shut for a fork, it opens again in the same generation.
+        while slot.module.generation == generation {
+            slot.module.awaitGate()
+            if slot.module.gate.enter(generation: generation) { return }
+        }
         markBroken()
         throw PKCS11Error(
             function: function(), returnValue: .sessionHandleInvalid, detail: "the module was initialised again")
@@ -173,7 +178,10 @@ extension Session {
         guard !module.isForked else { return }
         let closeSession = try unsafe functions.entry(functions.table.pointee.C_CloseSession, .closeSession)
         // In a later generation the number may belong to a session of somebody else.
-        guard module.gate.enter(generation: generation) else { return }
+        while !module.gate.enter(generation: generation) {
+            guard module.generation == generation else { return }
+            module.awaitGate()
+        }
         defer { module.gate.leave() }
         try PKCS11Error.check(.closeSession, module.slotLock.withLock { _ in closeSession(handle) })
     }

@@ -66,6 +66,35 @@ import Testing
         #expect(try household.keyfob(["get", "c"]).output == "c\n")
     }
 
+    @Test func `the check tells what was changed behind the keychain's back, and takes it where that is wanted`() throws {
+        let household = try Household.unattended()
+        for name in ["a", "b", "c"] { try household.set(name, name) }
+        #expect(try household.keyfob(["keychain", "check"]).output == "Keychain \"login\" is sound.\n")
+        #expect(try household.document(["keychain", "check", "login"])["ok"] as? Bool == true)
+        func check(_ options: [String] = []) throws -> (status: Int32, isSound: Bool, isChanged: Bool) {
+            let result = try household.keyfob(["keychain", "check", "--json"] + options)
+            let object = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+            let findings = try #require(object?["findings"] as? [String])
+            #expect((object?["ok"] as? Bool) == findings.isEmpty)
+            return (result.status, findings.isEmpty, object?["changed"] as? Bool ?? false)
+        }
+        // Removed: with it goes what the record says of it, and what refers to it, if that is wanted.
+        try sqlite(household.vault(), "delete from item where id = 3")
+        #expect(try check() == (9, false, false))
+        #expect(try household.keyfob(["keychain", "check"]).output.contains("--accept"))
+        #expect(try check(["--accept", "--dry-run"]) == (9, false, false))
+        #expect(try household.failure(["keychain", "check", "--accept"]).status == 12)
+        #expect(try check() == (9, false, false))
+        #expect(try check(["--accept", "--yes"]) == (0, true, true))
+        #expect(try check(["--accept", "--yes"]) == (0, true, false))
+        #expect(try household.keyfob(["get", "a"]).output == "a\n")
+        // Damaged: no wish can make it whole.
+        try sqlite(household.vault(), "update item set attributes_ciphertext = x'00' where id = 2")
+        #expect(try check().status == 9)
+        #expect(try check(["--accept", "--yes"]).status == 9)
+        #expect(try household.failure(["keychain", "check", "nobody"]).status == 3)
+    }
+
     @Test func `a secret whose ciphertext was changed is an error, never a wrong secret`() throws {
         let household = try Household.unattended()
         try household.set("a", "value")

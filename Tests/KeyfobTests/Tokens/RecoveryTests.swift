@@ -46,7 +46,7 @@ import Testing
         let keychain = test.keychain
         let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
         let object = try #require(identity.item.certificateObject)
-        let planned = TokenPlan.Object(object, newLabel: Data("web@2026-01-01".utf8))
+        let planned = TokenPlan.Object(object, newLabel: Data("web@2026-01-01".utf8), among: [object])
         let plan = TokenPlan(kind: .install, objects: [planned])
         let keys = try keychain.keys()
         func leave() throws {
@@ -116,7 +116,7 @@ import Testing
         let keychain = test.keychain
         let objects = try ["one", "two"].map { try #require(keychain.generateKey(.aes(bits: 256), label: $0).item.object) }
         try leave(
-            TokenPlan(kind: .relabel, objects: objects.map { TokenPlan.Object($0, newLabel: Data("new".utf8)) }), keychain)
+            TokenPlan(kind: .relabel, objects: objects.map { TokenPlan.Object($0, newLabel: Data("new".utf8), among: objects) }), keychain)
         try keychain.token.withSession(.change) { session in
             for (object, label) in zip(objects, ["new", "somebody else's"]) {
                 try session.setAttributes([.label(label)], of: keychain.token.verifiedHandle(of: object, in: session))

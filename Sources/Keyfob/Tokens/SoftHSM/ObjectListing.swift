@@ -63,15 +63,31 @@ public struct ObjectListing: Sendable, Hashable {
         entries.reserveCapacity(1024)
         do throws(KeychainError) {
             try unsafe enumerate(token.directory.path) { name, entry in
-                entries.append(
-                    TokenSnapshot.Entry(
-                        identity: unsafe digest(name),
-                        version: (entry.size, Int64(bitPattern: entry.inode), entry.modified, entry.changed)))
+                entries.append(snapshotEntry(unsafe digest(name), entry))
             }
         } catch {
             return nil
         }
         return TokenSnapshot(entries)
+    }
+
+    /// What has become of some of the files; names of other files are passed over.
+    static func states(
+        of names: Set<String>, of token: SoftHSMToken
+    ) -> [(identity: UInt64, entry: TokenSnapshot.Entry?)] {
+        names.filter { $0.hasSuffix(".object") && $0 != "token.object" }.map { name in
+            var name = name
+            let identity = name.withUTF8 { unsafe digest($0) }
+            var status = stat()
+            let path = token.directory.path + "/" + name
+            guard unsafe lstat(path, &status) == 0 else { return (identity, nil) }
+            return (identity, snapshotEntry(identity, Entry(status)))
+        }
+    }
+
+    private static func snapshotEntry(_ identity: UInt64, _ entry: Entry) -> TokenSnapshot.Entry {
+        TokenSnapshot.Entry(
+            identity: identity, version: (entry.size, Int64(bitPattern: entry.inode), entry.modified, entry.changed))
     }
 
     /// 64 bits of a file's name (FNV-1a). SoftHSM's names are random, so that no two of a token are alike in it.
@@ -108,16 +124,17 @@ public struct ObjectListing: Sendable, Hashable {
                 let raw = unsafe UnsafeRawPointer(tuple).assumingMemoryBound(to: CChar.self)
                 // A file that went away since readdir(3) is simply not there.
                 guard unsafe fstatat(descriptor, raw, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
-                unsafe body(
-                    name,
-                    Entry(
-                        size: Int64(status.st_size), inode: UInt64(status.st_ino),
-                        modified: nanoseconds(status.st_mtim), changed: nanoseconds(status.st_ctim)))
+                unsafe body(name, Entry(status))
             }
         }
     }
+}
 
-    private static func nanoseconds(_ time: timespec) -> Int64 {
-        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+extension ObjectListing.Entry {
+    fileprivate init(_ status: stat) {
+        func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
+        self.init(
+            size: Int64(status.st_size), inode: UInt64(status.st_ino), modified: nanoseconds(status.st_mtim),
+            changed: nanoseconds(status.st_ctim))
     }
 }

@@ -5,13 +5,21 @@ import PKCS11
 /// Tells from SoftHSM's own files whether anybody changed an object of a token.
 ///
 /// SoftHSM writes an object's file on every creation and change and removes it with the object; size,
-/// inode and times of the files say it all, at the cost of one `fstatat` for each.
+/// inode and times of the files say it all, at the cost of one `fstatat` for each. Who asks again pays for those files
+/// only that the kernel says were touched.
 final class SoftHSMChangeDetector: TokenChangeDetector {
     private let directory: SoftHSMDirectory
     private let serial: String
     private let label: String
     /// Where the token lies, once it was found: its directory keeps its name for life.
     private let found = Lock<SoftHSMToken?>(nil)
+    private let last = Lock(Last())
+
+    private struct Last {
+        var isSecond = false
+        var watch: DirectoryWatch?
+        var snapshot: TokenSnapshot?
+    }
 
     init(directory: SoftHSMDirectory, uri: PKCS11URI) {
         self.directory = directory
@@ -21,7 +29,18 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
 
     func snapshot() -> TokenSnapshot? {
         guard let token = token() else { return nil }
-        return ObjectListing.snapshot(of: token)
+        return last.withLock { last in
+            if let snapshot = last.snapshot, case .names(let names)? = last.watch?.changes() {
+                last.snapshot = snapshot.replacing(ObjectListing.states(of: names, of: token))
+                return last.snapshot
+            }
+            // Commands mostly ask once. The watch comes before the look: what happens in between is told.
+            last.watch = last.isSecond ? DirectoryWatch(token.directory.path) : nil
+            last.isSecond = true
+            let snapshot = ObjectListing.snapshot(of: token)
+            last.snapshot = snapshot
+            return snapshot
+        }
     }
 
     private func token() -> SoftHSMToken? {

@@ -1,0 +1,56 @@
+import Foundation
+import KeyfobTesting
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// The state of a token's files, kept up to date by what the kernel tells.
+@Suite struct DirectoryWatchTests {
+    private func detector(_ test: TestKeychain) throws -> SoftHSMChangeDetector {
+        SoftHSMChangeDetector(
+            directory: SoftHSMDirectory(directories: test.throwaway.directories), uri: test.keychain.token.uri)
+    }
+
+    @Test func `a watched state is the one that a look at all files gives, whatever other processes did`() throws {
+        let test = try TestKeychain()
+        let watching = try detector(test)
+        for _ in 0..<3 { _ = watching.snapshot() }
+        func check(_ what: String) throws {
+            // A detector that is asked once looks at every file.
+            #expect(try watching.snapshot() == detector(test).snapshot(), "\(what)")
+        }
+        var stamps: Set<Data?> = []
+        for id in 1...4 {
+            try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "0\(id)", "--label", "k\(id)"])
+            try check("made")
+            stamps.insert(watching.snapshot()?.stamp)
+        }
+        _ = try test.keychain.update(Criteria(.key), [.label: "renamed"])
+        try check("renamed")
+        stamps.insert(watching.snapshot()?.stamp)
+        try test.tool(["--delete-object", "--type", "privkey", "--id", "02"])
+        try check("removed")
+        stamps.insert(watching.snapshot()?.stamp)
+        #expect(stamps.count == 6)
+        #expect(watching.snapshot()?.stamp == watching.snapshot()?.stamp)
+    }
+
+    @Test func `two watches of a directory are told the same, and a directory that is gone is unknown`() throws {
+        let directory = try TemporaryDirectory()
+        let one = try #require(DirectoryWatch(directory.path))
+        let two = try #require(DirectoryWatch(directory.path))
+        try directory.write(Data([1]), to: "a")
+        #expect(one.changes() == .names(["a"]) && one.changes() == .names([]))
+        try FileManager.default.removeItem(at: directory.url("a"))
+        #expect(one.changes() == .names(["a"]) && two.changes() == .names(["a"]))
+        try FileManager.default.removeItem(atPath: directory.path)
+        #expect(one.changes() == .unknown && two.changes() == .unknown)
+        try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: false)
+        let three = try #require(DirectoryWatch(directory.path))
+        try directory.write(Data([1]), to: "b")
+        #expect(three.changes() == .names(["b"]) && one.changes() == .unknown)
+    }
+
+    @Test func `what other machines may change is not watched`() { #expect(DirectoryWatch("/proc/self") == nil) }
+}
