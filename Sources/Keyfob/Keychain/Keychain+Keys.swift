@@ -66,6 +66,7 @@ extension Keychain {
         var isHidden = false
         var missing: [NewObject] = []
         var relabelled: TokenObject?
+        var isCopied = false
         let recorded = try writer(keys).perform(.create) { objects in
             existing = objects.first { object.isSame(as: $0) }
             guard existing == nil || !isNewOnToken else { throw duplicate(.key, attributes) }
@@ -80,13 +81,16 @@ extension Keychain {
             else { return nil }
             relabelled = half
             relabelled?.label = label
-            return TokenPlan(kind: .relabel, objects: [TokenPlan.Object(half, newLabel: label.bytes ?? Data())])
+            let planned = TokenPlan.Object(half, newLabel: label.bytes ?? Data(), among: objects)
+            isCopied = planned.isCopied == true
+            return TokenPlan(kind: .relabel, objects: [planned])
         } change: { session, _ in
             guard let relabelled, let half = existing else {
                 return TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
             }
-            try session.setAttributes(
-                [.bytes(.label, [UInt8](relabelled.label?.bytes ?? Data()))], of: token.verifiedHandle(of: half, in: session))
+            try token.setLabel(
+                relabelled.label?.bytes ?? Data(), of: token.verifiedHandle(of: half, in: session), isCopied: isCopied,
+                in: session)
             return TokenWriter.Outcome(changed: [(half, relabelled)])
         } commit: { writer, outcome in
             guard let existing = relabelled ?? existing else {
