@@ -7,7 +7,8 @@ public import Foundation
 /// - `userPresence`, `biometryAny`, `biometryCurrentSet`, `devicePasscode` and `companion` all stand for the passphrase or
 ///   the PIN of the keychain: a machine without a sensor has no other proof that somebody is there. It is asked for anew by
 ///   every `SecItemCopyMatching` that gives out the **data** of such an item, however long the keychain has been unlocked.
-///   Where nobody can be asked (no terminal, `KEYFOB_NO_INPUT`, a PIN that comes from a file) the call gives
+///   The keychain's PIN program (pinentry) asks, or the prompter of a keychain that was given to `SecKeychainUse`. Where
+///   there is neither, or `KEYFOB_NO_INPUT` is set, or the PIN comes from a file, the call gives
 ///   `errSecInteractionNotAllowed`; a wrong answer gives `errSecAuthFailed`. Attributes and references are given out, and
 ///   items changed and deleted, without asking.
 /// - `kSecUseAuthenticationUI` with `…Fail` or `…Skip` refuses or leaves out every item with a constraint.

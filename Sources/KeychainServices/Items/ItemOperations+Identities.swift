@@ -52,7 +52,9 @@ extension ItemOperations {
         let (certificates, keys) = try halves(request)
         guard !certificates.isEmpty else { throw StatusError(errSecItemNotFound) }
         for (criteria, changes) in certificates.map({ ($0, ofCertificate) }) + keys.map({ ($0, ofKey) }) {
-            try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
+            try refusingProtection(changes) {
+                try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
+            }
         }
     }
 

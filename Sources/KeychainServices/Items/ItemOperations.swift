@@ -120,7 +120,21 @@ struct ItemOperations {
                 try replace(criteria, changes)
                 continue
             }
-            try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
+            try refusingProtection(changes) {
+                try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
+            }
+        }
+    }
+
+    private static let protection: Set<AttributeName> = [
+        .isSensitive, .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable,
+    ]
+
+    /// Runs a change; -25309 where it says of an object that it is protected, which only its token can.
+    func refusingProtection(_ changes: ItemChanges, _ change: () throws -> Void) throws {
+        do { try change() } catch let error as KeychainError where error.code == .refused {
+            guard changes.attributes.names.contains(where: { Self.protection.contains($0) }) else { throw error }
+            throw StatusError(errSecReadOnlyAttr, "whether a key is protected, its token decides")
         }
     }
 
@@ -137,8 +151,11 @@ struct ItemOperations {
             }
             var attributes = item.attributes
             attributes.merge(changes.attributes)
+            // How the new object is protected, it says itself.
+            var kept = changes.attributes
+            for name in Self.protection { kept[name] = nil }
             try keychain.replace(
-                item, by: KeyMaterial.replacement(data, item.itemClass, attributes), changes: changes.attributes,
+                item, by: KeyMaterial.replacement(data, item.itemClass, attributes), changes: kept,
                 removing: changes.removed)
         }
     }

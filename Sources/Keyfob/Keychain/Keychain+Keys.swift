@@ -66,7 +66,7 @@ extension Keychain {
         var isHidden = false
         var missing: [NewObject] = []
         var relabelled: TokenObject?
-        var planned: TokenPlan.Object?
+        var isCopied = false
         let recorded = try writer(keys).perform(.create) { objects in
             existing = objects.first { object.isSame(as: $0) }
             guard existing == nil || !isNewOnToken else { throw duplicate(.key, attributes) }
@@ -81,15 +81,16 @@ extension Keychain {
             else { return nil }
             relabelled = half
             relabelled?.label = label
-            planned = TokenPlan.Object(half, newLabel: label.bytes ?? Data(), among: objects)
-            return TokenPlan(kind: .relabel, objects: [planned].compactMap { $0 })
+            let planned = TokenPlan.Object(half, newLabel: label.bytes ?? Data(), among: objects)
+            isCopied = planned.isCopied == true
+            return TokenPlan(kind: .relabel, objects: [planned])
         } change: { session, _ in
             guard let relabelled, let half = existing else {
                 return TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
             }
             try token.setLabel(
-                relabelled.label?.bytes ?? Data(), of: token.verifiedHandle(of: half, in: session),
-                isCopied: planned?.isCopied == true, in: session)
+                relabelled.label?.bytes ?? Data(), of: token.verifiedHandle(of: half, in: session), isCopied: isCopied,
+                in: session)
             return TokenWriter.Outcome(changed: [(half, relabelled)])
         } commit: { writer, outcome in
             guard let existing = relabelled ?? existing else {

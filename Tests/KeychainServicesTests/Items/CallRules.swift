@@ -212,7 +212,9 @@ extension Rule {
             bench.expect(0, bench.update(["class": "keys"], ["klbl": Data([1, 2]), "bsiz": 1024, "esiz": 100, "atag": "t"]))
             let found = bench.copying(["class": "keys", "klbl": Data([1, 2])] + wantsAttributes + wantsReference).dictionary
             #expect(found?["bsiz"] as? Int == 1024 && found?["esiz"] as? Int == 100 && found?["v_Ref"] as? SecKey == pair.secKey)
-            bench.expect(-26270, bench.update(["class": "keys"], ["sens": true]))
+            for name in ["sens", "asen", "extr", "next"] {
+                bench.expect(-25309, bench.update(["class": "keys"], [name: true]), name)
+            }
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate]))
             bench.expect(0, bench.update(["class": "cert"], ["slnr": Data([9])]))
             bench.expect(0, bench.copy(["class": "cert", "slnr": Data([9])]))

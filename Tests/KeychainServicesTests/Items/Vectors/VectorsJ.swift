@@ -21,6 +21,15 @@ extension ItemBench {
     }
 }
 
+/// Answers every question with the same words, or gives up.
+private struct Somebody: Prompter {
+    let answer: String?
+    func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
+        guard let answer else { throw KeychainError(.cancelled, "somebody gave up.") }
+        return SecretBytes(utf8: answer)
+    }
+}
+
 extension Vector {
     /// Locking and authentication.
     static let groupJ: [Vector] = [
@@ -46,6 +55,22 @@ extension Vector {
             bench.expect(0, bench.add(genp("a", "s", ["accc": control, "v_Data": Data("x".utf8)])))
             #expect(bench.copying(genp("a", "s") + wantsData).data == Data("x".utf8))
             bench.expect(0, bench.delete(genp("a", "s")))
+        },
+        Vector(142, "somebody is asked and does not know the PIN, or gives up") { bench in
+            let control = SecAccessControl(protection: "ak", flags: .userPresence)
+            bench.expect(0, bench.add(genp("a", "s", ["accc": control, "v_Data": Data("x".utf8)])))
+            let pin = try String(contentsOfFile: #require(bench.keychain.pinFile), encoding: .utf8)
+            for (answer, status) in [("another", -25293), (nil, -128)] as [(String?, OSStatus)] {
+                var options = Keychain.Options()
+                options.pinSource = try PINSource(parsing: "prompt")
+                options.prompter = Somebody(answer: answer)
+                let keychain = try Keychain.open(bench.keychain.name, in: bench.throwaway.directories, options: options)
+                try keychain.unlock(with: SecretBytes(utf8: pin.trimmingCharacters(in: .whitespacesAndNewlines)))
+                SecKeychainUse(keychain) {
+                    #expect(SecItemCopyMatching(genp("a", "s") + wantsData as CFDictionary, nil) == status)
+                    #expect(SecItemCopyMatching(genp("a", "s") + wantsAttributes as CFDictionary, nil) == 0)
+                }
+            }
         },
         Vector(143, "removing asks nobody") { bench in
             let control = SecAccessControl(protection: "ak", flags: .userPresence)
