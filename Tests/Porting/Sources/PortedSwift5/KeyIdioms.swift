@@ -82,8 +82,13 @@ func keyIdioms() -> [Idiom] {
                 kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccessControl: access,
                 kSecValueData: message,
             ] as CFDictionary
+            // A keychain without anybody to ask, as a Mac before its login window: stored, found, and not opened.
+            let secret = [
+                kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecReturnData: true,
+            ] as CFDictionary
             return SecItemAdd(query, nil) == errSecSuccess
-                && find(service, [kSecReturnData: true]) as? Data == message
+                && (find(service, [kSecReturnAttributes: true]) as? [CFString: Any])?[kSecAttrAccessControl] != nil
+                && SecItemCopyMatching(secret, nil) == errSecInteractionNotAllowed
         },
     ]
 }
