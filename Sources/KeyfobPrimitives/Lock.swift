@@ -7,6 +7,9 @@ import Foundation
 ///
 /// No other thread holds it in the moment of a fork(2), so that a child can go on using it; see ``ForkSafety``.
 ///
+/// Of a value that has no bytes, ThreadSanitizer takes the lock itself for the address: where only the mutex is
+/// wanted, wrap a number.
+///
 /// > Important: Never hold it across a C call into which user code could run, nor across a suspension.
 @safe public final class Lock<Value>: @unchecked Sendable {
     // Unchecked because the value is reached only through `withLock` and `wait`, under the mutex.

@@ -122,7 +122,7 @@ public struct TestToken: Sendable {
         return loaded
     }
 
-    private static let initialization = Lock(())
+    private static let initialization = Lock(0)
     /// Keeps the module initialised between tests.
     private static let keeper = Lock<Module?>(nil)
 

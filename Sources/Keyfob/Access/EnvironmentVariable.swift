@@ -4,7 +4,7 @@ import KeyfobPrimitives
 /// Variables in the environment of this process, read one at a time.
 enum EnvironmentVariable {
     /// getenv(3) walks an array that unsetenv(3) moves; ours at least do not meet each other.
-    private static let lock = Lock(())
+    private static let lock = Lock(0)
 
     /// The value of `name`, also an empty one; `nil` where it is not set.
     static func value(_ name: String) -> String? {

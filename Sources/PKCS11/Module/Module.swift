@@ -21,7 +21,7 @@ import Synchronization
     let functions: FunctionList
     let gate = CallGate()
     /// Held around calls that concern slots, and around the opening and closing of sessions.
-    let slotLock = Lock(())
+    let slotLock = Lock(0)
 
     private let initializationArguments: String?
     private let release: (@Sendable () -> Void)?
