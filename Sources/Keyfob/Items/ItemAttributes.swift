@@ -134,7 +134,7 @@ public struct ItemAttributes: Sendable {
     func allKinds(_ test: (AttributeName, AttributeValue.Kind) -> Bool) -> Bool {
         var position = 0
         while let entry = Entry(at: position, in: encoded) {
-            guard let kind = AttributeValue.Kind(rawValue: entry.kind), test(AttributeName(code: entry.code), kind) else {
+            guard let kind = entry.kind, test(AttributeName(code: entry.code), kind) else {
                 return false
             }
             position = entry.end
@@ -204,12 +204,13 @@ extension ItemAttributes {
     /// The place of one entry in the encoding.
     private struct Entry {
         let code: UInt32
-        let kind: UInt8
+        /// `nil` for a number that stands for no form.
+        let kind: AttributeValue.Kind?
         let content: Range<Int>
         var end: Int { content.upperBound }
 
         /// The letter of ``AttributeValue/canonicalBytes``, which text and bytes share; the content is the rest of them.
-        var letter: UInt8 { kind == 2 ? 1 : kind }
+        var letter: UInt8? { kind == .data ? AttributeValue.Kind.string.rawValue : kind?.rawValue }
 
         init?(at position: Int, in bytes: [UInt8]) {
             guard position + 9 <= bytes.count else { return nil }
@@ -220,30 +221,30 @@ extension ItemAttributes {
             code = number(position)
             let count = Int(number(position + 5))
             guard count <= bytes.count - position - 9 else { return nil }
-            kind = bytes[position + 4]
+            kind = AttributeValue.Kind(rawValue: bytes[position + 4])
             content = position + 9..<position + 9 + count
         }
 
         func isWellFormed(in bytes: [UInt8]) -> Bool {
             switch kind {
-            case 1: String(validating: bytes[content], as: UTF8.self) != nil
-            case 2: true
-            case 3, 4: content.count == 8
-            default: false
+            case .string: String(validating: bytes[content], as: UTF8.self) != nil
+            case .data: true
+            case .number, .date: content.count == 8
+            case nil: false
             }
         }
 
         func value(in bytes: [UInt8]) -> AttributeValue? {
             let content = bytes[content]
             switch kind {
-            case 1: return .string(String(decoding: content, as: UTF8.self))
-            case 2: return .data(Data(content))
-            case 3: return Int64(bigEndianBytes: content).map { .number($0) }
-            case 4:
+            case .string: return .string(String(decoding: content, as: UTF8.self))
+            case .data: return .data(Data(content))
+            case .number: return Int64(bigEndianBytes: content).map { .number($0) }
+            case .date:
                 return UInt64(bigEndianBytes: content).map {
                     .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: $0)))
                 }
-            default: return nil
+            case nil: return nil
             }
         }
 
@@ -251,19 +252,19 @@ extension ItemAttributes {
             bytes.append(bigEndian: code)
             switch value {
             case .string(let text):
-                bytes.append(1)
+                bytes.append(AttributeValue.Kind.string.rawValue)
                 bytes.append(bigEndian: UInt32(text.utf8.count))
                 bytes += text.utf8
             case .data(let data):
-                bytes.append(2)
+                bytes.append(AttributeValue.Kind.data.rawValue)
                 bytes.append(bigEndian: UInt32(data.count))
                 bytes += data
             case .number(let number):
-                bytes.append(3)
+                bytes.append(AttributeValue.Kind.number.rawValue)
                 bytes.append(bigEndian: UInt32(8))
                 bytes.append(bigEndian: number)
             case .date(let date):
-                bytes.append(4)
+                bytes.append(AttributeValue.Kind.date.rawValue)
                 bytes.append(bigEndian: UInt32(8))
                 bytes.append(bigEndian: date.timeIntervalSinceReferenceDate.bitPattern)
             }
