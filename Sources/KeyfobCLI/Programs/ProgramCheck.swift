@@ -12,14 +12,7 @@ struct ProgramCheck: ~Copyable {
     ///
     /// - Throws: `KeychainError.fileUnavailable`.
     init() throws {
-        let parent = Environment.nonEmpty("TMPDIR") ?? "/tmp"
-        // Short, for the sockets of agents live in it too, and their paths are limited to 107 bytes.
-        var template = Array((parent + "/keyfob-XXXXXX").utf8CString)
-        guard let made = unsafe mkdtemp(&template) else {
-            throw KeychainError(
-                .fileUnavailable, "\(parent) takes no directory: \(unsafe String(cString: strerror(errno))).")
-        }
-        directory = unsafe String(cString: made)
+        directory = try TemporaryDirectory.make(in: Environment.nonEmpty("TMPDIR") ?? "/tmp")
     }
 
     deinit {

@@ -20,12 +20,7 @@ struct ScratchDirectory: ~Copyable {
                     "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or do without an editor: keyfob set NAME --replace"
             )
         }
-        var template = Array((parent + "/keyfob-XXXXXX").utf8CString)
-        guard let made = unsafe mkdtemp(&template) else {
-            throw KeychainError(
-                .fileUnavailable, "\(parent) takes no directory: \(unsafe String(cString: strerror(errno))).")
-        }
-        path = unsafe String(cString: made)
+        path = try TemporaryDirectory.make(in: parent)
     }
 
     deinit {
