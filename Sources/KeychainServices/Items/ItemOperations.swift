@@ -25,13 +25,13 @@ struct ItemOperations {
         let results = ItemResults(keychain: keychain, request: request)
         if let first = try firstPassword(request) {
             guard case .found(let item, let secret) = first else { throw StatusError(errSecItemNotFound) }
-            if secret != nil, item.needsPresence { try keychain.confirmPresence() }
+            if secret != nil, item.givesOutConstrainedData { try keychain.confirmPresence() }
             return .value(try results.result(item, data: secret?.copyData()))
         }
         let found = try find(request)
         guard !found.isEmpty else { throw StatusError(errSecItemNotFound) }
         // Once for a call, however many items it gives out.
-        if request.returns.contains(.data), found.contains(where: \.needsPresence) { try keychain.confirmPresence() }
+        if found.contains(where: { request.givesOut($0) && $0.givesOutConstrainedData }) { try keychain.confirmPresence() }
         switch request.limit ?? .one {
         case .one:
             for item in found {
@@ -277,11 +277,23 @@ extension Item {
     /// Whether its access control asks for anything before the item is used.
     var needsPerson: Bool { !constraints.isEmpty }
 
-    /// Whether its access control asks for somebody to be there before its data is read.
+    /// Whether its access control asks for somebody to be there, before its data is read or its key is used.
     var needsPresence: Bool {
         !constraints.isDisjoint(with: [.userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion])
-            // Of a key that is the price of using it, which its token asks for.
-            && !constraints.contains(.privateKeyUsage)
+    }
+
+    /// Whether what would be read of it takes somebody to be there. A private key that cannot leave its token has nothing
+    /// to read: its price is asked for when it is used.
+    fileprivate var givesOutConstrainedData: Bool {
+        needsPresence && itemClass != .identity
+            && !(isOnToken && isPrivateKey && attributes[.isExtractable]?.number == 0)
+    }
+}
+
+extension ItemRequest {
+    /// Whether the call gives out the bytes of an item: as its data, or in this process's memory behind a reference.
+    fileprivate func givesOut(_ item: Item) -> Bool {
+        returns.contains(.data) || returns.contains(.reference) && itemClass == .key && !item.isOnToken
     }
 }
 
