@@ -138,26 +138,20 @@ struct ItemOperations {
         }
     }
 
-    /// Gives certificates or keys new data, one after the other: on the token that is another object.
+    /// Gives certificates or keys new data, all or none: on the token that is another object.
     private func replace(_ criteria: Criteria, _ changes: ItemChanges) throws {
         let items = try keychain.findItems(criteria)
         guard !items.isEmpty, let data = changes.data else { throw StatusError(errSecItemNotFound) }
-        for item in items {
-            guard item.isOnToken else {
-                var own = criteria
-                own.reference = item.reference
-                try keychain.update(own, changes.attributes, removing: changes.removed, secret: data)
-                continue
-            }
+        // How a new object is protected, it says itself.
+        var kept = changes.attributes
+        for name in Self.protection where items.contains(where: \.isOnToken) { kept[name] = nil }
+        let replacements = items.map { item in
+            guard item.isOnToken else { return (item: item, replacement: Replacement.secret(data)) }
             var attributes = item.attributes
             attributes.merge(changes.attributes)
-            // How the new object is protected, it says itself.
-            var kept = changes.attributes
-            for name in Self.protection { kept[name] = nil }
-            try keychain.replace(
-                item, by: KeyMaterial.replacement(data, item.itemClass, attributes), changes: kept,
-                removing: changes.removed)
+            return (item: item, replacement: KeyMaterial.replacement(data, item.itemClass, attributes))
         }
+        try keychain.replace(replacements, changes: kept, removing: changes.removed)
     }
 
     // MARK: Delete

@@ -20,6 +20,8 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         /// The moment that is asked about; `nil` for now.
         var date: Date?
         var allowsNetwork = false
+        /// What somebody accepts.
+        var exception: TrustException?
     }
 
     /// What was found.
@@ -30,6 +32,13 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         let failure: OSStatus?
         /// The moment that was asked about.
         let date: Date
+        /// Whether it is trusted only because somebody accepts what is wrong with it.
+        var isException = false
+
+        /// The result in Apple's terms.
+        var result: SecTrustResultType {
+            failure != nil ? .recoverableTrustFailure : isException ? .proceed : .unspecified
+        }
     }
 
     private struct State {
@@ -58,7 +67,10 @@ public final class SecTrust: NSObject, @unchecked Sendable {
     func evaluate() throws -> Answer {
         let (question, known) = state.withLock { ($0.question, $0.answer) }
         if let known { return known }
-        let answer = try question.answer()
+        var answer = try question.answer()
+        if let failure = answer.failure, question.exception?.accepts(failure, of: question) ?? false {
+            answer = Answer(chain: answer.chain, failure: nil, date: answer.date, isException: true)
+        }
         // A change meanwhile makes this the answer to an old question, which is right for this call.
         state.withLock { if $0.answer == nil { $0.answer = answer } }
         return answer
