@@ -126,13 +126,27 @@ import Testing
         let elsewhere = try trust("third.example")
         #expect(SecTrustSetExceptions(elsewhere, exceptions) && !isTrusted(elsewhere))
         let late = try trust("other.example", days: 25)
-        #expect(SecTrustSetExceptions(late, exceptions) && !isTrusted(late))
+        #expect(SecTrustSetExceptions(late, exceptions))
+        var error: CFError?
+        #expect(unsafe !SecTrustEvaluateWithError(late, &error) && error?.code == Int(errSecCertificateExpired))
+        // Who accepts the host and the age accepts both.
+        let both = try #require(SecTrustCopyExceptions(late) as Data?)
+        #expect(SecTrustSetExceptions(late, both as CFData) && isTrusted(late))
         var made: SecTrust?
         let own = try Authority.certificate("own")
         #expect(unsafe SecTrustCreateWithCertificates(own, nil, &made) == 0)
         let another = try #require(made)
         #expect(!SecTrustSetExceptions(another, exceptions))
-        for wrong in [Data(), Data(count: 68), Data(count: 69)] { #expect(!SecTrustSetExceptions(first, wrong as CFData)) }
+        for wrong in [Data(), Data(count: 64), Data(count: 68), Data(count: 69)] { #expect(!SecTrustSetExceptions(first, wrong as CFData)) }
+        // A root that nobody believes is accepted, and its host is looked at all the same.
+        for (host, isAccepted) in [("web.example", true), ("other.example", true)] {
+            let strange = try self.trust(host)
+            SecTrustSetAnchorCertificates(strange, [] as CFArray)
+            #expect(!isTrusted(strange))
+            #expect(SecTrustSetExceptions(strange, SecTrustCopyExceptions(strange)) && isTrusted(strange) == isAccepted)
+            SecTrustSetVerifyDate(strange, Date().addingTimeInterval(25 * 86400) as CFDate)
+            #expect(!isTrusted(strange))
+        }
         // What is trusted anyway needs none, and has the usual result.
         let fine = try trust("web.example")
         #expect(SecTrustSetExceptions(fine, SecTrustCopyExceptions(fine)) && isTrusted(fine))

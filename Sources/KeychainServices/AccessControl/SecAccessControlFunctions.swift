@@ -18,7 +18,10 @@ public import Foundation
 /// - The functions of this module keep to an access control; who uses the token by another way, Keyfob's own calls
 ///   included, is not asked. A token that asks for its PIN at every signature (`CKA_ALWAYS_AUTHENTICATE`) does so whatever
 ///   stands here.
-/// - `applicationPassword` is **kept and not enforced**.
+/// - `applicationPassword` on passwords: data that is added with `kSecUseCredentialReference` is sealed under the bytes in
+///   there, besides what the vault does. Whoever reads it or gives it other data or another access control must bring the
+///   same bytes: `errSecAuthFailed` otherwise. Without `kSecUseCredentialReference` there is no password, and nothing is asked.
+///   On keys and certificates it is **kept and not enforced**.
 ///
 /// - Parameters:
 ///   - allocator: Without effect.

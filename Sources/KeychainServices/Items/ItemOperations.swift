@@ -26,7 +26,7 @@ struct ItemOperations {
         if let first = try firstPassword(request) {
             guard case .found(let item, let secret) = first else { throw StatusError(errSecItemNotFound) }
             if secret != nil, item.givesOutConstrainedData { try keychain.confirmPresence() }
-            return .value(try results.result(item, data: secret?.copyData()))
+            return .value(try results.result(item, data: request.opened(secret, of: item)?.copyData()))
         }
         let found = try find(request)
         guard !found.isEmpty else { throw StatusError(errSecItemNotFound) }
@@ -118,6 +118,10 @@ struct ItemOperations {
         for criteria in try criteriaForChange(request) {
             guard changes.data == nil || !request.itemClass.livesOnToken else {
                 try replace(criteria, changes)
+                continue
+            }
+            guard request.itemClass.livesOnToken else {
+                try updatePasswords(criteria, request, changes)
                 continue
             }
             try refusingProtection(changes) {
@@ -264,9 +268,13 @@ extension Item {
         }
     }
 
-    private var constraints: SecAccessControlCreateFlags {
+    /// What its access control asks for.
+    var constraints: SecAccessControlCreateFlags {
         attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }?.flags ?? []
     }
+
+    /// Whether its access control asks for a password of the application's.
+    var asksForPassword: Bool { constraints.contains(.applicationPassword) }
 
     /// Whether its access control asks for anything before the item is used.
     var needsPerson: Bool { !constraints.isEmpty }

@@ -21,7 +21,8 @@ extension ItemRequest {
             case ("u_ItemList", _): isUsingItemList = true
             case ("u_AuthCtx", _): contexts += 1
             case ("u_CredRef", _):
-                guard value is Data else { throw .parameter("kSecUseCredentialReference takes data") }
+                guard let value = value as? Data else { throw .parameter("kSecUseCredentialReference takes data") }
+                credential = SecretBytes(value)
                 contexts += 1
             default: try takeOther(key, value)
             }

@@ -55,8 +55,20 @@ extension SecKey {
     func sign(_ data: [UInt8], _ algorithm: SecKeyAlgorithm) throws -> [UInt8] {
         guard case .signature(let scheme, let input, let form) = try KeyScheme.supported(algorithm, by: self, for: .sign)
         else { throw StatusError.parameter("not an algorithm of signatures") }
+        try checkBlock(data, scheme)
         let signature = try operations().signDigest(Self.digest(data, scheme, input), using: scheme)
         return form == .rfc4754 ? try ECDSASignature(der: signature, size: blockSize).raw : signature
+    }
+
+    /// Whether a block that the caller made fits into RSA: tokens say many things of one that does not.
+    ///
+    /// - Throws: `StatusError`, `CryptoError` where it does not.
+    private func checkBlock(_ block: [UInt8], _ scheme: SignatureScheme) throws {
+        if scheme == .rsaPKCS1Prepared, block.count > blockSize - 11 {
+            throw StatusError.parameter("the block leaves no room for its padding")
+        }
+        // A number below the modulus, which is what can be encrypted.
+        if scheme == .rsaRaw { _ = try publicKey.encrypt(SecretBytes(block), using: .rsaRaw) }
     }
 
     /// Whether a signature is this key's, or its private half's.

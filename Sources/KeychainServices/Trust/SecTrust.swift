@@ -68,8 +68,12 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         let (question, known) = state.withLock { ($0.question, $0.answer) }
         if let known { return known }
         var answer = try question.answer()
-        if let failure = answer.failure, question.exception?.accepts(failure, of: question) ?? false {
-            answer = Answer(chain: answer.chain, failure: nil, date: answer.date, isException: true)
+        if answer.failure != nil, let exception = question.exception, exception.isFor(question) {
+            let failures = try question.failures(beginningWith: answer)
+            let left = failures.all.first { !exception.failures.contains($0) }
+            answer = Answer(
+                chain: answer.chain, failure: left ?? (failures.isComplete ? nil : answer.failure), date: answer.date,
+                isException: left == nil && failures.isComplete)
         }
         // A change meanwhile makes this the answer to an old question, which is right for this call.
         state.withLock { if $0.answer == nil { $0.answer = answer } }
@@ -82,7 +86,7 @@ public final class SecTrust: NSObject, @unchecked Sendable {
 
 extension SecTrust.Question {
     /// Builds and verifies the chain, for every policy.
-    fileprivate func answer() throws -> SecTrust.Answer {
+    func answer() throws -> SecTrust.Answer {
         let date = date ?? Date()
         let believesSystem = believesSystem ?? (anchors == nil)
         let given = (anchors ?? []) + (believesSystem ? try SystemRoots.shared() : [])

@@ -5,17 +5,16 @@ import OpenSSL
 
 /// What is wrong with a certificate, in a form that `SecTrustSetExceptions` accepts; evaluates where that was not done yet.
 ///
-/// It names the leaf, what the policies ask for and the failure: another certificate, another host and another failure it
-/// does not excuse.
+/// It names the leaf, what the policies ask for, and all failures that there are: another certificate, another host and a
+/// failure that comes later it does not excuse.
 ///
 /// - Parameter trust: The object to evaluate.
 /// - Returns: Bytes to be kept; `nil` where the evaluation fails.
 public func SecTrustCopyExceptions(_ trust: SecTrust) -> CFData? {
     do {
-        let answer = try trust.evaluate()
         let question = trust.question
-        let accepted = answer.isException ? question.exception?.failure : nil
-        return TrustException(question, failure: answer.failure ?? accepted ?? errSecSuccess).encoded as CFData
+        let failures = try question.failures(beginningWith: question.answer()).all
+        return TrustException(question, failures: failures).encoded as CFData
     } catch { return nil }
 }
 
@@ -60,36 +59,40 @@ public func SecTrustEvaluateAsyncWithError(
     return errSecSuccess
 }
 
-/// A failure that somebody accepts for a certificate and what it is to be good for.
-struct TrustException: Hashable, Sendable {
+/// Failures that somebody accepts of a certificate and what it is to be good for.
+struct TrustException: Sendable {
     /// SHA-256 of the leaf's DER.
     let leaf: Data
     /// SHA-256 of what the policies ask for: who accepts a certificate for one host does not accept it for another.
     private let policies: Data
-    /// The code of the failure; `errSecSuccess` where there was none.
-    let failure: OSStatus
+    /// The codes of the failures.
+    let failures: [OSStatus]
 
-    init(_ question: SecTrust.Question, failure: OSStatus) {
+    init(_ question: SecTrust.Question, failures: [OSStatus]) {
         (leaf, policies) = (Self.digest(of: question.certificates[0]), Self.digest(of: question.policies))
-        self.failure = failure
+        self.failures = failures
     }
 
     /// Reads what `encoded` gave; `nil` for other bytes.
     init?(encoded: Data) {
         let bytes = [UInt8](encoded)
-        guard bytes.count == 68 else { return nil }
+        guard bytes.count >= 64, bytes.count % 4 == 0 else { return nil }
         (leaf, policies) = (Data(bytes[..<32]), Data(bytes[32..<64]))
-        failure = OSStatus(bitPattern: bytes[64...].reduce(0) { $0 << 8 | UInt32($1) })
+        failures = stride(from: 64, to: bytes.count, by: 4).map { start in
+            OSStatus(bitPattern: bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) })
+        }
     }
 
-    /// The two digests, and the code with its first byte first.
+    /// The two digests, and the codes with their first bytes first.
     var encoded: Data {
-        leaf + policies + (0..<4).map { UInt8(truncatingIfNeeded: UInt32(bitPattern: failure) >> (24 - 8 * $0)) }
+        failures.reduce(leaf + policies) { bytes, code in
+            bytes + (0..<4).map { UInt8(truncatingIfNeeded: UInt32(bitPattern: code) >> (24 - 8 * $0)) }
+        }
     }
 
-    /// Whether a failure is the accepted one, of the same certificate for the same use.
-    func accepts(_ failure: OSStatus, of question: SecTrust.Question) -> Bool {
-        failure == self.failure && self == TrustException(question, failure: failure)
+    /// Whether it is for the same certificate and the same use.
+    func isFor(_ question: SecTrust.Question) -> Bool {
+        leaf == Self.digest(of: question.certificates[0]) && policies == Self.digest(of: question.policies)
     }
 
     static func digest(of leaf: Certificate) -> Data { Digest.sha256(leaf.der) }
@@ -100,5 +103,50 @@ struct TrustException: Hashable, Sendable {
             return [properties.identifier, properties.name ?? "\u{1}", String(properties.isClient)].joined(separator: "\0")
         }
         return Digest.sha256(Data(texts.joined(separator: "\0\0").utf8))
+    }
+}
+
+extension SecTrust.Question {
+    /// All that is wrong, one after the other: each failure is looked past to see the next.
+    ///
+    /// - Parameter first: The answer to this question.
+    /// - Returns: The failures, and whether it was possible to look past the last of them.
+    /// - Throws: As `answer()`.
+    func failures(beginningWith first: SecTrust.Answer) throws -> (all: [OSStatus], isComplete: Bool) {
+        var (question, answer) = (self, first)
+        var found: [OSStatus] = []
+        while let failure = answer.failure {
+            guard !found.contains(failure), let next = question.lookingPast(failure, answer.chain) else {
+                return (found + [failure], false)
+            }
+            found.append(failure)
+            question = next
+            answer = try question.answer()
+        }
+        return (found, true)
+    }
+
+    /// The same question, but for what failed; `nil` for a failure that hides everything else.
+    private func lookingPast(_ failure: OSStatus, _ chain: [Certificate]) -> SecTrust.Question? {
+        var question = self
+        switch failure {
+        case errSecHostNameMismatch:
+            question.policies = policies.map { policy in
+                var properties = policy.properties
+                properties.name = nil
+                return SecPolicy(properties)
+            }
+        case errSecCertificateExpired, errSecCertificateNotValidYet:
+            // A moment at which all of them are valid.
+            guard let from = chain.map(\.notBefore).max(), let to = chain.map(\.notAfter).min(), from < to else { return nil }
+            question.date = from.addingTimeInterval(to.timeIntervalSince(from) / 2)
+        case errSecCreateChainFailed, errSecNotTrusted:
+            question.believesSystem = believesSystem ?? (anchors == nil)
+            question.anchors = (anchors ?? []) + [certificates[0]]
+        case errSecCertificateCannotOperate:
+            question.policies = [SecPolicyCreateBasicX509()]
+        default: return nil
+        }
+        return question
     }
 }
