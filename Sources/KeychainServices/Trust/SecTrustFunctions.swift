@@ -97,6 +97,18 @@ public func SecTrustCopyCustomAnchorCertificates(_ trust: SecTrust, _ anchors: U
     return errSecSuccess
 }
 
+/// The system's authorities. Blocks for reading a file at the first call.
+///
+/// - Parameter anchors: Takes an array.
+/// - Returns: `errSecTrustNotAvailable` where the system has none that can be read.
+@discardableResult
+public func SecTrustCopyAnchorCertificates(_ anchors: UnsafeMutablePointer<CFArray?>) -> OSStatus {
+    do {
+        unsafe anchors.pointee = try SystemRoots.shared().map { SecCertificate($0) } as CFArray
+        return errSecSuccess
+    } catch { return errSecTrustNotAvailable }
+}
+
 /// Says which moment is asked about.
 ///
 /// - Parameters:
