@@ -107,13 +107,13 @@ struct ErrorForm: Equatable {
         let options = arguments.prefix { $0 != "--" }
         for (argument, next) in zip(options, options.dropFirst().map(Optional.some) + [nil]) {
             switch argument {
-            case "--json": format = "json"
             case "--format": format = next
             case "-v", "-vv", "--verbose": isVerbose = true
             default: if argument.hasPrefix("--format=") { format = String(argument.dropFirst(9)) }
             }
         }
-        isJSON = format == "json"
+        // Beside --json, --format says what a file is to hold.
+        isJSON = format == "json" || options.contains("--json")
         self.isVerbose = isVerbose
     }
 }

@@ -16,6 +16,9 @@ extension CertificateVerification {
             details["fingerprint"] = "sha256:" + culprit.sha256Fingerprint.hexadecimal
             return KeychainError(code, message, hint: hint, details: details)
         }
+        // Whom to trust is no question any more where the certificate itself has had its time.
+        let isAboutTrust = [.issuerNotFound, .leafNotVerified, .selfSigned, .untrustedRoot].contains(failure.code)
+        if isAboutTrust, let error = KeychainError.validity(of: certificate, name: name, on: date) { return error }
         let issuer = culprit.issuer.commonName.map { "CN=\($0)" } ?? culprit.issuer.description
         switch failure.code {
         case .expired, .notYetValid:

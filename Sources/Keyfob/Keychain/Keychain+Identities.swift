@@ -168,7 +168,8 @@ extension Keychain {
             let milliseconds = max(1, Int(elapsed / .milliseconds(1)))
             add(.good, "signature", "signed a test challenge in \(milliseconds) ms", nil)
         } catch let error as KeychainError {
-            add(.bad, "signature", "cannot sign: \(error.message)", error.hint)
+            let reason = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+            add(.bad, "signature", "cannot sign: \(reason)", error.hint)
         }
     }
 

@@ -53,7 +53,9 @@ enum CertificatePhrases {
     }
 
     /// The error for a certificate that must be valid and is not, or `nil`.
-    static func failure(_ certificate: Certificate, name: String, on date: Date, remedy: String) -> KeychainError? {
+    ///
+    /// - Parameter remark: What else the hint says.
+    static func failure(_ certificate: Certificate, name: String, on date: Date, remark: String) -> KeychainError? {
         switch State(certificate, on: date) {
         case .good, .renewalDue: nil
         case .expired:
@@ -61,13 +63,13 @@ enum CertificatePhrases {
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(RFC3339.day(of: certificate.notAfter)) "
                     + "(\(Phrases.relative(certificate.notAfter, to: date))).",
-                hint: remedy, details: ["certificate": name, "notAfter": RFC3339.string(from: certificate.notAfter)])
+                hint: "Get a new certificate. \(remark)", details: ["certificate": name, "notAfter": RFC3339.string(from: certificate.notAfter)])
         case .notYetValid:
             KeychainError(
                 .certificateNotYetValid,
                 "certificate \"\(name)\" is valid only from \(RFC3339.string(from: certificate.notBefore)); "
                     + "this machine's clock says \(RFC3339.string(from: date)).",
-                hint: "Check the clock (timedatectl) or wait. \(remedy)", details: ["certificate": name])
+                hint: "Check the clock (timedatectl) or wait. \(remark)", details: ["certificate": name])
         }
     }
 
