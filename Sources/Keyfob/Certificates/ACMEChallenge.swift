@@ -60,7 +60,10 @@ extension ACMEIssuer.Settings {
     func expectation(for name: String) -> String {
         if dnsCommand != nil { return "It must find the TXT record _acme-challenge.\(name)." }
         let url = "http://\(name)/.well-known/acme-challenge/…"
-        if let listener { return "It must reach \(url), that is, this machine at \(listener) for the port 80 of that name." }
+        if let listener {
+            let place = listener.contains(":") ? listener : "port " + listener
+            return "It must reach \(url), which must lead to this machine, \(place)."
+        }
         return "It must find \(url) in \(webRoot ?? "")."
     }
 }

@@ -61,8 +61,17 @@ struct ACMESession {
         var payload: [String: Any] = ["termsOfServiceAgreed": settings.agreesToTerms]
         if !settings.contacts.isEmpty { payload["contact"] = settings.contacts.map { "mailto:" + $0 } }
         if let externalAccount { payload["externalAccountBinding"] = try binding(to: externalAccount) }
-        // Whoever has an account gets it.
-        let made = try post(place("newAccount"), payload)
+        let made: Answer
+        do {
+            // Whoever has an account gets it.
+            made = try post(place("newAccount"), payload)
+        } catch let error as KeychainError
+            where externalAccount != nil && error.details["problem"]?.hasSuffix(":unauthorized") == true
+        {
+            throw KeychainError(
+                .issuerFailed, error.message, hint: "Are --eab-kid and the key of --eab-key-source those that it gave?",
+                details: error.details)
+        }
         guard let location = made.response.header("location") else {
             throw KeychainError(.issuerFailed, "\(settings.host) opened an account and does not say where it is.")
         }
