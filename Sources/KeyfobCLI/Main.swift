@@ -91,7 +91,7 @@ import Glibc
 extension String {
     /// With a small first letter, as it follows `keyfob: `; words in capitals stay.
     fileprivate var decapitalized: String {
-        guard let first, dropFirst().first?.isLowercase == true else { return self }
+        guard let first, let next = dropFirst().first, next.isLowercase || next == " " else { return self }
         return first.lowercased() + dropFirst()
     }
 }

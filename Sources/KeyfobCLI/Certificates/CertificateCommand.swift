@@ -35,8 +35,10 @@ struct CertificateListCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let now = Date()
         let found = all ? try keychain.find(.certificates) : try keychain.publicCertificates()
-        let certificates = try found.map { ListedCertificate(label: $0.label, certificate: try $0.certificate()) }
-            .sorted { ($0.label ?? "") < ($1.label ?? "") }
+        let certificates = try found.map {
+            ListedCertificate(
+                label: $0.label, certificate: try $0.certificate(), isReplaced: $0.nameOfVersion != nil)
+        }.sorted { ($0.label ?? "") < ($1.label ?? "") }
         try output.emit(
             ListedCertificate.document(
                 certificates, as: "certificates", on: now, [.init("keychain", .string(keychain.name))]),
@@ -105,7 +107,9 @@ struct CertificateExpiringCommand: ParsableCommand {
             .filter { $0.1.notAfter <= limit && (all || $0.0.nameOfVersion == nil) }
             // What can still be saved comes first.
             .sorted { ($0.1.notAfter < now ? 1 : 0, $0.1.notAfter) < ($1.1.notAfter < now ? 1 : 0, $1.1.notAfter) }
-        let listed = due.map { ListedCertificate(label: $0.0.label, certificate: $0.1) }
+        let listed = due.map {
+            ListedCertificate(label: $0.0.label, certificate: $0.1, isReplaced: $0.0.nameOfVersion != nil)
+        }
         let document = ListedCertificate.document(
             listed, as: "certificates", on: now,
             [.init("keychain", .string(keychain.name)), .init("within_seconds", .integer(Int64(span)))])

@@ -11,6 +11,8 @@ struct ListedCertificate {
 
     let label: String?
     let certificate: Certificate
+    /// Whether it is an older version of an identity.
+    var isReplaced = false
     var key: Key?
 
     /// What programs get of a list.
@@ -38,11 +40,11 @@ struct ListedCertificate {
         if let key {
             members += [.init("token", .string(key.token)), .init("extractable", .boolean(key.isExtractable))]
         }
-        return members + CertificatePhrases.members(certificate, on: date)
+        return members + CertificatePhrases.members(certificate, on: date, isReplaced: isReplaced)
     }
 
     private func cells(hasKeys: Bool, on date: Date) -> [Table.Cell] {
-        let state = CertificatePhrases.State(certificate, on: date)
+        let state = CertificatePhrases.State(certificate, on: date, isReplaced: isReplaced)
         var cells: [Table.Cell] = [
             .init(label ?? ""), .init(CertificatePhrases.subject(certificate)), .init(CertificatePhrases.issuer(certificate)),
         ]

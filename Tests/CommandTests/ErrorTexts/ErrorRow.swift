@@ -290,6 +290,12 @@ extension ErrorRow {
             attempt: "keyfob uri web --for haproxy", status: 8, code: "mechanism.unsupported",
             message: ["haproxy reads private keys from PEM files only"], hint: ["keyfob uri web --for nginx"]),
         ErrorRow(
+            testDescription: "a program with a certificate of another usage",
+            before: "keyfob identity create -q srv --dns localhost --self-signed",
+            attempt: "keyfob uri srv --for curl --check", status: 11, code: "cert.wrong_usage",
+            message: [#"certificate "srv" is not for usage "client", which curl has for it"#],
+            hint: ["It is for: serverAuth", "--usage client"], details: ["certificate"]),
+        ErrorRow(
             testDescription: "an issuer that is not there",
             attempt: "keyfob identity create web --cn web --issuer corp", status: 3, code: "item.not_found",
             message: [#"no identity "corp""#], hint: ["keyfob identity ls"]),
