@@ -22,6 +22,39 @@ static inline void keyfob_wipe(void *bytes, size_t count) {
 
 static inline int keyfob_set_dumpable(int on) { return prctl(PR_SET_DUMPABLE, on, 0, 0, 0); }
 
+struct keyfob_library_search {
+    const char *name;
+    int is_found;
+};
+
+/// How struct dl_phdr_info begins, which glibc hides behind _GNU_SOURCE.
+struct keyfob_loaded_object {
+    unsigned long address;
+    const char *path;
+};
+
+struct dl_phdr_info;
+extern int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data);
+
+static inline int keyfob_compare_library(struct dl_phdr_info *info, size_t size, void *data) {
+    struct keyfob_library_search *search = (struct keyfob_library_search *)data;
+    const char *path = ((const struct keyfob_loaded_object *)(const void *)info)->path;
+    const char *slash = strrchr(path, '/');
+    (void)size;
+    search->is_found |= strcmp(slash == NULL ? path : slash + 1, search->name) == 0;
+    return search->is_found;
+}
+
+/// Whether a library with that file name is loaded; dl_iterate_phdr(3).
+static inline int keyfob_is_library_loaded(const char *name) {
+    struct keyfob_library_search search = {name, 0};
+    dl_iterate_phdr(keyfob_compare_library, &search);
+    return search.is_found;
+}
+
+/// The name of the calling thread, cut off after 15 bytes.
+static inline int keyfob_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
+
 /// add_key(2); the key's serial number, or -1 with errno.
 static inline long keyfob_add_key(const char *type, const char *description, const void *payload, size_t count, int keyring) {
     return syscall(SYS_add_key, type, description, payload, count, keyring);

@@ -51,9 +51,14 @@ public final class BlockingExecutor: Sendable {
         // One piece of work wants one thread: waking all of them costs more than most signatures.
         state.signal()
         guard needsThread else { return }
-        let thread = Thread { [self] in loop() }
-        thread.name = "keyfob-blocking"
-        thread.start()
+        guard !DetachedThread.start("keyfob-blocking", { [self] in loop() }) else { return }
+        // Where the system has no more threads, those that there are do it; and where there are none, the caller's own,
+        // for it would never be done otherwise.
+        let left = state.withLock { state -> (@Sendable () -> Void)? in
+            state.threads -= 1
+            return state.threads == 0 && !state.work.isEmpty ? state.work.removeFirst() : nil
+        }
+        left?()
     }
 
     private func loop() {

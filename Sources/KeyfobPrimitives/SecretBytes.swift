@@ -11,10 +11,28 @@ public struct SecretBytes: Sendable {
 
     /// Copies `bytes`. The caller's own copy is the caller's to wipe.
     public init(_ bytes: some Sequence<UInt8>) {
-        let array = ContiguousArray(bytes)
+        let copied = bytes.withContiguousStorageIfAvailable { unsafe SecretBytes(UnsafeRawBufferPointer($0)) }
+        if let copied {
+            self = copied
+            return
+        }
+        var array = ContiguousArray(bytes)
         unsafe self.init(count: array.count) { buffer in
             for index in array.indices { unsafe buffer[index] = array[index] }
         }
+        unsafe array.withUnsafeMutableBytes { buffer in
+            if let base = buffer.baseAddress { unsafe keyfob_wipe(base, buffer.count) }
+        }
+    }
+
+    /// Copies the bytes in a buffer.
+    public init(_ bytes: UnsafeRawBufferPointer) {
+        unsafe self.init(count: bytes.count) { unsafe UnsafeMutableRawBufferPointer($0).copyMemory(from: bytes) }
+    }
+
+    /// Copies the bytes in a part of a buffer.
+    public init(_ bytes: Slice<UnsafeRawBufferPointer>) {
+        unsafe self.init(UnsafeRawBufferPointer(rebasing: bytes))
     }
 
     /// The UTF-8 bytes of `string`. Swift cannot wipe the string itself: use this at the edge only.
@@ -49,12 +67,7 @@ public struct SecretBytes: Sendable {
     /// - Precondition: `count` is not larger than `self.count`.
     public func prefix(_ count: Int) -> SecretBytes {
         precondition(count <= self.count, "a prefix cannot be longer than the bytes it is taken from")
-        return unsafe withUnsafeBytes { source in
-            unsafe SecretBytes(count: count) { target in
-                unsafe UnsafeMutableRawBufferPointer(target)
-                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<count]))
-            }
-        }
+        return unsafe withUnsafeBytes { unsafe SecretBytes($0[..<count]) }
     }
 
     /// A copy outside the wiped storage. The caller answers for it from here on.

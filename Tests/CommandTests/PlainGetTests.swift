@@ -29,14 +29,23 @@ import Testing
         ["get", "-k", "site", "db/prod"], ["secret", "get", "--keychain", "site", "a b"], ["get", "a=b"], ["get", "get"],
         ["get", "secret"], ["get", "-k", "get", "\u{E4}"],
     ])
-    func `the plain form makes the command that ArgumentParser makes`(arguments: [String]) throws {
-        let plain = try #require(PlainGet(arguments, environment: Self.unset)).command
-        let parsed = try #require(
-            try Invocation(arguments, root: KeyfobCommand.self).parse(root: KeyfobCommand.self) as? SecretGet)
-        #expect(Self.properties(plain) == Self.properties(parsed))
-        #expect(Self.properties(plain).count > 20, "the groups' properties are compared, too")
+    func `the plain form takes from arguments what ArgumentParser takes`(arguments: [String]) throws {
+        let plain = try #require(PlainGet(arguments, environment: Self.unset))
+        var parsed = try Self.parsed(arguments)
         #expect(plain.name == parsed.name)
-        #expect(plain.global.keychain == parsed.global.keychain)
+        #expect(plain.keychain == parsed.global.keychain)
+        // Nothing else was given, so that what is left are the defaults.
+        parsed.name = "x"
+        parsed.global.keychain = nil
+        let defaults = Self.properties(try Self.parsed(["get", "x"]))
+        #expect(Self.properties(parsed) == defaults)
+        #expect(defaults.count > 20, "the groups' properties are compared, too")
+        #expect(Self.properties(try Self.parsed(["get", "x", "--raw"])) != defaults)
+        #expect(Self.properties(try Self.parsed(["get", "x", "--port", "1"])) != defaults)
+    }
+
+    private static func parsed(_ arguments: [String]) throws -> SecretGet {
+        try #require(try Invocation(arguments, root: KeyfobCommand.self).parse(root: KeyfobCommand.self) as? SecretGet)
     }
 
     @Test(arguments: [

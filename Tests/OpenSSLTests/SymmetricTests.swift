@@ -1,6 +1,7 @@
 import Foundation
 import KeyfobPrimitives
 import OpenSSL
+import TestSupport
 import Testing
 
 @Suite("Symmetric cryptography")
@@ -133,11 +134,29 @@ struct SymmetricTests {
          "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"),
         ("0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "", "",
          "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"),
+        (hexadecimal(0...0x4f), hexadecimal(0x60...0xaf), hexadecimal(0xb0...0xff),
+         "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c65e590e09"
+            + "da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87"),
     ])
     func hkdf(_ key: String, _ salt: String, _ info: String, _ expected: String) throws {
         let derived = try HKDF.derive(
             key: SecretBytes(bytes(key)), salt: bytes(salt), info: bytes(info), count: expected.count / 2)
         #expect(derived.copyBytes() == bytes(expected))
+    }
+
+    private static func hexadecimal(_ bytes: ClosedRange<UInt8>) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    @Test("HKDF makes as much as the RFC allows, as openssl makes it", arguments: [1, 31, 32, 33, 255 * 32])
+    func hkdfLengths(_ count: Int) throws {
+        let made = try HKDF.derive(key: SecretBytes([1, 2, 3]), salt: [], info: [9], count: count)
+        let openssl = try OpenSSLCommand()
+        let options = "-kdfopt digest:SHA256 -kdfopt hexkey:010203 -kdfopt hexinfo:09"
+        let text = try openssl("kdf -keylen \(count) \(options) HKDF").stdout
+        let expected = text.split { $0 == ":" || $0.isWhitespace }.compactMap { UInt8($0, radix: 16) }
+        #expect(expected.count == count)
+        #expect(made.copyBytes() == expected)
     }
 
     @Test("HKDF refuses what RFC 5869 does not define", arguments: [0, -1, 255 * 32 + 1])
@@ -237,6 +256,9 @@ struct SymmetricTests {
         ("4a656665", "7768617420646f2079612077616e7420666f72206e6f7468696e673f",
          "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
         ("", "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
+        (String(repeating: "aa", count: 131),
+         "54657374205573696e67204c6172676572205468616e20426c6f636b2d53697a65204b6579202d2048617368204b6579204669727374",
+         "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"),
     ])
     func hmac(_ key: String, _ message: String, _ expected: String) throws {
         let hmac = try HMACSHA256(key: SecretBytes(bytes(key)))

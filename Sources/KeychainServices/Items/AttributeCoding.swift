@@ -10,7 +10,7 @@ enum AttributeCoding {
     static func value(
         _ object: Any, for name: AttributeName, of itemClass: ItemClass
     ) throws(StatusError) -> AttributeValue {
-        guard let kind = Table.of(itemClass).kinds[name] else {
+        guard let kind = kind(of: name, in: itemClass) else {
             throw StatusError(errSecNoSuchAttr, "the class has no attribute \(name)")
         }
         guard let value = value(object, kind) else { throw .parameter("\(name) has the wrong type") }
@@ -25,43 +25,25 @@ enum AttributeCoding {
         }
     }
 
-    /// Whether Apple's class has an attribute. Keyfob's certificates and keys have comments, Apple's have none.
+    /// Whether Apple's class has an attribute.
     static func isAttribute(_ name: AttributeName, of itemClass: ItemClass) -> Bool {
-        Table.of(itemClass).kinds[name] != nil
+        kind(of: name, in: itemClass) != nil
+    }
+
+    /// The kind of an attribute. Keyfob's certificates and keys have comments, Apple's have none.
+    private static func kind(of name: AttributeName, in itemClass: ItemClass) -> ClassSchema.Kind? {
+        guard let kind = ClassSchema.of(itemClass)[name]?.kind, name != .comment || !itemClass.livesOnToken else {
+            return nil
+        }
+        return kind
     }
 
     /// How many attributes Apple's class has, those that no caller can name included: its limit on keys counts them.
-    static func count(of itemClass: ItemClass) -> Int { Table.of(itemClass).count }
-
-    /// The attributes that Apple's class has: what every call asks, found out once.
-    private struct Table: Sendable {
-        let kinds: [AttributeName: ClassSchema.Kind]
-        let count: Int
-
-        private init(_ itemClass: ItemClass) {
-            let definitions = ClassSchema.of(itemClass).definitions.filter {
-                $0.name != .comment || !itemClass.livesOnToken
-            }
-            kinds = Dictionary(definitions.map { ($0.name, $0.kind) }) { first, _ in first }
-            // Every class also has: sha1, UUID, persistref, clip, rowid, data, v_pk, u_Tomb.
-            count = definitions.count + 8
-        }
-
-        static func of(_ itemClass: ItemClass) -> Table {
-            switch itemClass {
-            case .genericPassword: genericPassword
-            case .internetPassword: internetPassword
-            case .certificate: certificate
-            case .key: key
-            case .identity: identity
-            }
-        }
-
-        private static let genericPassword = Table(.genericPassword)
-        private static let internetPassword = Table(.internetPassword)
-        private static let certificate = Table(.certificate)
-        private static let key = Table(.key)
-        private static let identity = Table(.identity)
+    static func count(of itemClass: ItemClass) -> Int {
+        let schema = ClassSchema.of(itemClass)
+        let hasForeignComment = itemClass.livesOnToken && schema[.comment] != nil
+        // Every class also has: sha1, UUID, persistref, clip, rowid, data, v_pk, u_Tomb.
+        return schema.definitions.count - (hasForeignComment ? 1 : 0) + 8
     }
 
     /// The typed value of an object; truth values only where numbers are meant.
@@ -96,12 +78,11 @@ enum AttributeCoding {
 
     /// The key of an attribute in a returned dictionary.
     static func key(_ name: AttributeName) -> NSString {
-        unsafe keys[name] ?? NSString(string: name.rawValue)
+        index[name].map { unsafe keys[$0] } ?? NSString(string: name.rawValue)
     }
 
+    private static let names = ItemClass.allCases.flatMap { ClassSchema.of($0).definitions.map(\.name) }
+    private static let index = AttributeIndex(names)
     // Never changed, like the strings in it: any thread may read it.
-    private nonisolated(unsafe) static let keys: [AttributeName: NSString] = Dictionary(
-        ItemClass.allCases.flatMap { ClassSchema.of($0).definitions.map(\.name) }.map {
-            ($0, NSString(string: $0.rawValue))
-        }) { first, _ in first }
+    private nonisolated(unsafe) static let keys: [NSString] = names.map { NSString(string: $0.rawValue) }
 }

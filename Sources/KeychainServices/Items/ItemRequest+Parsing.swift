@@ -33,17 +33,26 @@ extension ItemRequest {
 
     /// Keys and values, in Swift's types; all keys must be strings.
     static func entries(_ dictionary: NSDictionary) throws(StatusError) -> [(key: String, value: Any)] {
-        // Every other way to read an NSDictionary takes each key or value there and back through Swift's types.
-        var keys: [Any] = []
-        var values: [Any] = []
-        dictionary.getObjects(&values, andKeys: &keys, count: dictionary.count)
+        // These two give the objects as they lie there, in one order. All other ways to read an NSDictionary put each of
+        // them through casts to find what it may be in Swift, at a price that all the rest of a call is small beside.
+        let keys = dictionary.allKeys
+        let values = dictionary.allValues
         var entries: [(key: String, value: Any)] = []
         entries.reserveCapacity(keys.count)
         for (key, value) in zip(keys, values) {
-            guard let name = key as? String else { throw .parameter("a key is not a string") }
-            entries.append((name, value))
+            guard let name = key as? NSString else { throw .parameter("a key is not a string") }
+            entries.append((name as String, Self.value(value) ?? dictionary.object(forKey: key) ?? value))
         }
         return entries
+    }
+
+    /// A string or a number in Swift's types; `nil` for other objects.
+    private static func value(_ object: Any) -> Any? {
+        let type: Any.Type = type(of: object)
+        if type == NSString.self { return (object as? NSString).map { $0 as String } }
+        guard let number = object as? NSNumber else { return nil }
+        if number === kCFBooleanTrue { return true }
+        return number === kCFBooleanFalse ? false : number
     }
 
     /// The class and what names an item of it.
@@ -107,7 +116,7 @@ extension ItemRequest {
     private mutating func takeAttribute(_ key: String, _ value: Any, for purpose: Purpose) throws(StatusError) {
         guard key.utf8.allSatisfy({ $0 < 0x80 }) else { throw StatusError(errSecNoSuchAttr, "no such attribute") }
         let name = AttributeName(rawValue: key)
-        guard name == .multiUser || !(value is NSNull) else { throw .parameter("\(name) has no value") }
+        guard name == .multiUser || type(of: value) != NSNull.self else { throw .parameter("\(name) has no value") }
         switch key {
         case "clip": throw .parameter("clip is internal")
         case "accc":

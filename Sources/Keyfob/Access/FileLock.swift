@@ -43,16 +43,16 @@ package struct FileLock: ~Copyable {
     ///
     /// - Throws: `timedOut` at the deadline; `fileUnavailable` when the file cannot be opened.
     private init(_ url: URL, deadline: Deadline) throws(KeychainError) {
-        guard let file = OpenFile(path: url.path, flags: O_RDWR | O_CREAT | O_NOFOLLOW) else {
-            throw .file("lock", url.path, errno)
+        guard let file = OpenFile(path: url.filePath, flags: O_RDWR | O_CREAT | O_NOFOLLOW) else {
+            throw .file("lock", url.filePath, errno)
         }
         var pause: UInt32 = 500
         while flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw .file("lock", url.path, errno) }
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw .file("lock", url.filePath, errno) }
             guard !deadline.hasPassed else {
                 throw KeychainError(
-                    .timedOut, "another process holds \(url.path).",
-                    hint: "Try again when it has ended.", details: ["path": url.path])
+                    .timedOut, "another process holds \(url.filePath).",
+                    hint: "Try again when it has ended.", details: ["path": url.filePath])
             }
             usleep(pause)
             pause = min(pause * 2, 20_000)

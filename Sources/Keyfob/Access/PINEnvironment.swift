@@ -35,7 +35,8 @@ public struct PINEnvironment: Sendable {
     /// How long a person has to answer pinentry.
     public var pinentryDeadline: Duration
 
-    private let memory = Lock<[PINSource: SecretBytes]>([:])
+    // One or two entries, and mostly none: a dictionary is more work to set up than ever to search this.
+    private let memory = Lock<[(source: PINSource, secret: SecretBytes)]>([])
 
     /// `$CREDENTIALS_DIRECTORY`.
     public static var credentialsDirectory: String? { EnvironmentVariable.value("CREDENTIALS_DIRECTORY") }
@@ -58,16 +59,19 @@ public struct PINEnvironment: Sendable {
 
     /// The value that `source` gave when it could still be read.
     func recalled(_ source: PINSource) -> SecretBytes? {
-        memory.withLock { $0[source] }
+        memory.withLock { memory in memory.first { $0.source == source }?.secret }
     }
 
     /// Keeps what `source` gives only once.
     func keep(_ secret: SecretBytes, from source: PINSource) {
-        memory.withLock { $0[source] = secret }
+        memory.withLock { memory in
+            memory.removeAll { $0.source == source }
+            memory.append((source, secret))
+        }
     }
 
     /// Wipes what was kept. For `lock`: a later login then needs a fresh source.
     public func forget() {
-        memory.withLock { $0 = [:] }
+        memory.withLock { $0 = [] }
     }
 }

@@ -11,7 +11,7 @@ package enum PrivateFile {
     ///
     /// - Throws: `fileUnavailable` or `refused` when a system call fails; the old file is then whole.
     package static func write(_ bytes: SecretBytes, to url: URL) throws(KeychainError) {
-        let target = url.path
+        let target = url.filePath
         let temporary = target + ".\(getpid()).\(UInt64.random(in: 0...UInt64.max)).new"
         guard let file = OpenFile(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) else {
             throw .file("write", target, errno)
@@ -34,16 +34,16 @@ package enum PrivateFile {
     /// - Throws: `unsafeFile` unless it is a regular file of ours (or root's) that others cannot read;
     ///   `fileDamaged` when it is longer than `limit`.
     package static func read(_ url: URL, limit: Int) throws(KeychainError) -> SecretBytes? {
-        guard let file = OpenFile(path: url.path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+        guard let file = OpenFile(path: url.filePath, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
             if errno == ENOENT { return nil }
-            if errno == ELOOP { throw refusal(url.path, "is a symbolic link") }
-            throw .file("read", url.path, errno)
+            if errno == ELOOP { throw refusal(url.filePath, "is a symbolic link") }
+            throw .file("read", url.filePath, errno)
         }
-        try requirePrivate(try file.status(), path: url.path)
+        try requirePrivate(try file.status(), path: url.filePath)
         let bytes = try file.read(limit: limit + 1)
         guard bytes.count <= limit else {
             throw KeychainError(
-                .fileDamaged, "\(url.path) is longer than such a file can be.", details: ["path": url.path])
+                .fileDamaged, "\(url.filePath) is longer than such a file can be.", details: ["path": url.filePath])
         }
         return bytes
     }
@@ -51,15 +51,15 @@ package enum PrivateFile {
     /// Overwrites and removes the file at `url`; true if there was one.
     @discardableResult
     package static func remove(_ url: URL) throws(KeychainError) -> Bool {
-        if let file = OpenFile(path: url.path, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK) {
+        if let file = OpenFile(path: url.filePath, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK) {
             let status = try file.status()
             // Overwriting reaches the bytes where they are: true in memory (tmpfs), best effort elsewhere.
             if status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1, status.st_size > 0 {
                 try file.write(SecretBytes(repeatElement(0, count: Int(min(status.st_size, 1 << 20)))))
             }
         }
-        if unsafe unlink(url.path) == 0 { return true }
-        guard errno == ENOENT else { throw .file("remove", url.path, errno) }
+        if unsafe unlink(url.filePath) == 0 { return true }
+        guard errno == ENOENT else { throw .file("remove", url.filePath, errno) }
         return false
     }
 
@@ -69,25 +69,25 @@ package enum PrivateFile {
     ///   others; one of ours that others can only read is narrowed instead.
     package static func createDirectory(_ url: URL) throws(KeychainError) {
         try makeParents(of: url)
-        if unsafe mkdir(url.path, 0o700) != 0, errno != EEXIST { throw .file("create", url.path, errno) }
-        guard let directory = OpenFile(path: url.path, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
-            if errno == ELOOP || errno == ENOTDIR { throw refusal(url.path, "is not a directory") }
-            throw .file("open", url.path, errno)
+        if unsafe mkdir(url.filePath, 0o700) != 0, errno != EEXIST { throw .file("create", url.filePath, errno) }
+        guard let directory = OpenFile(path: url.filePath, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
+            if errno == ELOOP || errno == ENOTDIR { throw refusal(url.filePath, "is not a directory") }
+            throw .file("open", url.filePath, errno)
         }
         let status = try directory.status()
-        guard status.st_uid == geteuid() else { throw refusal(url.path, "belongs to another user") }
+        guard status.st_uid == geteuid() else { throw refusal(url.filePath, "belongs to another user") }
         guard status.st_mode & 0o022 == 0 else {
-            throw refusal(url.path, "can be written by other users", status.st_mode)
+            throw refusal(url.filePath, "can be written by other users", status.st_mode)
         }
         if status.st_mode & 0o777 != 0o700, fchmod(directory.descriptor, 0o700) != 0 {
-            throw .file("protect", url.path, errno)
+            throw .file("protect", url.filePath, errno)
         }
     }
 
     /// Makes what was created or renamed in the directory survive a power cut.
     package static func synchronizeDirectory(_ url: URL) throws(KeychainError) {
-        guard let directory = OpenFile(path: url.path, flags: O_RDONLY | O_DIRECTORY) else {
-            throw .file("open", url.path, errno)
+        guard let directory = OpenFile(path: url.filePath, flags: O_RDONLY | O_DIRECTORY) else {
+            throw .file("open", url.filePath, errno)
         }
         try directory.synchronize()
     }
@@ -145,8 +145,8 @@ package enum PrivateFile {
     private static func makeParents(of url: URL) throws(KeychainError) {
         let parent = url.deletingLastPathComponent()
         var status = stat()
-        guard parent.path != "/", unsafe stat(parent.path, &status) != 0 else { return }
+        guard parent.filePath != "/", unsafe stat(parent.filePath, &status) != 0 else { return }
         try makeParents(of: parent)
-        if unsafe mkdir(parent.path, 0o700) != 0, errno != EEXIST { throw .file("create", parent.path, errno) }
+        if unsafe mkdir(parent.filePath, 0o700) != 0, errno != EEXIST { throw .file("create", parent.filePath, errno) }
     }
 }

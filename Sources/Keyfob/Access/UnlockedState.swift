@@ -113,7 +113,7 @@ public struct UnlockedState: Sendable {
     /// Whether the runtime directory is there; looked at as it is when it is made.
     private static func exists(_ directory: URL) throws(KeychainError) -> Bool {
         var status = stat()
-        guard unsafe lstat(directory.path, &status) == 0 else { return false }
+        guard unsafe lstat(directory.filePath, &status) == 0 else { return false }
         try PrivateFile.createDirectory(directory)
         return true
     }

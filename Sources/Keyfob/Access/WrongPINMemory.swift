@@ -110,7 +110,7 @@ public struct WrongPINMemory: Sendable {
         }
         guard try change(&content) else { return }
         let encoded = content
-        let data = try KeychainError.wrapping("cannot write \(file.path).") { try JSONEncoder().encode(encoded) }
+        let data = try KeychainError.wrapping("cannot write \(file.filePath).") { try JSONEncoder().encode(encoded) }
         try PrivateFile.write(SecretBytes(data), to: file)
     }
 

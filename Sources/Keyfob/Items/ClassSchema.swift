@@ -39,10 +39,10 @@ public struct ClassSchema: Sendable {
     public let primaryKey: [Definition]
     /// Pairs of attributes that are searched together so often that the pair has an index of its own.
     let pairs: [(AttributeName, AttributeName)]
-    private let byName: [AttributeName: Definition]
+    private let index: AttributeIndex
 
     /// The definition of an attribute, or `nil` where the class does not have it.
-    public subscript(name: AttributeName) -> Definition? { byName[name] }
+    public subscript(name: AttributeName) -> Definition? { index[name].map { definitions[$0] } }
 
     /// The schema of a class. An identity has the attributes of a certificate and of a key.
     public static func of(_ itemClass: ItemClass) -> ClassSchema {
@@ -64,7 +64,7 @@ public struct ClassSchema: Sendable {
                 isIndexed: $0.flags.contains(.indexed))
         }
         primaryKey = definitions.filter(\.isPrimaryKey)
-        byName = Dictionary(definitions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        index = AttributeIndex(definitions.map(\.name))
     }
 }
 

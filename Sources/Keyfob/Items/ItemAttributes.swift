@@ -214,12 +214,14 @@ extension ItemAttributes {
 
         init?(at position: Int, in bytes: [UInt8]) {
             guard position + 9 <= bytes.count else { return nil }
-            func number(_ start: Int) -> UInt32 {
-                UInt32(bytes[start]) << 24 | UInt32(bytes[start + 1]) << 16 | UInt32(bytes[start + 2]) << 8
-                    | UInt32(bytes[start + 3])
+            let (code, length) = unsafe bytes.withUnsafeBytes { bytes in
+                unsafe (
+                    bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self).bigEndian,
+                    bytes.loadUnaligned(fromByteOffset: position + 5, as: UInt32.self).bigEndian
+                )
             }
-            code = number(position)
-            let count = Int(number(position + 5))
+            self.code = code
+            let count = Int(length)
             guard count <= bytes.count - position - 9 else { return nil }
             kind = AttributeValue.Kind(rawValue: bytes[position + 4])
             content = position + 9..<position + 9 + count
@@ -249,6 +251,8 @@ extension ItemAttributes {
         }
 
         static func append(_ code: UInt32, _ value: AttributeValue, to bytes: inout [UInt8]) {
+            // Room for a handful of attributes at once: most items have no more.
+            if bytes.isEmpty { bytes.reserveCapacity(192) }
             bytes.append(bigEndian: code)
             switch value {
             case .string(let text):
@@ -275,10 +279,6 @@ extension ItemAttributes {
 extension [UInt8] {
     /// Appends the bytes of a number, most significant first.
     fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
-        var shift = number.bitWidth
-        while shift > 0 {
-            shift -= 8
-            append(UInt8(truncatingIfNeeded: number >> shift))
-        }
+        unsafe Swift.withUnsafeBytes(of: number.bigEndian) { unsafe append(contentsOf: $0) }
     }
 }

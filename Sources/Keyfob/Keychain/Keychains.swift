@@ -26,7 +26,7 @@ public struct Keychains: Sendable {
 
     /// All configurations, by name. - Throws: `KeychainError` with code `invalidConfiguration` or `fileUnavailable`.
     public func all() throws -> [KeychainConfiguration] {
-        let path = folder.path
+        let path = folder.filePath
         guard FileManager.default.fileExists(atPath: path) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: path)
             .filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
@@ -69,7 +69,7 @@ public struct Keychains: Sendable {
 
     private func unreadable(_ name: String, cause: (any Error)? = nil) -> KeychainError {
         KeychainError(
-            .invalidConfiguration, "the configuration of keychain \"\(name)\" cannot be read: \(file(name).path).",
+            .invalidConfiguration, "the configuration of keychain \"\(name)\" cannot be read: \(file(name).filePath).",
             hint: "Restore the file from a backup; the vault and the token are not affected.", cause: cause)
     }
 

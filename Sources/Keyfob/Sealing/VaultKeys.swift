@@ -14,7 +14,7 @@ struct VaultKeys: Sendable {
     private let indexKey: HMACSHA256
     /// Authenticates the vault's record of its rows.
     let tree: RowTreeKey
-    private let classDigests: [ItemClass: Data]
+    private let classDigests: [(itemClass: ItemClass, digest: Data)]
 
     /// Derives the keys.
     ///
@@ -29,21 +29,19 @@ struct VaultKeys: Sendable {
         let indexKey = try HMACSHA256(key: derive("index"))
         self.indexKey = indexKey
         tree = RowTreeKey(try HMACSHA256(key: derive("tree")))
-        var digests: [ItemClass: Data] = [:]
-        for itemClass in ItemClass.allCases {
+        classDigests = try ItemClass.allCases.map { itemClass in
             let code = try indexKey.authenticationCode(for: Array("class\(itemClass.rawValue)".utf8))
-            digests[itemClass] = Data(code).prefix(8)
+            return (itemClass, Data(code.prefix(8)))
         }
-        classDigests = digests
     }
 
     // MARK: Digests
 
     /// The digest that stands for a class in the vault.
-    func digest(of itemClass: ItemClass) -> Data { classDigests[itemClass] ?? Data() }
+    func digest(of itemClass: ItemClass) -> Data { classDigests.first { $0.itemClass == itemClass }?.digest ?? Data() }
 
     /// The class behind a digest, or `nil` for one that this vault's keys never made.
-    func itemClass(of digest: Data) -> ItemClass? { classDigests.first { $0.value == digest }?.key }
+    func itemClass(of digest: Data) -> ItemClass? { classDigests.first { $0.digest == digest }?.itemClass }
 
     /// The digest of one attribute's value.
     func term(_ itemClass: ItemClass, _ name: AttributeName, _ value: AttributeValue) throws -> Data {

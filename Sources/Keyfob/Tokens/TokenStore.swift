@@ -32,6 +32,8 @@ final class TokenStore: Sendable {
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
         var isAnonymous = false
         var handles: [HandleKey: CachedHandle] = [:]
+        /// The handles of secret keys by id. A keychain has one or two of them.
+        var secretKeys: [(id: Data, cached: CachedHandle)] = []
         /// Whether the token is known to keep its handles; `nil` before anybody asked.
         var keepsHandles: Bool?
         /// Mechanisms with parameters that the token has refused. What it lists says little: SoftHSM lists OAEP and
@@ -48,13 +50,6 @@ final class TokenStore: Sendable {
             objectClass = object.objectClass
             id = object.id
             fingerprint = object.fingerprint
-        }
-
-        /// A secret key, of which nothing but the id is known.
-        init(secretKey id: Data) {
-            objectClass = .secretKey
-            self.id = id
-            fingerprint = Data()
         }
     }
 
@@ -117,7 +112,7 @@ final class TokenStore: Sendable {
     func openAhead(hasPIN: @escaping @Sendable () -> Bool) {
         isOpeningAhead.store(true, ordering: .releasing)
         openingAhead.withLock { $0 = true }
-        Thread.detachNewThread { [self] in
+        let isStarted = DetachedThread.start("keyfob-token") { [self] in
             do {
                 try alone {
                     let pool = try makePool()
@@ -129,10 +124,16 @@ final class TokenStore: Sendable {
             } catch {
                 // Met again by whoever waits.
             }
-            openingAhead.withLock { $0 = false }
-            isOpeningAhead.store(false, ordering: .releasing)
-            openingAhead.broadcast()
+            endOpeningAhead()
         }
+        // Where there are no more threads to have, the first call opens the token.
+        if !isStarted { endOpeningAhead() }
+    }
+
+    private func endOpeningAhead() {
+        openingAhead.withLock { $0 = false }
+        isOpeningAhead.store(false, ordering: .releasing)
+        openingAhead.broadcast()
     }
 
     /// Waits until the thread of `openAhead` has ended, where there is one.
@@ -227,7 +228,10 @@ final class TokenStore: Sendable {
     /// Drops every cached handle: after something was destroyed some tokens give its number away at once.
     func forgetHandles() {
         forgettings.add(1, ordering: .sequentiallyConsistent)
-        state.withLock { $0.handles.removeAll() }
+        state.withLock { state in
+            state.handles.removeAll()
+            state.secretKeys.removeAll()
+        }
     }
 
     /// Whether a handle of this token never comes to name another object within one login.
@@ -243,16 +247,15 @@ final class TokenStore: Sendable {
 
     /// Keeps a handle that was found in a login epoch.
     func remember(_ handle: ObjectHandle, of object: TokenObject, epoch: Int) {
-        remember(handle, for: HandleKey(object), epoch: epoch)
+        state.withLock { $0.handles[HandleKey(object)] = CachedHandle(handle: handle, epoch: epoch) }
     }
 
     /// Keeps the handle of a secret key that was found in a login epoch.
     func remember(_ handle: ObjectHandle, ofSecretKey id: Data, epoch: Int) {
-        remember(handle, for: HandleKey(secretKey: id), epoch: epoch)
-    }
-
-    private func remember(_ handle: ObjectHandle, for key: HandleKey, epoch: Int) {
-        state.withLock { $0.handles[key] = CachedHandle(handle: handle, epoch: epoch) }
+        state.withLock { state in
+            state.secretKeys.removeAll { $0.id == id }
+            state.secretKeys.append((id, CachedHandle(handle: handle, epoch: epoch)))
+        }
     }
 
     /// The handle of an object, from the cache where it was found since the last login.
@@ -312,9 +315,9 @@ final class TokenStore: Sendable {
     func handle(
         ofSecretKey id: Data, isSealing: Bool = false, in session: borrowing Session
     ) throws -> ObjectHandle? {
-        let key = HandleKey(secretKey: id)
         let epoch = try pool().loginEpoch
-        if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch {
+        let known = state.withLock { state in state.secretKeys.first { $0.id == id }?.cached }
+        if let cached = known, cached.epoch == epoch {
             if try !isSealing || keepsHandles() || isSecretKey(cached.handle, id, in: session) { return cached.handle }
             forgetHandles()
         }

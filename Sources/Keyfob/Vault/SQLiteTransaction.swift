@@ -79,7 +79,7 @@ struct SQLiteTransaction: StoreWriter {
         classDigest: Data, terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
     ) throws {
         let columns = withSecrets ? Self.columns : Self.columnsWithoutSecret
-        var arguments: [any DatabaseValueConvertible] = []
+        var arguments: [Data] = []
         let sql: String
         if let first = terms.first {
             // The first term is the most telling one (the caller sorts them so); the others are probes.

@@ -3,9 +3,8 @@ import Keyfob
 /// `keyfob get NAME` as scripts write it, without ArgumentParser.
 ///
 /// Describing a command's options to ArgumentParser by reflection takes longer than reading a secret does: 2 ms. So
-/// the plain form is recognised here; whatever else stands in a command line is ArgumentParser's. Both make the same
-/// command, which a test compares property by property, and only the order differs: here the token is on its way
-/// before the command is made.
+/// the plain form is recognised here; whatever else stands in a command line is ArgumentParser's. Tests compare the
+/// two: what they take from the same arguments, and what they print.
 struct PlainGet {
     /// The item's name.
     let name: String
@@ -44,56 +43,9 @@ struct PlainGet {
         var options = Keychain.Options(terminal: .standard, showsProgress: GlobalOptions.hasWatcher)
         options.opensTokenAhead = true
         let keychain = try Keychain.open(keychain ?? Environment.nonEmpty("KEYFOB_KEYCHAIN"), options: options)
-        let command = command
-        try command.run(in: keychain, command.global.output())
-    }
-
-    /// The command that ArgumentParser would have made.
-    var command: SecretGet {
-        var command = SecretGet()
-        command.name = name
-        command.raw = false
-        command.force = false
-        command.output = nil
-        command.selection = .none
-        command.global = GlobalOptions(keychain: keychain)
-        return command
-    }
-}
-
-extension SecretSelection {
-    /// None of the options.
-    fileprivate static var none: SecretSelection {
-        var selection = SecretSelection()
-        selection.user = nil
-        selection.kind = nil
-        selection.server = nil
-        selection.scheme = nil
-        selection.port = nil
-        selection.path = nil
-        return selection
-    }
-}
-
-extension GlobalOptions {
-    /// No option but `--keychain`.
-    fileprivate init(keychain: String?) {
-        self.init()
-        self.keychain = keychain
-        token = nil
-        profile = nil
-        pinSource = nil
-        insecureFile = false
-        noInput = false
-        yes = false
-        dryRun = false
-        json = false
-        formatOption = nil
-        quiet = false
-        verbose = 0
-        color = .auto
-        progress = .auto
-        timeout = nil
-        config = nil
+        // Never released: the process is about to end, and closes what is open in a fraction of the time.
+        _ = unsafe Unmanaged.passRetained(keychain)
+        let item = try PasswordChoice().one(name, in: keychain)
+        try SecretGet.print(SecretGet.secret(of: item, in: keychain))
     }
 }

@@ -52,7 +52,7 @@ struct SecretCopy: ParsableCommand {
             options.pinSource = try toPinSource.map { try PINSource(parsing: $0) }
             target = try Keychain.open(to, options: options)
         }
-        let stored = try selection.one(name, in: source)
+        let stored = try selection.choice.one(name, in: source)
         let item = copy(of: stored)
         if target.name == source.name, try target.stored(like: item)?.reference == stored.reference {
             throw UsageError("an item cannot be copied to itself.", hint: "Give the copy another name.")

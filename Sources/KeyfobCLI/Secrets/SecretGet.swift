@@ -38,12 +38,8 @@ struct SecretGet: ParsableCommand {
     func run() throws {
         let output = try global.output()
         try selection.check(name: name)
-        try run(in: global.openKeychain(opensTokenAhead: true), output)
-    }
-
-    /// The command's work, once its options are known to make sense.
-    func run(in keychain: Keychain, _ output: Output) throws {
-        let item = try selection.one(name, in: keychain)
+        let keychain = try global.openKeychain(opensTokenAhead: true)
+        let item = try selection.choice.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
         if let file = self.output { return try Self.write(secret, to: file) }
         if output.format.isMachineReadable {
@@ -54,6 +50,11 @@ struct SecretGet: ParsableCommand {
             try output.emit(Document(members: members), sentence: "")
             return
         }
+        try Self.print(secret, raw: raw, force: force)
+    }
+
+    /// Prints a secret: text with a newline after it, unless `raw`; a binary one not to a terminal, unless `force`.
+    static func print(_ secret: SecretBytes, raw: Bool = false, force: Bool = false) throws {
         try SensitiveOutput.write(secret, isPrivateKey: false, force: force)
         if !raw, SensitiveOutput.isReadable(secret) { try StandardOutput.write("\n") }
     }

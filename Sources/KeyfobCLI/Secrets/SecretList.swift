@@ -92,10 +92,10 @@ struct SecretList: ParsableCommand {
         func visit(_ item: Item) throws -> Bool {
             if let prefix, !item.nameText.utf8.starts(with: prefix.utf8) { return true }
             if let server = selection.server, !item.hasText(.server, server) { return true }
-            if selection.fits(item) { try body(item) }
+            if selection.choice.fits(item) { try body(item) }
             return true
         }
-        if !selection.isInternet {
+        if !selection.choice.isInternet {
             var query = Query<GenericPassword>()
             query.criteria.includesSynchronizable = true
             try keychain.forEach(query, damaged: damaged) { try visit($0.item) }

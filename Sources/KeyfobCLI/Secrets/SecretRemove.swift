@@ -30,8 +30,8 @@ struct SecretRemove: ParsableCommand {
         // All names are looked up before anything goes: a slip in the last must not cost the first.
         var items: [Item] = []
         for name in names {
-            if ifExists, try selection.find(name, in: keychain).isEmpty { continue }
-            let item = try selection.one(name, in: keychain)
+            if ifExists, try selection.choice.find(name, in: keychain).isEmpty { continue }
+            let item = try selection.choice.one(name, in: keychain)
             if !items.contains(where: { $0.reference == item.reference }) { items.append(item) }
         }
         var removed: [Item] = []

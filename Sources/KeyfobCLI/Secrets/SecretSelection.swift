@@ -2,21 +2,13 @@ import ArgumentParser
 import Foundation
 import Keyfob
 
-/// Which password a command is about.
-///
-/// NAME is the service of a generic password, or the label or server of an internet password. Generic
-/// passwords go first, so that a name that scripts use never changes its meaning when a server is added.
+/// The options that say which password a command is about, as `PasswordChoice` takes it.
 struct SecretSelection: ParsableArguments {
-    /// The two kinds of passwords.
-    enum Kind: String, CaseIterable, ExpressibleByArgument {
-        case generic, internet
-    }
-
     @Option(name: [.customShort("u"), .long], help: ArgumentHelp("The account.", valueName: "account"))
     var user: String?
 
     @Option(help: ArgumentHelp("generic, or internet for a password of a server.", valueName: "kind"))
-    var kind: Kind?
+    var kind: PasswordChoice.Kind?
 
     @Option(help: ArgumentHelp("The server of an internet password; NAME where not given.", valueName: "host"))
     var server: String?
@@ -31,9 +23,9 @@ struct SecretSelection: ParsableArguments {
     @Option(help: ArgumentHelp("Its path.", valueName: "path"))
     var path: String?
 
-    /// Whether an internet password is meant: said so, or by giving what only these have.
-    var isInternet: Bool {
-        kind == .internet || (kind == nil && (server != nil || scheme != nil || port != nil || path != nil))
+    /// What the options say.
+    var choice: PasswordChoice {
+        PasswordChoice(user: user, kind: kind, server: server, scheme: scheme, port: port, path: path)
     }
 
     /// Refuses what contradicts itself.
@@ -47,28 +39,16 @@ struct SecretSelection: ParsableArguments {
                 hint: "Leave them out, or give --kind internet")
         }
         if let port, !(0...65535).contains(port) { throw UsageError("a port is a number from 0 to 65535.") }
-        _ = try internetProtocol()
-    }
-
-    /// The protocol: a URL scheme, or Apple's four characters for those without one here.
-    func internetProtocol() throws -> InternetProtocol? {
-        guard let scheme else { return nil }
-        if let known = InternetProtocol(scheme: scheme) { return known }
-        guard scheme.utf8.count == 4 else {
-            throw UsageError(
-                "\"\(Visible.text(scheme))\" is no protocol.",
-                hint: "Use one of: http https ftp ftps ssh imap imaps smtp pop3 pop3s ldap ldaps smb")
-        }
-        return InternetProtocol(rawValue: scheme)
+        _ = try choice.internetProtocol()
     }
 
     /// An item to be added.
     func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
         var item: Item
-        if isInternet {
+        if choice.isInternet {
             item =
                 InternetPassword(
-                    server: server ?? name, account: user ?? "", protocol: try internetProtocol(), port: port,
+                    server: server ?? name, account: user ?? "", protocol: try choice.internetProtocol(), port: port,
                     path: path ?? "", label: label ?? name
                 ).item
         } else {
@@ -76,116 +56,5 @@ struct SecretSelection: ParsableArguments {
         }
         if let comment { item.attributes[.comment] = .string(comment) }
         return item
-    }
-
-    /// The items that a name stands for.
-    ///
-    /// One probe of the vault's index for a generic password; up to three more where there is none.
-    func find(_ name: String, in keychain: Keychain) throws -> [Item] {
-        if isInternet {
-            let found = try keychain.passwords(.internetPassword, having: .server, server ?? name).filter(fits)
-            guard found.isEmpty || server != nil else { return found }
-            // With a server given, the name is the label or the server itself.
-            let named = found.filter { $0.hasText(.label, name) || $0.hasText(.server, name) }
-            return named.isEmpty && server == nil
-                ? try keychain.passwords(.internetPassword, having: .label, name).filter(fits) : named
-        }
-        let places: [(ItemClass, AttributeName)] = [
-            (.genericPassword, .service), (.internetPassword, .server), (.genericPassword, .label),
-            (.internetPassword, .label),
-        ]
-        for (itemClass, attribute) in places where kind == nil || itemClass == .genericPassword {
-            let found = try keychain.passwords(itemClass, having: attribute, name).filter(fits)
-            if !found.isEmpty { return found }
-        }
-        return []
-    }
-
-    /// The one item that a name stands for.
-    ///
-    /// - Throws: `KeychainError`; `itemNotFound` with the nearest name, `ambiguous` with the accounts.
-    func one(_ name: String, in keychain: Keychain) throws -> Item {
-        let found = try find(name, in: keychain)
-        guard let item = found.first else { throw keychain.noSuchPassword(name, user: user) }
-        guard found.count == 1 else {
-            let accounts = found.prefix(10).map { $0.userText.isEmpty ? "(none)" : Visible.text($0.userText) }
-            throw KeychainError(
-                .ambiguous,
-                "\"\(Visible.text(name))\" matches \(found.count) items; accounts: \(accounts.joined(separator: ", "))"
-                    + (found.count > 10 ? ", …" : "") + ".",
-                hint: "Say which: --user ACCOUNT, or --user \"\" for the one without"
-                    + (found[0].itemClass == .internetPassword ? ", --protocol, --port or --path" : ""),
-                details: ["name": name, "keychain": keychain.name])
-        }
-        return item
-    }
-
-    /// Whether account, protocol, port and path are those that were asked for.
-    func fits(_ item: Item) -> Bool {
-        if let user, !item.hasText(.account, user) { return false }
-        if let scheme,
-            (item.attributes[.protocol]?.text ?? "") != (InternetProtocol(scheme: scheme)?.rawValue ?? scheme)
-        {
-            return false
-        }
-        if let port, item.attributes[.port]?.number ?? 0 != Int64(port) { return false }
-        if let path, !item.hasText(.path, path) { return false }
-        return true
-    }
-}
-
-extension Keychain {
-    /// Passwords of a class with one attribute, synchronizable ones too.
-    func passwords(_ itemClass: ItemClass, having name: AttributeName, _ value: String) throws -> [Item] {
-        var criteria = Criteria(itemClass, [name: .string(value)])
-        criteria.includesSynchronizable = true
-        return try findItems(criteria)
-    }
-
-    /// The stored item with the same primary key as `item`.
-    func stored(like item: Item) throws -> Item? {
-        let isGeneric = item.itemClass == .genericPassword
-        let found = try passwords(
-            item.itemClass, having: isGeneric ? .service : .server, item.text(isGeneric ? .service : .server))
-        // Absent and empty are the same key, which an index does not know.
-        let names: [AttributeName] = [.account, .path, .securityDomain, .authenticationType, .protocol]
-        return found.first { other in
-            names.allSatisfy { other.hasText($0, item.text($0)) }
-                && (other.attributes[.port]?.number ?? 0) == (item.attributes[.port]?.number ?? 0)
-        }
-    }
-
-    /// The error for a name that nothing has, with the nearest name among the first items.
-    func noSuchPassword(_ name: String, user: String? = nil) -> KeychainError {
-        let nearest = Spelling.nearest(to: name, among: passwordNames(limit: 2000, within: .milliseconds(200)))
-        var hint = "All items: keyfob ls"
-        if let nearest, !nearest.utf8.elementsEqual(name.utf8) {
-            hint = "Did you mean \"\(Visible.text(nearest))\"? " + hint
-        }
-        let account = user.map { " of \"\(Visible.text($0))\"" } ?? ""
-        return KeychainError(
-            .itemNotFound, "no item \"\(Visible.text(name))\"\(account) in keychain \"\(self.name)\".", hint: hint,
-            details: ["name": name, "keychain": self.name])
-    }
-
-    /// Names of passwords, each once, for guesses and completions: as many as there is time for.
-    func passwordNames(prefix: String = "", limit: Int, within time: Duration) -> [String] {
-        let end = ContinuousClock.now + time
-        var names: Set<String> = []
-        var seen = 0
-        func take(_ item: Item) -> Bool {
-            let name = item.nameText
-            if name.utf8.starts(with: prefix.utf8) { names.insert(name) }
-            seen += 1
-            return seen < limit && ContinuousClock.now < end
-        }
-        do {
-            try forEach(.genericPasswords, damaged: { _ in }) { take($0.item) }
-            if seen < limit { try forEach(.internetPasswords, damaged: { _ in }) { take($0.item) } }
-        } catch {
-            // What has been found is all that can be offered.
-            return names.sorted()
-        }
-        return names.sorted()
     }
 }

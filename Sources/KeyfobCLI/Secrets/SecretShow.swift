@@ -31,7 +31,7 @@ struct SecretShow: ParsableCommand {
         try selection.check(name: name)
         if jwe, reveal { throw UsageError("--jwe and --reveal exclude each other.", hint: "Give one of the two.") }
         let keychain = try global.openKeychain()
-        let item = try selection.one(name, in: keychain)
+        let item = try selection.choice.one(name, in: keychain)
         if jwe {
             let text =
                 try item.itemClass == .internetPassword

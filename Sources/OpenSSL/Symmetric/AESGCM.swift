@@ -11,9 +11,10 @@ public struct AESGCM: Sendable {
     /// The length of a tag in bytes.
     public static let tagCount = 16
 
-    private static let ciphers = [
-        16: fetchCipher("AES-128-GCM"), 24: fetchCipher("AES-192-GCM"), 32: fetchCipher("AES-256-GCM"),
-    ]
+    // One by one, when they are wanted: hardly a program needs more than one of them.
+    private static let aes128 = fetchCipher("AES-128-GCM")
+    private static let aes192 = fetchCipher("AES-192-GCM")
+    private static let aes256 = fetchCipher("AES-256-GCM")
 
     private let sealing: CipherPool
     private let opening: CipherPool
@@ -27,8 +28,11 @@ public struct AESGCM: Sendable {
     public init(key: SecretBytes, nonceCount: Int = Self.nonceCount) throws {
         precondition((1...128).contains(nonceCount), "libcrypto takes nonces of 1 to 128 bytes")
         self.nonceCount = nonceCount
-        guard let known = Self.ciphers[key.count] else {
-            throw CryptoError(.invalidKeyLength, "AES takes keys of 16, 24 or 32 bytes")
+        let known = switch key.count {
+        case 16: Self.aes128
+        case 24: Self.aes192
+        case 32: Self.aes256
+        default: throw CryptoError(.invalidKeyLength, "AES takes keys of 16, 24 or 32 bytes")
         }
         guard let cipher = known else { throw OpenSSLError(draining: "EVP_CIPHER_fetch") }
         sealing = CipherPool(cipher: cipher, key: key, nonceCount: nonceCount, encrypts: true)

@@ -1,34 +1,45 @@
 import COpenSSL
 public import KeyfobPrimitives
 
-/// HKDF, extract and expand (RFC 5869).
+/// HKDF with SHA-256, extract and expand (RFC 5869).
+///
+/// Made of HMAC, and not with EVP_KDF: see ``HMACSHA256``.
 public struct HKDF: Sendable {
     private init() {}
 
-    private static let algorithm: OwnedPointer? = {
-        guard let kdf = unsafe EVP_KDF_fetch(nil, "HKDF", nil) else { return nil }
-        return unsafe OwnedPointer(adopting: kdf) { unsafe EVP_KDF_free($0) }
-    }()
-
     /// Derives `count` bytes from the high-entropy `key`.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) for an empty key, or a count outside 1 to 255 times the digest's
-    ///   length; `OpenSSLError` when libcrypto fails.
-    public static func derive(
-        key: SecretBytes, salt: [UInt8], info: [UInt8], count: Int, digest: Digest = .sha256
-    ) throws -> SecretBytes {
-        guard !key.isEmpty, count > 0, count <= 255 * digest.count else {
-            throw CryptoError(.invalidInput, "HKDF takes a key and makes 1 to \(255 * digest.count) bytes")
+    /// - Throws: `CryptoError` (`invalidInput`) for an empty key, or a count outside 1 to 8160; `OpenSSLError` when
+    ///   libcrypto fails.
+    public static func derive(key: SecretBytes, salt: [UInt8], info: [UInt8], count: Int) throws -> SecretBytes {
+        let limit = 255 * HMACSHA256.count
+        guard !key.isEmpty, (1...limit).contains(count) else {
+            throw CryptoError(.invalidInput, "HKDF takes a key and makes 1 to \(limit) bytes")
         }
-        guard let algorithm else { throw OpenSSLError(draining: "EVP_KDF_fetch") }
-        return try unsafe SecretBytes(count: count) { (output) throws(OpenSSLError) in
-            try unsafe algorithm.withPointer { (kdf) throws(OpenSSLError) in
-                try unsafe key.withUnsafeBytes { (key) throws(OpenSSLError) in
-                    try check("EVP_KDF_derive", unsafe keyfob_hkdf(
-                        kdf, digest.name, key.baseAddress, key.count, salt, salt.count, info, info.count,
-                        output.baseAddress, count))
-                }
+        // No salt is a salt of zeros, and so HMAC takes an empty key.
+        let pseudorandomKey = try HMACSHA256(key: SecretBytes(salt)).secretCode(for: key)
+        let expanding = try HMACSHA256(key: pseudorandomKey)
+        return try unsafe SecretBytes(count: count) { output in
+            var block = SecretBytes([])
+            var start = 0
+            var number: UInt8 = 1
+            while start < count {
+                block = try expanding.secretCode(for: message(block, info, number))
+                let length = min(block.count, count - start)
+                let target = unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(output)[start...])
+                unsafe block.prefix(length).withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+                start += length
+                number &+= 1
             }
+        }
+    }
+
+    /// What the code of one block is made of: the block before it, the information and the block's number.
+    private static func message(_ block: SecretBytes, _ info: [UInt8], _ number: UInt8) -> SecretBytes {
+        unsafe SecretBytes(count: block.count + info.count + 1) { message in
+            unsafe block.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(message).copyMemory(from: $0) }
+            for index in info.indices { unsafe message[block.count + index] = info[index] }
+            unsafe message[block.count + info.count] = number
         }
     }
 }

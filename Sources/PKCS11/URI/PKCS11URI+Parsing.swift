@@ -34,6 +34,12 @@ private struct WrittenAttributes {
         let name: String
         let value: String
         var text: String { name + "=" + value }
+
+        /// Whether the value has a NUL, in the only form in which a URI can have one.
+        var hasNUL: Bool {
+            let bytes = Array(value.utf8)
+            return bytes.indices.contains { bytes[$0...].starts(with: "%00".utf8) }
+        }
     }
 
     private(set) var path: [Attribute] = []
@@ -55,7 +61,7 @@ private struct WrittenAttributes {
         // The C interface ends a text at its first NUL, and what follows would be lost without a word.
         if string.utf8.contains(0) { throw PKCS11URIError(.badEncoding, "a URI holds no NUL") }
         // And to p11-kit a fixed field that starts with NUL is one that is not there: it would match every token.
-        for attribute in path + query where attribute.value.contains("%00") {
+        for attribute in path + query where attribute.hasNUL {
             if attribute.name != "id" && attribute.name != "object" {
                 throw PKCS11URIError(.badEncoding, "\(attribute.name) holds a NUL")
             }
@@ -70,7 +76,6 @@ private struct WrittenAttributes {
         _ text: Substring, separator: Character
     ) throws(PKCS11URIError) -> [Attribute] {
         var result: [Attribute] = []
-        var names: Set<String> = []
         var pieces = text.split(separator: separator, omittingEmptySubsequences: false)
         // One separator at the end is common and harmless, and p11-kit takes it.
         if pieces.last?.isEmpty == true { pieces.removeLast() }
@@ -79,7 +84,7 @@ private struct WrittenAttributes {
                 throw PKCS11URIError(.badSyntax, "an attribute is a name, = and a value")
             }
             let name = String(piece[..<equals])
-            guard names.insert(name).inserted else {
+            guard !result.contains(where: { $0.name == name }) else {
                 throw PKCS11URIError(.duplicateAttribute, "\(name) is given twice")
             }
             result.append(Attribute(name: name, value: String(piece[piece.index(after: equals)...])))

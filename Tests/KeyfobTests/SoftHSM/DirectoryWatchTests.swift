@@ -44,6 +44,9 @@ import Testing
         #expect(one.changes() == .names(["a"]) && one.changes() == .names([]))
         try FileManager.default.removeItem(at: directory.url("a"))
         #expect(one.changes() == .names(["a"]) && two.changes() == .names(["a"]))
+        // As long as somebody has it open, the kernel says nothing of its removal.
+        let holder = unsafe open(directory.path, O_RDONLY | O_DIRECTORY)
+        defer { close(holder) }
         try FileManager.default.removeItem(atPath: directory.path)
         #expect(one.changes() == .unknown && two.changes() == .unknown)
         try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: false)

@@ -33,11 +33,28 @@ final class DirectoryWatch: Sendable {
     private let instance: Int
     private let watch: Int32
     private let subscription: Int
+    private let path: String
+    private let file: FileNumber
+
+    /// What tells a directory from another one that has its name later.
+    private struct FileNumber: Equatable {
+        let device: UInt
+        let inode: UInt
+
+        init?(_ path: String) {
+            var status = stat()
+            guard unsafe stat(path, &status) == 0 else { return nil }
+            device = UInt(status.st_dev)
+            inode = UInt(status.st_ino)
+        }
+    }
 
     /// Watches a directory from now on; `nil` where the kernel could not tell, or has no watch left.
     init?(_ path: String) {
         // What other machines do to a file system is not told.
-        guard unsafe Self.localFileSystems.contains(keyfob_filesystem_type(path)) else { return nil }
+        guard unsafe Self.localFileSystems.contains(keyfob_filesystem_type(path)), let file = FileNumber(path) else {
+            return nil
+        }
         let made = Self.shared.withLock { shared -> (Int, Int32, Int)? in
             guard Self.open(&shared) else { return nil }
             let watch = unsafe inotify_add_watch(shared.descriptor, path, Self.mask)
@@ -48,6 +65,8 @@ final class DirectoryWatch: Sendable {
         }
         guard let made else { return nil }
         (instance, watch, subscription) = made
+        self.path = path
+        self.file = file
     }
 
     deinit {
@@ -62,7 +81,9 @@ final class DirectoryWatch: Sendable {
 
     /// What happened since the last call, or since the watch began. After `.unknown` another watch is needed.
     func changes() -> Changes {
-        Self.shared.withLock { shared in
+        // The kernel tells that a directory was removed only when nobody has it open any more.
+        guard FileNumber(path) == file else { return .unknown }
+        return Self.shared.withLock { shared in
             guard shared.number == instance, shared.process == getpid() else { return .unknown }
             Self.read(&shared)
             guard let changes = shared.pending[watch]?[subscription] else { return .unknown }

@@ -3,8 +3,8 @@
 /// Layout (SoftHSM 2.6, all numbers 8 bytes, big endian): a generation counter, then for each attribute
 /// its type, its kind (1 boolean, 2 number, 3 bytes, 4 attributes, 5 mechanisms) and its value.
 struct ObjectFile {
-    /// The values, as they lie in the file, by attribute type.
-    let values: [UInt64: [UInt8]]
+    /// The types of attributes and their values, as they lie in the file.
+    private let attributes: [(type: UInt64, value: [UInt8])]
     /// The values of kind 3; those of a private object are encrypted, unless they are empty.
     private let strings: [[UInt8]]
 
@@ -19,24 +19,27 @@ struct ObjectFile {
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes[...])
         guard reader.number() != nil else { return nil }
-        var values: [UInt64: [UInt8]] = [:]
+        var attributes: [(type: UInt64, value: [UInt8])] = []
         var strings: [[UInt8]] = []
         while !reader.bytes.isEmpty {
             guard let type = reader.number(), let kind = reader.number() else { return nil }
             guard let value = reader.value(of: kind) else { return nil }
-            values[type] = value
+            attributes.append((type, value))
             if kind == 3 { strings.append(value) }
         }
-        self.values = values
+        self.attributes = attributes
         self.strings = strings
     }
+
+    /// The value of an attribute; the last one of two, as SoftHSM reads it.
+    subscript(type: UInt64) -> [UInt8]? { attributes.last { $0.type == type }?.value }
 
     /// Whether there is nothing in it that anybody has put there.
     ///
     /// SoftHSM makes an object in steps: a file of nothing but the counter, then the class, then one default after
     /// the other, and all that the caller wants at once and last. Defaults are numbers, booleans and empty strings.
     var isUnfinished: Bool {
-        guard let objectClass = values[Tag.objectClass].flatMap(Self.number) else { return true }
+        guard let objectClass = self[Tag.objectClass].flatMap(Self.number) else { return true }
         return Self.classesWithValue.contains(objectClass) && strings.allSatisfy(\.isEmpty)
     }
 

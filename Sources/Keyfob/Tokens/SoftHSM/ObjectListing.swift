@@ -27,7 +27,7 @@ public struct ObjectListing: Sendable, Hashable {
     /// - Throws: `tokenAbsent` when the directory is gone.
     public init(of token: SoftHSMToken) throws(KeychainError) {
         var files: [String: Entry] = [:]
-        try unsafe Self.enumerate(token.directory.path) { name, entry in
+        try unsafe Self.enumerate(token.directory.filePath) { name, entry in
             unsafe files[String(decoding: name, as: UTF8.self)] = entry
         }
         self.files = files
@@ -62,7 +62,7 @@ public struct ObjectListing: Sendable, Hashable {
         var entries: [TokenSnapshot.Entry] = []
         entries.reserveCapacity(1024)
         do throws(KeychainError) {
-            try unsafe enumerate(token.directory.path) { name, entry in
+            try unsafe enumerate(token.directory.filePath) { name, entry in
                 entries.append(snapshotEntry(unsafe digest(name), entry))
             }
         } catch {
@@ -79,7 +79,7 @@ public struct ObjectListing: Sendable, Hashable {
             var name = name
             let identity = name.withUTF8 { unsafe digest($0) }
             var status = stat()
-            let path = token.directory.path + "/" + name
+            let path = token.directory.filePath + "/" + name
             guard unsafe lstat(path, &status) == 0 else { return (identity, nil) }
             return (identity, snapshotEntry(identity, Entry(status)))
         }

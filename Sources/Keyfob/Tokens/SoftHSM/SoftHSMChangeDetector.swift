@@ -35,7 +35,7 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
                 return last.snapshot
             }
             // Commands mostly ask once. The watch comes before the look: what happens in between is told.
-            last.watch = last.isSecond ? DirectoryWatch(token.directory.path) : nil
+            last.watch = last.isSecond ? DirectoryWatch(token.directory.filePath) : nil
             last.isSecond = true
             let snapshot = ObjectListing.snapshot(of: token)
             last.snapshot = snapshot

@@ -33,7 +33,7 @@ extension SoftHSMDirectory {
         guard found.count < 2 else {
             throw KeychainError(
                 .tokenAmbiguous, "there are \(found.count) tokens \"\(label)\" with the serial number \(serial).",
-                hint: "Move one of the directories away: " + found.map(\.directory.path).joined(separator: ", "))
+                hint: "Move one of the directories away: " + found.map(\.directory.filePath).joined(separator: ", "))
         }
         return found.first
     }
@@ -137,9 +137,9 @@ extension SoftHSMDirectory {
 
     /// The names in a directory, in no order; none where it is missing.
     static func names(in url: URL) throws(KeychainError) -> [String] {
-        guard let directory = unsafe opendir(url.path) else {
+        guard let directory = unsafe opendir(url.filePath) else {
             if errno == ENOENT { return [] }
-            throw .file("read", url.path, errno)
+            throw .file("read", url.filePath, errno)
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []
@@ -193,7 +193,7 @@ extension SoftHSMDirectory {
             if try read(url) != nil { return false }
             let now = Self.fingerprint(url)
             // A login that waits for the disk holds SoftHSM's lock while it does.
-            let isQuiet = try !Self.isLocked(url.path) && now == last
+            let isQuiet = try !Self.isLocked(url.filePath) && now == last
             quiet = isQuiet ? quiet + 1 : 0
             last = now
             if quiet > 10 { return true }
@@ -204,7 +204,7 @@ extension SoftHSMDirectory {
 
     private static func fingerprint(_ url: URL) -> [Int64] {
         var status = stat()
-        guard unsafe lstat(url.path, &status) == 0 else { return [] }
+        guard unsafe lstat(url.filePath, &status) == 0 else { return [] }
         return [
             Int64(bitPattern: UInt64(status.st_ino)), Int64(status.st_size),
             Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec),

@@ -55,7 +55,7 @@ extension SoftHSMDirectory {
             _ = try healLocked()
             guard let token = try token(serial: serial, label: label) else {
                 throw KeychainError(
-                    .tokenAbsent, "there is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.path).",
+                    .tokenAbsent, "there is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.filePath).",
                     hint: "Nothing was removed.", details: ["token": label, "serial": serial])
             }
             try remove(token)
@@ -125,7 +125,7 @@ extension SoftHSMDirectory {
         guard let token = try token(serial: info.serialNumber, label: info.label), !before.contains(token) else {
             // SoftHSM made the token somewhere else, so it runs on another configuration than ours.
             throw KeychainError(
-                .refused, "SoftHSM does not keep its tokens in \(tokensDirectory.path) in this process.",
+                .refused, "SoftHSM does not keep its tokens in \(tokensDirectory.filePath) in this process.",
                 hint: "Something has loaded it before with another SOFTHSM2_CONF. Use a second process.",
                 details: ["token": info.label, "serial": info.serialNumber])
         }
@@ -212,7 +212,7 @@ extension SoftHSMDirectory {
     private func remove(_ identifier: String) throws(KeychainError) {
         let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
         let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
-        guard unsafe rename(directory.path, grave.path) == 0 else { throw .file("remove", directory.path, errno) }
+        guard unsafe rename(directory.filePath, grave.path) == 0 else { throw .file("remove", directory.filePath, errno) }
         try PrivateFile.synchronizeDirectory(tokensDirectory)
         try PrivateFile.remove(copyFile(identifier))
         unsafe rmdir(copyFile(identifier).deletingLastPathComponent().path)
@@ -224,7 +224,7 @@ extension SoftHSMDirectory {
     /// Deletes what `remove(_:)` has taken out of SoftHSM's sight, also where a kill has interrupted it.
     private func removeDebris() {
         do {
-            for name in try FileManager.default.contentsOfDirectory(atPath: root.path)
+            for name in try FileManager.default.contentsOfDirectory(atPath: root.filePath)
             where name.hasPrefix(Self.gravePrefix) {
                 try FileManager.default.removeItem(at: root.appendingPathComponent(name, isDirectory: true))
             }

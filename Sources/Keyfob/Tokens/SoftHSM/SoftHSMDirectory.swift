@@ -38,7 +38,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     /// - Throws: `unsafeFile` when a directory is not ours alone; `invalidArgument` for a path that
     ///   SoftHSM's configuration cannot express.
     public func prepare() throws(KeychainError) {
-        let path = tokensDirectory.path
+        let path = tokensDirectory.filePath
         // The format has no quoting: `#` begins a comment.
         guard !path.contains("#"), !path.contains("\n") else {
             throw KeychainError(
@@ -66,7 +66,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     }
 
     /// The line that points SoftHSM here.
-    var configurationLine: String { "directories.tokendir = \(tokensDirectory.path)" }
+    var configurationLine: String { "directories.tokendir = \(tokensDirectory.filePath)" }
 
     /// How the first line of a configuration begins that `prepare()` wrote.
     static var signature: String { "# Written by Keyfob" }
@@ -74,9 +74,9 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     /// The configuration's text. It holds no secret, so that its mode is the user's affair; the directory
     /// is ours alone.
     func existingConfiguration() throws(KeychainError) -> String {
-        guard let file = OpenFile(path: configuration.path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+        guard let file = OpenFile(path: configuration.filePath, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
             if errno == ENOENT { return "" }
-            throw .file("read", configuration.path, errno)
+            throw .file("read", configuration.filePath, errno)
         }
         return try file.read(limit: 64 << 10).copyString() ?? ""
     }
@@ -100,7 +100,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     ///
     /// - Throws: `refused` as `activate()`.
     func claimProcess() throws(KeychainError) {
-        let path = configuration.path
+        let path = configuration.filePath
         try Self.activated.withLock { (active) throws(KeychainError) in
             if active == path { return }
             let current = unsafe getenv("SOFTHSM2_CONF").map { unsafe String(cString: $0) }
@@ -115,18 +115,12 @@ public struct SoftHSMDirectory: Sendable, Hashable {
 
     private func refusal(inUse other: String) -> KeychainError {
         KeychainError(
-            .refused, "this process uses the SoftHSM directory of \(other) and cannot use \(root.path) as well.",
+            .refused, "this process uses the SoftHSM directory of \(other) and cannot use \(root.filePath) as well.",
             hint: "SoftHSM reads its configuration once per process: use a second process, such as keyfob itself.",
-            details: ["active": other, "requested": configuration.path])
+            details: ["active": other, "requested": configuration.filePath])
     }
 
-    private static var isLibraryLoaded: Bool {
-        do {
-            return try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).contains("/libsofthsm2.so")
-        } catch {
-            return false
-        }
-    }
+    private static var isLibraryLoaded: Bool { unsafe keyfob_is_library_loaded("libsofthsm2.so") != 0 }
 
     /// Loads SoftHSM: from where distributions put it, else what p11-kit has registered as `softhsm2`.
     ///

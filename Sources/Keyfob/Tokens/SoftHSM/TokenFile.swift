@@ -33,7 +33,7 @@ struct TokenFile: Sendable, Equatable {
     /// A rewrite that was interrupted between two attributes is well-formed as far as it goes: hence
     /// the parts are required and not only the framing.
     init?(_ bytes: [UInt8]) {
-        guard let values = ObjectFile(bytes)?.values else { return nil }
+        guard let values = ObjectFile(bytes) else { return nil }
         guard let label = values[Tag.label], let serial = values[Tag.serial],
             let officer = values[Tag.securityOfficerPIN], !officer.isEmpty, let flags = values[Tag.flags].flatMap(ObjectFile.number)
         else { return nil }
