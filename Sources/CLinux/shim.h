@@ -98,6 +98,11 @@ static inline int keyfob_socket_pair(int *ours, int *theirs) {
     return result;
 }
 
+/// accept4(2) of a connection that does not block and is closed on exec: glibc hides it behind _GNU_SOURCE.
+static inline int keyfob_accept(int listening) {
+    return (int)syscall(SYS_accept4, listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
 static inline int keyfob_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }
 
 /// The kind of file system below a path, by the magic numbers of linux/magic.h; -1 where there is no such path.

@@ -91,7 +91,7 @@ import Glibc
 extension String {
     /// With a small first letter, as it follows `keyfob: `; words in capitals stay.
     fileprivate var decapitalized: String {
-        guard let first, dropFirst().first?.isLowercase == true else { return self }
+        guard let first, let next = dropFirst().first, next.isLowercase || next == " " else { return self }
         return first.lowercased() + dropFirst()
     }
 }
@@ -101,19 +101,23 @@ struct ErrorForm: Equatable {
     let isJSON: Bool
     let isVerbose: Bool
 
+    /// What a file is to hold: no form of an error.
+    private static let fileFormats: Set<String> = ["pem", "der", "ssh", "pkcs12"]
+
     init(_ arguments: [String], environmentFormat: String? = Environment.nonEmpty("KEYFOB_FORMAT")) {
         var format = environmentFormat
         var isVerbose = false
         let options = arguments.prefix { $0 != "--" }
         for (argument, next) in zip(options, options.dropFirst().map(Optional.some) + [nil]) {
             switch argument {
-            case "--json": format = "json"
-            case "--format": format = next
+            case "--format": if let next, !Self.fileFormats.contains(next) { format = next }
             case "-v", "-vv", "--verbose": isVerbose = true
-            default: if argument.hasPrefix("--format=") { format = String(argument.dropFirst(9)) }
+            default:
+                let value = argument.dropping(prefix: "--format=")
+                if let value, !Self.fileFormats.contains(value) { format = value }
             }
         }
-        isJSON = format == "json"
+        isJSON = format == "json" || options.contains("--json")
         self.isVerbose = isVerbose
     }
 }

@@ -19,16 +19,18 @@ final class SigningThreads: Sendable {
     ///
     /// - Parameter width: How many at most are awake at once; more than most machines need, for one that waits for a token
     ///   leaves its core to another.
-    init(width: Int = 4) {
+    /// - Throws: `KeychainError` with code `failed` where the system has not that many threads to give.
+    init(width: Int = 4) throws(KeychainError) {
         let queue = SigningQueue(width: width)
         self.queue = queue
         for index in 0..<width {
             // Not `self`, which would never end then.
-            Thread {
-                // From within: what is set before the start is seen by nobody.
-                Thread.current.name = "keyfob-signing"
-                queue.run(index)
-            }.start()
+            guard DetachedThread.start("keyfob-signing", { queue.run(index) }) else {
+                queue.end()
+                throw KeychainError(
+                    .failed, "the system has no more threads, and handshakes are signed on threads of their own.",
+                    hint: "Raise the limit: ulimit -u, or TasksMax= of the service.")
+            }
         }
     }
 
@@ -61,12 +63,14 @@ final class SigningThreads: Sendable {
     private static let known = Lock<[String: Weak]>([:])
 
     /// The threads of the token that a key is on, started where they are not there yet.
-    static func of(_ key: TokenKey) -> SigningThreads {
+    ///
+    /// - Throws: As `init(width:)`.
+    static func of(_ key: TokenKey) throws(KeychainError) -> SigningThreads {
         let configuration = key.keychain.configuration
         let token = "\(configuration.module) \(configuration.token)"
-        return known.withLock { known in
+        return try known.withLock { known throws(KeychainError) in
             if let threads = known[token]?.threads { return threads }
-            let threads = SigningThreads()
+            let threads = try SigningThreads()
             known = known.filter { $0.value.threads != nil }
             known[token] = Weak(threads: threads)
             return threads

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import KeyfobCLI
@@ -77,7 +78,7 @@ struct ACMECommandTests {
         #expect(try home.shell("find elsewhere -type f").isEmpty)
 
         let wildcard = try create(home, "wild", server, ["--dns", "*.example.org"] + root + authority + ["--agree-tos"])
-        #expect(wildcard.status == 1 && wildcard.error.contains("Wildcards need DNS-01"), "\(wildcard.error)")
+        #expect(wildcard.status == 1 && wildcard.error.contains("--dns-hook"), "\(wildcard.error)")
 
         let keys = try home.keyfob("key", "ls", "--format", "tsv").output
         #expect(keys.split(separator: "\n").filter { $0.hasPrefix("web\t") }.count == 1)
@@ -92,5 +93,115 @@ struct ACMECommandTests {
         let away = try home.keyfob(
             "identity", "create", "x", "--dns", "x.example", "--issuer", "acme:https://127.0.0.1:1/dir", "--web-root", "/tmp")
         #expect(away.status == 1 && away.error.contains("cannot be reached: nobody answers there"))
+    }
+
+    /// What the tests below say to every server.
+    private func options(_ home: IdentityHome) -> [String] { ["--acme-ca", home.file("acme-ca.pem"), "--agree-tos"] }
+
+    private func names(of name: String, in home: IdentityHome) throws -> String {
+        let file = home.file(name + ".pem")
+        try #require(try home.keyfob("cert", "export", name, "-o", file, "--force").status == 0)
+        return try home.shell("openssl x509 -in '\(file)' -noout -ext subjectAltName")
+    }
+
+    @Test func `a machine without a web server answers itself, for names and for addresses`() throws {
+        let home = try IdentityHome()
+        let server = try PebbleServer(home, hasWebServer: false)
+        let listen = ["--listen", server.httpPort] + options(home)
+        let made = try create(home, "web", server, ["--ip", "127.0.0.1", "--dns", "web.example", "--dns", "b.example"] + listen)
+        try #require(made.status == 0, "\(made.error)")
+        let text = try names(of: "web", in: home)
+        for name in ["IP Address:127.0.0.1", "DNS:web.example", "DNS:b.example"] { #expect(text.contains(name), "\(text)") }
+        // The port is free again, and the address is kept for the renewal.
+        let renewed = try home.keyfob("identity", "renew", "web", "--force", "--new-key")
+        #expect(renewed.status == 0, "\(renewed.error)")
+        #expect(try names(of: "web", in: home).contains("IP Address:127.0.0.1"))
+        let six = try create(home, "six", server, ["--ip", "::1", "--listen", "[::1]:" + server.httpPort] + options(home))
+        try #require(six.status == 0, "\(six.error)")
+        #expect(try names(of: "six", in: home).contains("IP Address:0:0:0:0:0:0:0:1"))
+    }
+
+    @Test func `an address where nothing can listen is told`() throws {
+        let home = try IdentityHome()
+        let server = try PebbleServer(home)
+        let name = ["--dns", "web.example"] + options(home)
+        let taken = try create(home, "web", server, name + ["--listen", server.httpPort])
+        #expect(taken.status == 1 && taken.error.contains("--web-root"), "\(taken.error)")
+        let strange = try create(home, "web", server, name + ["--listen", "192.0.2.1:" + server.httpPort])
+        #expect(strange.status == 1 && strange.error.contains("192.0.2.1"), "\(strange.error)")
+        for none in ["", "70000", "0", "port", "example.org:80", "::1:80"] {
+            let refused = try create(home, "web", server, name + ["--listen", none])
+            #expect(refused.status == 2, "\(none): \(refused.error)")
+        }
+        for ways in [[], ["--listen", "80", "--web-root", "/tmp"], ["--dns-hook", "true", "--listen", "80"]] {
+            #expect(try create(home, "web", server, name + ways).status == 2, "\(ways)")
+        }
+    }
+
+    @Test func `a wildcard is proved by a command that makes the record, which is removed`() throws {
+        let home = try IdentityHome()
+        let server = try PebbleServer(home, hasWebServer: false)
+        try home.shell(
+            """
+            cat > hook <<'END'
+            #!/bin/sh -e
+            cd "$(dirname "$0")"
+            echo "$*" >> records
+            case $2 in
+            add) curl -sf -d "{\\"host\\": \\"$3.\\", \\"value\\": \\"$4\\"}" $1/set-txt ;;
+            remove) curl -sf -d "{\\"host\\": \\"$3.\\"}" $1/clear-txt ;;
+            esac
+            END
+            chmod +x hook
+            """)
+        let hook = ["--dns-hook", "'\(home.file("hook"))' \(server.nameServer)"] + options(home)
+        let made = try create(home, "web", server, ["--dns", "*.example.org", "--dns", "example.org"] + hook)
+        try #require(made.status == 0, "\(made.error)")
+        let text = try names(of: "web", in: home)
+        #expect(text.contains("DNS:*.example.org") && text.contains("DNS:example.org"), "\(text)")
+        let records = try home.shell("cat records").split(separator: "\n")
+        #expect(records.count == 4 && records.filter { $0.contains(" add _acme-challenge.example.org ") }.count == 2)
+        #expect(zip(records, records.dropFirst()).allSatisfy { $0.contains(" add ") != $1.contains(" add ") })
+
+        let address = try create(home, "ip", server, ["--ip", "127.0.0.1"] + hook)
+        #expect(address.status == 1 && address.error.contains("Addresses need HTTP-01"), "\(address.error)")
+        let failing = try create(home, "x", server, ["--dns", "x.example", "--dns-hook", "false"] + options(home))
+        #expect(failing.status == 1 && failing.error.contains("ended with status 1"), "\(failing.error)")
+        // A command that makes no record, of which it says that it did.
+        let lying = try create(home, "x", server, ["--dns", "x.example", "--dns-hook", "true"] + options(home))
+        #expect(lying.status == 1 && lying.error.contains("_acme-challenge.x.example"), "\(lying.error)")
+    }
+
+    @Test func `an account is bound to one elsewhere, once, and its key is not kept`() throws {
+        let home = try IdentityHome()
+        let key = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W"
+        let server = try PebbleServer(home, hasWebServer: false, externalAccounts: ["customer-1": key])
+        let request = ["--dns", "web.example", "--listen", server.httpPort] + options(home)
+        let without = try create(home, "web", server, request)
+        #expect(without.status == 12)
+        #expect(try IdentityHome.code(without) == "refused" && without.error.contains("--eab-kid ID --eab-key-source"))
+
+        func source(_ text: String) throws -> [String] {
+            let file = try home.directory.write(Array((text + "\n").utf8), to: "eab")
+            return ["--eab-kid", "customer-1", "--eab-key-source", "file:" + file]
+        }
+        let another = try create(home, "web", server, request + source("AAAA"))
+        #expect(another.status == 1 && another.error.contains("--eab-key-source"), "\(another.error)")
+        for none in ["not base64", "A", "AAAA=AAA", "===="] {
+            let refused = try create(home, "web", server, request + source(none))
+            #expect(refused.status == 2, "\(none): \(refused.error)")
+            #expect(try IdentityHome.code(refused) == "argument.invalid")
+        }
+        #expect(try create(home, "web", server, request + ["--eab-kid", "customer-1"]).status == 2)
+        #expect(try create(home, "web", server, request + ["--eab-key-source", "env:X"]).status == 2)
+
+        let made = try create(home, "web", server, request + source(key))
+        try #require(made.status == 0, "\(made.error)")
+        try home.shell("rm eab")
+        #expect(!made.output.contains("customer-1"))
+        // Whoever renews has the account, and needs nothing else.
+        let renewed = try home.keyfob("identity", "renew", "web", "--force")
+        #expect(renewed.status == 0, "\(renewed.error)")
+        #expect(try home.shell("grep -rlF zWND home run || true").isEmpty)
     }
 }

@@ -211,4 +211,18 @@ import Testing
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count <= 1)
         #expect(try home.keyfob("cert", "show", "a").status == 3)
     }
+
+    @Test(arguments: [("1", false), ("1,3", true), ("1,13", true)])
+    func `the check says where a token cannot sign for TLS 1_3`(mechanisms: String, serves: Bool) throws {
+        // Decimal: CKM_RSA_PKCS, CKM_RSA_X_509, CKM_RSA_PKCS_PSS.
+        let (household, environment) = try Household.withCard()
+        let made = try household.keyfob(
+            ["identity", "create", "web", "--key", "rsa", "--size", "2048", "--cn", "web", "--self-signed"],
+            environment: environment)
+        try #require(made.status == 0, "\(made.error)")
+        let check = try household.keyfob(
+            ["identity", "check", "web"], environment: environment.merging(["FAULTY_REFUSE": "sign-only=" + mechanisms]) { $1 })
+        #expect(check.status == 0 && check.output.contains("signed a test challenge"), "\(check.output)\(check.error)")
+        #expect(check.output.contains("cannot sign for TLS 1.3") != serves, "\(check.output)")
+    }
 }

@@ -243,6 +243,15 @@ import Testing
         ["identity", "create", "x", "--subject", "web", "--self-signed"],
         ["identity", "create", "x", "--dns", "a b", "--self-signed"],
         ["identity", "create", "x@2026-01-01", "--cn", "x", "--self-signed"],
+        ["identity", "create", "x", "--cn", "x", "--self-signed", "--lifetime", "0d"],
+        ["identity", "create", "x", "--dns", "a..b", "--self-signed"],
+        ["identity", "create", "x", "--dns", "*.*.example.org", "--self-signed"],
+        ["identity", "create", "x", "--dns", "w*.example.org", "--self-signed"],
+        ["identity", "create", "x", "--dns", "*", "--self-signed"],
+        ["identity", "create", "x", "--dns", String(repeating: "a", count: 64) + ".org", "--self-signed"],
+        ["identity", "create", "x", "--dns", String(repeating: "abc.", count: 64) + "org", "--self-signed"],
+        ["identity", "create", "x", "--email", "nobody", "--self-signed"],
+        ["cert", "verify", "x", "--host", ""],
         ["identity", "renew"], ["identity", "renew", "x", "--all"], ["identity", "renew", "x", "--new-key", "--same-key"],
         ["trust", "add", "x", "--scope", "system", "--for", "server"], ["cert", "verify", "x", "--usage", "baking"],
         ["key", "csr", "lonely"],
@@ -253,5 +262,56 @@ import Testing
         let result = try Tool.keyfob(arguments, environment: home.environment).run()
         #expect(result.status == 2 && result.output.isEmpty, "\(result.error)")
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count < 3)
+    }
+
+    @Test(arguments: [["--dns", "web.example"], ["--ip", "192.0.2.7"], ["--dns", "*.example.org"], ["--email", "a@b.example"]])
+    func `a certificate that signed itself has an issuer, whatever it is for`(_ names: [String]) throws {
+        let home = try IdentityHome()
+        let made = try Tool.keyfob(
+            ["identity", "create", "web", "--self-signed"] + names, environment: home.environment
+        ).run()
+        #expect(made.status == 0, "\(made.error)")
+        try home.shell("\(Tool.keyfob([]).path) cert export web -o web.pem")
+        // RFC 5280 4.1.2.4; whoever reads the standard strictly, as Java does, refuses an empty one.
+        #expect(try home.shell("openssl verify -x509_strict -CAfile web.pem web.pem") == "web.pem: OK\n")
+        #expect(try home.shell("openssl x509 -in web.pem -noout -issuer -nameopt multiline").contains(names[1]))
+    }
+
+    @Test(arguments: [["cert", "import"], ["trust", "add"], ["cert", "verify"], ["identity", "import"]])
+    func `a file of another kind is not called damaged`(_ verb: [String]) throws {
+        let home = try IdentityHome()
+        let result = try Tool.keyfob(verb + ["/etc/passwd", "--json"], environment: home.environment).run()
+        #expect(result.status == 9)
+        #expect(try IdentityHome.code(result) == "format.unsupported")
+        let directory = try Tool.keyfob(verb + ["/etc/", "--json"], environment: home.environment).run()
+        #expect(try IdentityHome.code(directory) == "file.unavailable")
+    }
+
+    @Test func `from cron and systemd, a sealed keychain is renewed by its credential alone`() throws {
+        let home = try IdentityHome()
+        let base = ["HOME": home.file("run"), "XDG_RUNTIME_DIR": home.file("run")]
+        let pass = try home.directory.write(Array("sesame\n".utf8), to: "keyfob.pin")
+        func run(_ words: String..., with more: [String: String] = [:]) throws -> Tool.Result {
+            // Neither a terminal nor an input: as cron and systemd start programs.
+            try Tool(
+                "/usr/bin/setsid", ["--wait", Tool.keyfob([]).path] + words, environment: base.merging(more) { $1 }
+            ).run()
+        }
+        try #require(try run("init", "--pin-source", "env:PASS", with: ["PASS": "sesame"]).status == 0)
+        let issuer = ["identity", "create", "web", "--dns", "web.example", "--self-signed"]
+        try #require(
+            try Tool.keyfob(issuer, environment: base).run().status == 0)
+        #expect(try run("lock").status == 0)
+        let without = try run("identity", "renew", "--all", "--force", "--json")
+        #expect(without.status == 6)
+        #expect(try IdentityHome.code(without) == "pin.required")
+        let hook = "echo reloaded >> \(home.file("hooked")); test -z \"$KEYFOB_PIN_SOURCE\""
+        for more in [["CREDENTIALS_DIRECTORY": home.file(".")], ["KEYFOB_PIN_SOURCE": "file:" + pass]] {
+            let renewed = try run("identity", "renew", "--all", "--force", "--exec", hook, with: more)
+            #expect(renewed.status == 0 && renewed.output.contains("installed; old certificate kept as web@"), "\(renewed.error)")
+        }
+        #expect(try home.shell("cat hooked") == "reloaded\nreloaded\n")
+        let list = try run("identity", "ls", "--format", "tsv", with: ["KEYFOB_PIN_SOURCE": "file:" + pass])
+        #expect(list.output.split(separator: "\n").filter { $0.contains("replaced") }.count == 2)
     }
 }

@@ -10,12 +10,20 @@ final class PebbleServer {
     }
 
     let directory: String
+    /// Where the authority looks for answers to HTTP-01 challenges, in place of port 80.
+    let httpPort: String
+    /// Where the name server takes records, by HTTP.
+    let nameServer: String
     private var processes: [Process] = []
 
     /// Starts everything with files in the test's directory: `acme-ca.pem`, and `www` as document root.
     ///
     /// Every fifth nonce is refused, as RFC 8555 6.5 says a client must bear.
-    init(_ home: IdentityHome) throws {
+    ///
+    /// - Parameters:
+    ///   - hasWebServer: Whether the host has a web server.
+    ///   - externalAccounts: Keys by their identifiers; where there are any, no account is opened without.
+    init(_ home: IdentityHome, hasWebServer: Bool = true, externalAccounts: [String: String] = [:]) throws {
         let ports = try home.shell(
             """
             python3 - <<END
@@ -27,6 +35,11 @@ final class PebbleServer {
             """
         ).split(whereSeparator: \.isWhitespace).map(String.init)
         directory = "https://127.0.0.1:\(ports[0])/dir"
+        httpPort = ports[2]
+        nameServer = "http://127.0.0.1:\(ports[4])"
+        let keys = externalAccounts.map { "\"\($0.key)\": \"\($0.value)\"" }.joined(separator: ", ")
+        let binding = keys.isEmpty
+            ? "" : ", \"externalAccountBindingRequired\": true, \"externalAccountMACKeys\": {\(keys)}"
         try home.shell(
             """
             {
@@ -38,16 +51,18 @@ final class PebbleServer {
             } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
             cat > pebble.json <<END
             {"pebble": {"listenAddress": "127.0.0.1:\(ports[0])", "managementListenAddress": "127.0.0.1:\(ports[1])",
-            "certificate": "$PWD/acme.pem", "privateKey": "$PWD/acme.key", "httpPort": \(ports[2]), "tlsPort": 1}}
+            "certificate": "$PWD/acme.pem", "privateKey": "$PWD/acme.key", "httpPort": \(ports[2]), "tlsPort": 1\(binding)}}
             END
             """)
         try start("/usr/bin/pebble-challtestsrv", [
             "-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dns01", "127.0.0.1:\(ports[3])", "-http01", "",
             "-https01", "", "-tlsalpn01", "", "-management", "127.0.0.1:\(ports[4])",
         ])
-        try start("/usr/bin/env", [
-            "python3", "-m", "http.server", ports[2], "--bind", "127.0.0.1", "--directory", home.file("www"),
-        ])
+        if hasWebServer {
+            try start("/usr/bin/env", [
+                "python3", "-m", "http.server", ports[2], "--bind", "127.0.0.1", "--directory", home.file("www"),
+            ])
+        }
         try start(
             "/usr/bin/pebble",
             ["-config", home.file("pebble.json"), "-dnsserver", "127.0.0.1:\(ports[3])"],
@@ -55,7 +70,8 @@ final class PebbleServer {
         try home.shell(
             """
             for i in $(seq 200); do
-                curl -s -o /dev/null --cacert acme-ca.pem \(directory) && curl -s -o /dev/null http://127.0.0.1:\(ports[2])/ && exit 0
+                curl -s -o /dev/null --cacert acme-ca.pem \(directory) && curl -s -o /dev/null \(nameServer)/ \
+                    && { \(!hasWebServer) || curl -s -o /dev/null http://127.0.0.1:\(ports[2])/; } && exit 0
                 sleep 0.1
             done
             exit 1

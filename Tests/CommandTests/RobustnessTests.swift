@@ -156,6 +156,55 @@ import Testing
         #expect([begun, full, earlier].map { FileManager.default.fileExists(atPath: $0) } == [false, true, true])
     }
 
+    @Test(arguments: ["create", "install", "renew"])
+    func `an identity is whole, whenever the command that works on it is killed`(verb: String) throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
+        if verb == "install" {
+            try home.shell(
+                """
+                openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 9 -subj /CN=ca 2>/dev/null
+                """)
+        }
+        for round in 0..<12 {
+            let name = verb == "renew" ? "web" : "id\(round)"
+            if verb == "install" {
+                try home.shell(
+                    """
+                    keyfob() { '\(Tool.keyfob([]).path)' "$@"; }
+                    keyfob key generate \(name) -q; keyfob key csr \(name) --cn \(name) -o own.csr -q --force
+                    openssl x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 9 -out \(name).pem 2>/dev/null
+                    """)
+            }
+            let command: [String] = switch verb {
+            case "create": ["identity", "create", name, "--cn", name, "--self-signed"]
+            case "install": ["identity", "install", name, "--cert", home.file(name + ".pem")]
+            default: ["identity", "renew", name, "--force"] + (round % 2 == 0 ? ["--new-key"] : [])
+            }
+            // From before it has done anything to after it has done everything.
+            let time = String(format: "%.3f", 0.02 * Double(round + 1))
+            _ = try Tool(
+                "/usr/bin/timeout", ["-s", "KILL", time, Tool.keyfob([]).path] + command, environment: home.environment
+            ).run()
+            if verb == "renew" {
+                // Old or new, one of them serves.
+                let own = try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n")
+                #expect(own.filter { $0.hasPrefix("web\t") }.count == 1)
+            } else {
+                let again = try Tool.keyfob(
+                    command + (verb == "create" ? ["--if-missing"] : []), environment: home.environment
+                ).run()
+                #expect(again.status == 0, "\(again.error)")
+            }
+            let check = try home.keyfob("identity", "check", name)
+            #expect(check.status == 0, "round \(round): \(check.output)\(check.error)")
+        }
+        let keychain = try home.keyfob("keychain", "check")
+        #expect(keychain.status == 0, "\(keychain.output)\(keychain.error)")
+        let token = try home.keyfob("token", "show", "--objects", "--json")
+        #expect(token.output.contains("\"debris\":0"), "\(token.output)")
+    }
+
     @Test func `after init is killed at any moment the next one succeeds`() async throws {
         let directory = try TemporaryDirectory()
         for round in 0..<12 {

@@ -12,6 +12,10 @@
 //                                          faulty.so.signing has as many bytes as calls have begun to wait
 //   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
 //   absent                                 the token has been taken away. Its sessions are gone when it is back
+//   pin-low, pin-final, pin-locked         the token says so of its user PIN; a locked one lets nobody in
+//   full                                   no room for another object
+//   write-protected                        no object can be made, changed or destroyed
+//   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <p11-kit/pkcs11.h>
@@ -67,6 +71,25 @@ static int says(const char *word, char *value, size_t size) {
 
 static int refuses(const char *word) { return says(word, NULL, 0); }
 
+// Whether a number is in the list that follows a word.
+static int lists(const char *word, CK_ULONG wanted) {
+    char list[256];
+    char *rest = NULL;
+    if (!says(word, list, sizeof list))
+        return 0;
+    for (char *number = strtok_r(list, ",", &rest); number != NULL; number = strtok_r(NULL, ",", &rest))
+        if (strtoul(number, NULL, 10) == wanted)
+            return 1;
+    return 0;
+}
+
+// What a token answers that takes no object now.
+static CK_RV no_room(void) {
+    if (refuses("write-protected"))
+        return CKR_TOKEN_WRITE_PROTECTED;
+    return refuses("full") ? CKR_DEVICE_MEMORY : CKR_OK;
+}
+
 // A token that was away has forgotten everybody who was logged in.
 static int is_absent(void) {
     if (!refuses("absent"))
@@ -94,6 +117,9 @@ static CK_OBJECT_CLASS class_of(CK_ATTRIBUTE_PTR template, CK_ULONG count) {
 }
 
 static CK_RV create(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count, CK_OBJECT_HANDLE_PTR object) {
+    CK_RV room = no_room();
+    if (room != CKR_OK)
+        return room;
     CK_OBJECT_CLASS class = class_of(template, count);
     if (class == CKO_PRIVATE_KEY && refuses("create-private"))
         return CKR_TEMPLATE_INCONSISTENT;
@@ -117,8 +143,58 @@ static CK_RV slot_list(CK_BBOOL present, CK_SLOT_ID_PTR slots, CK_ULONG_PTR coun
     return theirs->C_GetSlotList(present, slots, count);
 }
 
+static CK_RV generate(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_ATTRIBUTE_PTR public_template,
+                      CK_ULONG public_count, CK_ATTRIBUTE_PTR private_template, CK_ULONG private_count,
+                      CK_OBJECT_HANDLE_PTR public_key, CK_OBJECT_HANDLE_PTR private_key) {
+    CK_RV room = no_room();
+    if (room != CKR_OK)
+        return room;
+    if (lists("without", mechanism->mechanism))
+        return CKR_MECHANISM_INVALID;
+    return theirs->C_GenerateKeyPair(session, mechanism, public_template, public_count, private_template,
+                                     private_count, public_key, private_key);
+}
+
+static CK_RV destroy(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
+    return refuses("write-protected") ? CKR_TOKEN_WRITE_PROTECTED : theirs->C_DestroyObject(session, object);
+}
+
+static CK_RV set_attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template,
+                            CK_ULONG count) {
+    if (refuses("write-protected"))
+        return CKR_TOKEN_WRITE_PROTECTED;
+    return theirs->C_SetAttributeValue(session, object, template, count);
+}
+
+static CK_RV mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE type, CK_MECHANISM_INFO_PTR info) {
+    return lists("without", type) ? CKR_MECHANISM_INVALID : theirs->C_GetMechanismInfo(slot, type, info);
+}
+
+static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE_PTR types, CK_ULONG_PTR count) {
+    CK_RV result = theirs->C_GetMechanismList(slot, types, count);
+    if (result != CKR_OK || types == NULL)
+        return result;
+    CK_ULONG kept = 0;
+    for (CK_ULONG i = 0; i < *count; i++)
+        if (!lists("without", types[i]))
+            types[kept++] = types[i];
+    *count = kept;
+    return CKR_OK;
+}
+
 static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
-    return is_absent() ? CKR_TOKEN_NOT_PRESENT : theirs->C_GetTokenInfo(slot, info);
+    if (is_absent())
+        return CKR_TOKEN_NOT_PRESENT;
+    CK_RV result = theirs->C_GetTokenInfo(slot, info);
+    if (refuses("pin-low"))
+        info->flags |= CKF_USER_PIN_COUNT_LOW;
+    if (refuses("pin-final"))
+        info->flags |= CKF_USER_PIN_FINAL_TRY;
+    if (refuses("pin-locked"))
+        info->flags |= CKF_USER_PIN_LOCKED;
+    if (refuses("write-protected"))
+        info->flags |= CKF_WRITE_PROTECTED;
+    return result;
 }
 
 static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR data, CK_NOTIFY notify,
@@ -140,7 +216,9 @@ static CK_RV session_info(CK_SESSION_HANDLE session, CK_SESSION_INFO_PTR info) {
 }
 
 static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG length) {
-    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_Login(session, user, pin, length);
+    if (is_absent())
+        return CKR_DEVICE_REMOVED;
+    return refuses("pin-locked") ? CKR_PIN_LOCKED : theirs->C_Login(session, user, pin, length);
 }
 
 static CK_RV find(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
@@ -152,16 +230,10 @@ static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_A
 }
 
 static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key) {
-    char only[256];
     if (is_absent())
         return CKR_DEVICE_REMOVED;
-    if (says("sign-only", only, sizeof only)) {
-        char *rest = NULL;
-        for (char *number = strtok_r(only, ",", &rest); number != NULL; number = strtok_r(NULL, ",", &rest))
-            if (strtoul(number, NULL, 10) == mechanism->mechanism)
-                return theirs->C_SignInit(session, mechanism, key);
+    if (refuses("sign-only") && !lists("sign-only", mechanism->mechanism))
         return CKR_MECHANISM_INVALID;
-    }
     return theirs->C_SignInit(session, mechanism, key);
 }
 
@@ -207,6 +279,11 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_Login = login;
         mine.C_FindObjectsInit = find;
         mine.C_GetAttributeValue = attributes;
+        mine.C_GenerateKeyPair = generate;
+        mine.C_DestroyObject = destroy;
+        mine.C_SetAttributeValue = set_attributes;
+        mine.C_GetMechanismInfo = mechanism_info;
+        mine.C_GetMechanismList = mechanism_list;
         mine.C_SignInit = sign_init;
         mine.C_Sign = sign;
     }

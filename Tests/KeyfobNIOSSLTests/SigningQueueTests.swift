@@ -63,7 +63,7 @@ struct SigningQueueTests {
     }
 
     @Test func `work that hangs is not in the way of what comes after it, however soon`() async throws {
-        let threads = SigningThreads(width: 3)
+        let threads = try SigningThreads(width: 3)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let (isOver, begun, done) = (Lock(false), Lock(0), Lock(0))
         defer { isOver.withLock { $0 = true } }

@@ -75,6 +75,14 @@ public struct PINPurpose: Sendable, Hashable {
             remedy: "Give a source: --pass-source file:… | credential:… | env:…")
     }
 
+    /// The HMAC key of an account that the owner has with a certificate authority.
+    public static func externalAccount(_ keyIdentifier: String) -> PINPurpose {
+        PINPurpose(
+            prompt: "HMAC key of the external account \"\(keyIdentifier)\"",
+            absence: "the HMAC key of the external account is needed and there is no terminal to ask for it.",
+            remedy: "Give a source: --eab-key-source file:… | credential:… | env:…")
+    }
+
     /// The error for this purpose when nobody can be asked.
     var required: KeychainError { KeychainError(.pinRequired, absence, hint: remedy) }
 }

@@ -1,9 +1,13 @@
 import Foundation
 import Glibc
-import KeyfobPrimitives
+public import KeyfobPrimitives
 import OpenSSL
 
-/// An authority that speaks ACME (RFC 8555), such as Let's Encrypt, with HTTP-01 challenges (RFC 8555 8.3).
+/// An authority that speaks ACME (RFC 8555), such as Let's Encrypt.
+///
+/// Host names and addresses (RFC 8738) are proved by HTTP-01 challenges (RFC 8555 8.3), which a web server of the host
+/// answers from a directory, or the issuer itself at a port; host names and wildcards also by DNS-01 (8.4), with a
+/// command that makes the record.
 ///
 /// The account's key lies on the token, as every private key of Keyfob: P-256, under the label `acme account HOST`. A
 /// file with it would be one more thing to protect, and whoever has the account can revoke its certificates. It is
@@ -18,19 +22,26 @@ public struct ACMEIssuer: CertificateIssuer {
         /// Whether the owner agrees to the authority's terms of service.
         public var agreesToTerms: Bool
         /// The document root of a web server of the host, below which answers to HTTP-01 challenges are written.
-        public var webRoot: String
+        public var webRoot: String?
+        /// Where to answer HTTP-01 challenges without a web server: `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
+        public var listener: String?
+        /// A program with its arguments that makes and removes the TXT records of DNS-01 challenges. Three words
+        /// follow them: `add` or `remove`, the record's name, and its content.
+        public var dnsCommand: [String]?
         /// A PEM file of authorities whom to trust with the directory itself; `nil` for the system's.
         public var authorityFile: String?
 
-        /// Settings.
+        /// Settings; one of `webRoot`, `listener` and `dnsCommand` is needed.
         public init(
-            directory: String, contacts: [String] = [], agreesToTerms: Bool = false, webRoot: String,
-            authorityFile: String? = nil
+            directory: String, contacts: [String] = [], agreesToTerms: Bool = false, webRoot: String? = nil,
+            listener: String? = nil, dnsCommand: [String]? = nil, authorityFile: String? = nil
         ) {
             self.directory = directory
             self.contacts = contacts
             self.agreesToTerms = agreesToTerms
             self.webRoot = webRoot
+            self.listener = listener
+            self.dnsCommand = dnsCommand
             self.authorityFile = authorityFile
         }
 
@@ -42,23 +53,61 @@ public struct ACMEIssuer: CertificateIssuer {
         }
     }
 
+    /// An account that the owner has with the authority elsewhere, such as one that is paid for (RFC 8555 7.3.4).
+    ///
+    /// It is needed once, when the ACME account is opened, and never kept.
+    public struct ExternalAccount: Sendable {
+        /// The identifier that the authority gave with the key.
+        public let keyIdentifier: String
+        /// The key of its HMAC, decoded.
+        let key: SecretBytes
+
+        /// An account.
+        ///
+        /// - Parameter key: The key as authorities hand it out: base64url without padding (RFC 4648 5), or base64.
+        /// - Throws: `KeychainError` with code `invalidArgument` for an empty identifier or a key in another form.
+        public init(keyIdentifier: String, key: SecretBytes) throws {
+            guard !keyIdentifier.isEmpty, let decoded = Base64URL.decode(key), !decoded.isEmpty else {
+                throw KeychainError(
+                    .invalidArgument, "the key of the external account is not base64url, or its identifier is empty.",
+                    hint: "Give identifier and key as the authority shows them.")
+            }
+            self.keyIdentifier = keyIdentifier
+            self.key = decoded
+        }
+    }
+
     /// How long the authority may take with one step.
     private static let patience: Duration = .seconds(120)
 
     private let settings: Settings
     private let keychain: Keychain
+    private let externalAccount: ExternalAccount?
 
     /// An authority.
     ///
-    /// - Parameter keychain: Where the account's key lies.
-    /// - Throws: `KeychainError` with code `invalidArgument` for a directory that is no HTTPS URL.
-    public init(_ settings: Settings, keychain: Keychain) throws {
+    /// - Parameters:
+    ///   - keychain: Where the account's key lies.
+    ///   - externalAccount: For an authority that opens accounts only for those who have one elsewhere.
+    /// - Throws: `KeychainError` with code `invalidArgument` for a directory that is no HTTPS URL, and for settings that
+    ///   name no way to answer challenges, or several.
+    public init(_ settings: Settings, keychain: Keychain, externalAccount: ExternalAccount? = nil) throws {
         guard settings.directory.hasPrefix("https://"), URLComponents(string: settings.directory)?.host != nil else {
             throw KeychainError(
                 .invalidArgument, "\"\(settings.directory)\" is no URL of an ACME directory: it begins with https://.")
         }
+        let ways = [settings.webRoot != nil, settings.listener != nil, settings.dnsCommand?.isEmpty == false]
+        guard ways.filter({ $0 }).count == 1 else {
+            throw KeychainError(
+                .invalidArgument, "an ACME authority wants one way to see its challenges answered.",
+                hint: "A document root, an address to listen at, or a command that makes DNS records.")
+        }
+        if let listener = settings.listener, ACMEListener.Address(listener) == nil {
+            throw ACMEListener.noAddress(listener)
+        }
         self.settings = settings
         self.keychain = keychain
+        self.externalAccount = externalAccount
     }
 
     /// The settings.
@@ -67,8 +116,8 @@ public struct ACMEIssuer: CertificateIssuer {
     /// Orders a certificate, answers the challenges and fetches what is issued. Blocks for seconds to minutes.
     ///
     /// - Throws: `KeychainError`; `issuerFailed` with the authority's reason, `refused` where its terms have to be
-    ///   agreed to, `timedOut`, `fileUnavailable` where answers cannot be written, `invalidArgument` for a request
-    ///   without a host name or address, and what the token refuses.
+    ///   agreed to or an external account is needed, `timedOut`, `fileUnavailable` where answers cannot be written,
+    ///   `invalidArgument` for a request without a host name or address, and what the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let identifiers = order.request.extensions.subjectAlternativeNames.compactMap { name -> [String: String]? in
             if case .dns(let host) = name { return ["type": "dns", "value": host.lowercased()] }
@@ -78,7 +127,7 @@ public struct ACMEIssuer: CertificateIssuer {
             throw KeychainError(.invalidArgument, "ACME certifies host names and addresses, and there is none.")
         }
         var session = try ACMESession(settings, key: accountKey())
-        try session.begin()
+        try session.begin(externalAccount)
         let made = try session.post(session.place("newOrder"), ["identifiers": identifiers])
         guard let orderURL = made.response.header("location"), let finalize = made.text("finalize") else {
             throw KeychainError(.issuerFailed, "\(settings.host) took an order and does not say where it is.")
@@ -119,14 +168,17 @@ public struct ACMEIssuer: CertificateIssuer {
         let authorization = try session.post(url, nil)
         guard authorization.text("status") != "valid" else { return false }
         let name = (authorization.object["identifier"] as? [String: Any])?["value"] as? String ?? ""
-        let challenge = authorization.objects("challenges").first { $0["type"] as? String == "http-01" }
+        let type = settings.challengeType
+        let challenge = authorization.objects("challenges").first { $0["type"] as? String == type }
         guard let challenge, let token = challenge["token"] as? String, let place = challenge["url"] as? String else {
             throw KeychainError(
-                .issuerFailed, "\(settings.host) offers no HTTP-01 challenge for \"\(name)\".",
-                hint: "Wildcards need DNS-01, which this version does not have.", details: ["name": name])
+                .issuerFailed, "\(settings.host) offers no \(type.uppercased()) challenge for \"\(name)\".",
+                hint: type == "http-01"
+                    ? "Wildcards need DNS-01: --dns-hook COMMAND" : "Addresses need HTTP-01: --web-root DIR, or --listen 80",
+                details: ["name": name])
         }
-        let answer = try ChallengeAnswer(token: token, root: settings.webRoot)
-        try answer.publish(session.keyAuthorization(token))
+        let answer = try settings.answer(
+            ACMEChallenge(name: name, token: token, keyAuthorization: session.keyAuthorization(token)))
         defer { answer.withdraw() }
         if challenge["status"] as? String == "pending" { _ = try session.post(place, [:]) }
         _ = try wait(for: url, ["valid"], &session, name: name)
@@ -164,49 +216,7 @@ public struct ACMEIssuer: CertificateIssuer {
         return KeychainError(
             .issuerFailed,
             "\(settings.host) did not accept the answer\(whom): \(problem?.detail ?? "the order is \(state)")",
-            hint: name.map {
-                "It must find http://\($0)/.well-known/acme-challenge/… in \(settings.webRoot)."
-            },
+            hint: name.map { settings.expectation(for: $0) },
             details: ["problem": problem?.type ?? "", "state": state, "name": name ?? ""])
     }
-}
-
-/// The file in which a server of the host answers an HTTP-01 challenge.
-private struct ChallengeAnswer {
-    private let folder: URL
-    private let file: URL
-
-    /// - Throws: `KeychainError`; `issuerFailed` for a token that is none: it becomes the name of a file.
-    init(token: String, root: String) throws {
-        let isToken = token.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
-            default: false
-            }
-        }
-        guard isToken, (16...256).contains(token.utf8.count) else {
-            throw KeychainError(.issuerFailed, "the authority sent a challenge whose token is none (RFC 8555 8.3).")
-        }
-        folder = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(".well-known/acme-challenge")
-        file = folder.appendingPathComponent(token)
-    }
-
-    /// Writes the answer, for everybody to read.
-    ///
-    /// - Throws: `KeychainError` with code `fileUnavailable`.
-    func publish(_ text: String) throws {
-        do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            try Data(text.utf8).write(to: file, options: .atomic)
-            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
-        } catch {
-            throw KeychainError(
-                .fileUnavailable, "cannot write \(file.path).",
-                hint: "Is --web-root the document root, and may you write there?",
-                details: ["path": file.path], cause: error)
-        }
-    }
-
-    /// Removes it. That it stays where it cannot be removed harms nobody: it answers one challenge.
-    func withdraw() { do { try FileManager.default.removeItem(at: file) } catch {} }
 }

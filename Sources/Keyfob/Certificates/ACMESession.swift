@@ -35,8 +35,10 @@ struct ACMESession {
 
     /// Reads the directory and finds or makes the account (RFC 8555 7.1.1, 7.3).
     ///
-    /// - Throws: `KeychainError`; `refused` where terms of service have to be agreed to, `issuerFailed`.
-    mutating func begin() throws {
+    /// - Parameter externalAccount: What a new account is bound to (RFC 8555 7.3.4).
+    /// - Throws: `KeychainError`; `refused` where terms of service have to be agreed to or an external account is needed,
+    ///   `issuerFailed`.
+    mutating func begin(_ externalAccount: ACMEIssuer.ExternalAccount?) throws {
         let answer = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
         directory = try Self.object(answer, settings.host).object
         for name in ["newNonce", "newAccount", "newOrder"] { _ = try place(name) }
@@ -46,20 +48,53 @@ struct ACMESession {
                 .refused, "\(settings.host) asks for agreement to its terms of service: \(terms)",
                 hint: "Read them, then: --agree-tos", details: ["terms": terms])
         }
-        guard meta["externalAccountRequired"] as? Bool != true else {
+        let isBound = meta["externalAccountRequired"] as? Bool == true
+        // Only who opens an account needs to bind it; a renewal has none of this at hand.
+        if isBound, try findAccount() { return }
+        guard !isBound || externalAccount != nil else {
             throw KeychainError(
-                .issuerFailed,
-                "\(settings.host) takes only accounts that were opened elsewhere (external account binding).",
-                hint: "This version cannot do that.")
+                .refused,
+                "\(settings.host) opens accounts only for those who have one with it elsewhere (external account binding).",
+                hint: "Get a key identifier and an HMAC key from it, then: --eab-kid ID --eab-key-source file:PATH",
+                details: ["directory": settings.directory])
         }
         var payload: [String: Any] = ["termsOfServiceAgreed": settings.agreesToTerms]
         if !settings.contacts.isEmpty { payload["contact"] = settings.contacts.map { "mailto:" + $0 } }
-        // Whoever has an account gets it.
-        let made = try post(place("newAccount"), payload)
+        if let externalAccount { payload["externalAccountBinding"] = try binding(to: externalAccount) }
+        let made: Answer
+        do {
+            // Whoever has an account gets it.
+            made = try post(place("newAccount"), payload)
+        } catch let error as KeychainError
+            where externalAccount != nil && error.details["problem"]?.hasSuffix(":unauthorized") == true
+        {
+            throw KeychainError(
+                .issuerFailed, error.message, hint: "Are --eab-kid and the key of --eab-key-source those that it gave?",
+                details: error.details)
+        }
         guard let location = made.response.header("location") else {
             throw KeychainError(.issuerFailed, "\(settings.host) opened an account and does not say where it is.")
         }
         account = location
+    }
+
+    /// Looks for the account that the key has already (RFC 8555 7.3.1); whether there is one.
+    private mutating func findAccount() throws -> Bool {
+        do {
+            account = try post(place("newAccount"), ["onlyReturnExisting": true]).response.header("location")
+            return account != nil
+        } catch let error as KeychainError where error.details["problem"]?.hasSuffix(":accountDoesNotExist") == true {
+            return false
+        }
+    }
+
+    /// The account's public key, signed with the key of an account elsewhere (RFC 8555 7.3.4).
+    private func binding(to external: ACMEIssuer.ExternalAccount) throws -> [String: Any] {
+        let header = ["alg": "HS256", "kid": external.keyIdentifier, "url": try place("newAccount")]
+        let protected = Base64URL.encode(try Self.json(header))
+        let content = Base64URL.encode(Data(jwk.utf8))
+        let code = try HMACSHA256(key: external.key).authenticationCode(for: Array("\(protected).\(content)".utf8))
+        return ["protected": protected, "payload": content, "signature": Base64URL.encode(code)]
     }
 
     /// The URL of a resource in the directory.

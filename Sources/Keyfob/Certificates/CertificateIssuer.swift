@@ -72,11 +72,27 @@ public struct SelfIssuer: CertificateIssuer {
         let now = Date()
         let certificate = try KeychainError.describingRequests {
             try UnsignedCertificate(
-                subject: order.request.subject, publicKey: order.request.publicKey,
+                subject: Self.subject(of: order.request), publicKey: order.request.publicKey,
                 extensions: order.request.extensions, issuer: nil, notBefore: now - AuthorityIssuer.clockTolerance,
                 notAfter: now + (order.lifetime ?? Self.standardLifetime))
         }.signed { try order.key.sign($0, using: $1) }
         return IssuedCertificate(certificate: certificate, chain: [])
+    }
+
+    /// The subject of a request; where it is empty, its first name that fits.
+    ///
+    /// The subject is the issuer here, which may not be empty (RFC 5280 4.1.2.4): Java refuses such a certificate, and
+    /// with it the whole token.
+    private static func subject(of request: CertificationRequest) throws -> DistinguishedName {
+        guard request.subject.isEmpty else { return request.subject }
+        let names = request.extensions.subjectAlternativeNames.compactMap { name -> String? in
+            switch name {
+            case .dns(let text), .email(let text), .uri(let text): text
+            default: name.ipText
+            }
+        }
+        // RFC 5280 A.1: ub-common-name.
+        return try DistinguishedName(commonName: names.first { $0.count <= 64 } ?? "self-signed")
     }
 }
 

@@ -16,14 +16,23 @@ extension CertificateVerification {
             details["fingerprint"] = "sha256:" + culprit.sha256Fingerprint.hexadecimal
             return KeychainError(code, message, hint: hint, details: details)
         }
+        // Whom to trust, and who above it is out of date, is no question any more where it has had its own time.
+        let isBeside: Set<CertificateChain.FailureCode> = [
+            .issuerNotFound, .leafNotVerified, .selfSigned, .untrustedRoot, .expired, .notYetValid,
+        ]
+        if isBeside.contains(failure.code), let error = KeychainError.validity(of: certificate, name: name, on: date) {
+            return make(error.code, error.message, error.hint)
+        }
         let issuer = culprit.issuer.commonName.map { "CN=\($0)" } ?? culprit.issuer.description
         switch failure.code {
         case .expired, .notYetValid:
-            let title = isLeaf ? name : culprit.subjectSummary ?? "(no name)"
-            let error = KeychainError.validity(of: culprit, name: title, on: date)
+            // The certificate itself was looked at above.
+            let error = KeychainError.validity(of: culprit, name: culprit.subjectSummary ?? "(no name)", on: date)
             return make(
                 failure.code == .expired ? .certificateExpired : .certificateNotYetValid,
-                error?.message ?? "\(called) is not valid at the moment asked for.", error?.hint)
+                error?.message ?? "\(called) is not valid at the moment asked for.",
+                failure.code == .expired
+                    ? "It stands above \"\(name)\". Ask its authority for a new one: keyfob cert import FILE" : error?.hint)
         case .issuerNotFound, .leafNotVerified:
             return make(
                 .chainIncomplete,

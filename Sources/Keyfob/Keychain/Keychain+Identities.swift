@@ -167,8 +167,15 @@ extension Keychain {
             }
             let milliseconds = max(1, Int(elapsed / .milliseconds(1)))
             add(.good, "signature", "signed a test challenge in \(milliseconds) ms", nil)
+            // TLS 1.3 has RSA with PSS only (RFC 8446 4.2.3).
+            if scheme == .rsaPKCS1(.sha256), try key.proven([.rsaPSS(.sha256)]).isEmpty {
+                add(
+                    .warning, "tls13", "cannot sign for TLS 1.3: the token has neither RSA-PSS nor raw RSA for this key",
+                    "Servers and clients must allow TLS 1.2; or use an EC key.")
+            }
         } catch let error as KeychainError {
-            add(.bad, "signature", "cannot sign: \(error.message)", error.hint)
+            let reason = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+            add(.bad, "signature", "cannot sign: \(reason)", error.hint)
         }
     }
 

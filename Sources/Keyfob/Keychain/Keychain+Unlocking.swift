@@ -32,7 +32,7 @@ extension Keychain {
     /// - Throws: As `unlock()`, without `pinRequired`.
     public func unlock(with secret: SecretBytes, isRecoveryCode: Bool = false) throws {
         let pin = try pin(from: secret, isRecoveryCode: isRecoveryCode)
-        _ = try logIn(pin: pin, isStored: false)
+        _ = try logIn(pin: pin)
     }
 
     /// Unlocks the keychain and leaves the state for other processes of this user, until it times out.
@@ -105,8 +105,9 @@ extension Keychain {
     private func unlockAnew() throws -> VaultKeys {
         let source = try pinSource().source
         let secret = try source.read(pinPurpose, from: pinEnvironment)
-        let pin = try pin(from: secret, isRecoveryCode: false)
-        let keys = try logIn(pin: pin, isStored: !source.isInteractive)
+        let stored = source.isInteractive ? nil : source
+        let pin = try pin(from: secret, isRecoveryCode: false, stored: stored)
+        let keys = try logIn(pin: pin, stored: stored)
         if options.isOneShot, !source.isInteractive, configuration.sealedPIN == nil {
             // A PIN that anybody with this user's rights can read needs no login for every command; kept in memory
             // that ends with the machine's uptime, it protects as much as its file. Without it commands are slower.
@@ -136,7 +137,7 @@ extension Keychain {
         guard configuration.sealedPIN == nil else { return }
         _ = try keys()
         guard let known = lockState.withLock({ $0.pin }) else {
-            _ = try logIn(pin: given, isStored: false)
+            _ = try logIn(pin: given)
             return
         }
         guard known == given else {
@@ -158,7 +159,9 @@ extension Keychain {
     }
 
     /// The token's PIN: what a source gave, or what the passphrase that it gave unseals.
-    private func pin(from secret: SecretBytes, isRecoveryCode: Bool) throws -> SecretBytes {
+    ///
+    /// - Parameter stored: The source, where it gives the same again.
+    private func pin(from secret: SecretBytes, isRecoveryCode: Bool, stored: PINSource? = nil) throws -> SecretBytes {
         let uuid = configuration.uuid.uuidString.lowercased()
         if isRecoveryCode {
             guard let seal = configuration.recoverySeal else {
@@ -167,17 +170,32 @@ extension Keychain {
             return try seal.open(with: RecoveryCode(parsing: secret).text, keychain: uuid, purpose: .recovery)
         }
         guard let seal = configuration.sealedPIN else { return secret }
-        return try seal.open(with: secret, keychain: uuid, purpose: .passphrase)
+        do { return try seal.open(with: secret, keychain: uuid, purpose: .passphrase) } catch {
+            throw wrongPassphrase(error, stored)
+        }
+    }
+
+    /// A wrong passphrase with the names of the keychain and of the source that gave it; another error as it is.
+    private func wrongPassphrase(_ error: KeychainError, _ stored: PINSource?) -> KeychainError {
+        guard error.code == .passphraseIncorrect else { return error }
+        return KeychainError(
+            .passphraseIncorrect, "wrong passphrase for keychain \"\(name)\".",
+            hint: stored.map { "Check the PIN source (\($0.name)). Nothing is locked by trying again." } ?? error.hint,
+            details: ["keychain": name])
     }
 
     /// Logs in and unwraps the metadata key. A stored PIN that was refused once is not sent again.
-    private func logIn(pin: SecretBytes, isStored: Bool) throws -> VaultKeys {
+    ///
+    /// - Parameter stored: The source of the PIN, where it gives the same again.
+    private func logIn(pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
         let memory = WrongPINMemory(directories: directories)
         let serial = token.uri.serial ?? ""
-        if isStored, try memory.contains(pin, serial: serial, label: token.label) {
+        if let stored, try memory.contains(pin, serial: serial, label: token.label) {
             throw KeychainError(
                 .pinRemembered, "the stored PIN of token \"\(token.label)\" was refused before; it is not sent again.",
-                hint: "Correct the PIN source, then unlock once by hand: keyfob unlock \(name)")
+                hint: "Correct the PIN source (\(stored.name)). If that PIN is right after all, say it once: "
+                    + "keyfob unlock \(name) --pin-source prompt",
+                details: ["token": token.label, "source": stored.name])
         }
         let (previous, isUnlocked) = lockState.withLock { state in
             defer { state.pin = pin }
@@ -198,10 +216,15 @@ extension Keychain {
             return try settleInterruptedChanges(keys)
         } catch {
             lockState.withLock { $0.pin = previous }
-            if isStored, (error as? KeychainError)?.code == .pinIncorrect {
-                try memory.remember(pin, serial: serial, label: token.label)
-            }
-            throw error
+            guard let stored, let refusal = error as? KeychainError, refusal.code == .pinIncorrect else { throw error }
+            try memory.remember(pin, serial: serial, label: token.label)
+            var details = refusal.details
+            details["source"] = stored.name
+            let hint = details["tries"] == "final"
+                ? refusal.hint
+                : "Check the PIN source (\(stored.name)) before trying again; nothing is retried automatically."
+            throw KeychainError(
+                refusal.code, refusal.message, hint: hint, details: details, cause: refusal.cause)
         }
     }
 

@@ -126,7 +126,8 @@ public final class Keychain: Sendable {
     /// A writer of objects on the token.
     func writer(_ keys: VaultKeys) -> TokenWriter {
         TokenWriter(
-            store: store, token: token, lock: VaultLock(path: configuration.vault + ".lock"), index: index, keys: keys,
-            deadline: deadline)
+            store: store, token: token,
+            lock: VaultLock(path: configuration.vault + ".lock", name: "keychain \"\(name)\""), index: index,
+            keys: keys, deadline: deadline)
     }
 }

@@ -30,25 +30,47 @@ extension KeychainError {
     ]
 
     /// The keychain's view of a token's refusal; the texts of cli.md section 5.
-    static func token(_ error: PKCS11Error, _ operation: TokenOperation, token label: String) -> KeychainError {
-        let details = ["token": label, "ckr": error.returnValue.name, "function": error.function.rawValue]
+    ///
+    /// - Parameters:
+    ///   - serial: The token's serial number, where it is known.
+    ///   - flags: What the token says of itself after the refusal, where it was asked.
+    static func token(
+        _ error: PKCS11Error, _ operation: TokenOperation, token label: String, serial: String? = nil,
+        flags: TokenFlags = []
+    ) -> KeychainError {
+        var details = ["token": label, "ckr": error.returnValue.name, "function": error.function.rawValue]
+        if let serial { details["serial"] = serial }
         func make(_ code: Code, _ message: String, _ hint: String?) -> KeychainError {
             KeychainError(code, message, hint: hint, details: details, cause: error)
         }
         if error.function == .moduleLoad {
             return make(
-                .moduleNotLoaded, "the PKCS#11 module cannot be loaded: \(error.detail ?? error.returnValue.name).",
+                .moduleNotLoaded, "a PKCS#11 module cannot be loaded: \(error.detail ?? error.returnValue.name).",
                 "Install the package that has it, or correct the path.")
         }
         switch error.returnValue {
-        case .pinIncorrect, .pinInvalid, .pinLengthRange:
-            return make(
-                .pinIncorrect, "wrong PIN for token \"\(label)\".",
-                "Check the PIN source before trying again; nothing is retried automatically.")
-        case .pinLocked:
+        case .pinLocked,
+            .pinIncorrect where flags.contains(.userPINLocked):
             return make(
                 .pinLocked, "the PIN of token \"\(label)\" is blocked.",
-                "Unblock it with the SO PIN (PUK). Keys on it are intact.")
+                "Unblock it with the SO PIN (PUK) and the vendor's tool, or: pkcs11-tool --login --login-type so "
+                    + "--init-pin. Keys on it are intact.")
+        case .pinIncorrect where error.function == .getTokenInfo || flags.contains(.userPINFinalTry):
+            details["tries"] = "final"
+            let isSent = error.function != .getTokenInfo
+            return make(
+                isSent ? .pinIncorrect : .pinFinalTry,
+                isSent
+                    ? "wrong PIN for token \"\(label)\"; ONE try left before it blocks."
+                    : "token \"\(label)\" has ONE try left before it blocks; the PIN was not sent.",
+                "Stop unless you are sure. To try: keyfob unlock --token \(label) --allow-final-try")
+        case .pinIncorrect, .pinInvalid, .pinLengthRange:
+            let isLow = flags.contains(.userPINCountLow)
+            if isLow { details["tries"] = "low" }
+            return make(
+                .pinIncorrect,
+                "wrong PIN for token \"\(label)\"" + (isLow ? "; a few tries left before it blocks." : "."),
+                "Check the PIN source before trying again; nothing is retried automatically.")
         case .pinExpired:
             return make(
                 .pinLocked, "the PIN of token \"\(label)\" has expired.", "Set a new one with the vendor's tool.")
@@ -56,7 +78,8 @@ extension KeychainError {
             return make(.locked, "token \"\(label)\" wants a login to \(operation.verb).", "Unlock it: keyfob unlock")
         case .tokenNotPresent, .deviceRemoved, .slotIDInvalid, .tokenNotRecognized:
             return make(
-                .tokenAbsent, "token \"\(label)\" is not present.", "Insert it, or see what is there: keyfob token ls")
+                .tokenAbsent, "token \"\(label)\"\(serial.map { " (serial \($0))" } ?? "") is not present.",
+                "Insert it, or see what is there: keyfob token ls")
         case .tokenWriteProtected, .sessionReadOnly, .actionProhibited:
             return make(
                 .tokenReadOnly, "token \"\(label)\" is write-protected; nothing was changed.",
@@ -64,7 +87,7 @@ extension KeychainError {
         case .deviceMemory:
             return make(
                 .tokenFull, "token \"\(label)\" has no room for another object.",
-                "Remove one: keyfob token show --objects")
+                "Remove one: keyfob token show \(label) --objects")
         case .mechanismInvalid, .mechanismParameterInvalid, .functionNotSupported, .keySizeRange, .curveNotSupported,
             .domainParametersInvalid:
             return make(

@@ -43,7 +43,9 @@ extension Keychains {
         try Self.validate(name)
         try PrivateFile.createDirectory(directories.configuration)
         // One creation at a time: two processes that both find the name free must not both make a token.
-        let lock = VaultLock(path: directories.configuration.appendingPathComponent(".lock", isDirectory: false).path)
+        let lock = VaultLock(
+            path: directories.configuration.appendingPathComponent(".lock", isDirectory: false).path,
+            name: "the list of keychains")
         return try lock.withLock(until: .after(options.timeout)) {
             guard try !all().contains(where: { $0.name == name }) else {
                 throw KeychainError(

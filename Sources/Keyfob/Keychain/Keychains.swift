@@ -124,7 +124,7 @@ public struct Keychains: Sendable {
         let store: SQLiteStore
         do {
             store = try SQLiteStore(
-                path: configuration.vault, use: options.isOneShot ? .oneShot : .server,
+                path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
                 busyTimeout: Double(options.timeout.components.seconds))
         } catch {
             token.finishOpeningAhead()

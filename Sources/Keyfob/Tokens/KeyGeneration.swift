@@ -75,6 +75,23 @@ extension Keychain {
         let publicAttributes = try publicAttributes.map { try Self.recordable($0) }
         let label = [UInt8](attributes[.label]?.bytes ?? Data())
         let publicLabel = publicAttributes.map { [UInt8]($0[.label]?.bytes ?? Data()) } ?? label
+        let recorded: (privateKey: Item, publicKey: Item?)
+        do {
+            recorded = try generateKey(
+                specification, attributes, publicAttributes, labels: (label, publicLabel), isExtractable: isExtractable,
+                isLabelUnique: isLabelUnique, keys)
+        } catch let error as KeychainError where error.code == .mechanismUnsupported {
+            throw try unsupported(specification, error)
+        }
+        return (KeyItem(item: recorded.privateKey), recorded.publicKey.map { KeyItem(item: $0) })
+    }
+
+    /// Generates and records the key in one change of the token.
+    private func generateKey(
+        _ specification: KeySpecification, _ attributes: ItemAttributes, _ publicAttributes: ItemAttributes?,
+        labels: (privateKey: [UInt8], publicKey: [UInt8]), isExtractable: Bool, isLabelUnique: Bool, _ keys: VaultKeys
+    ) throws -> (privateKey: Item, publicKey: Item?) {
+        let (label, publicLabel) = labels
         let temporaryID = try RandomBytes.bytes(count: 20)
         let classes: [ObjectClass] =
             if case .aes = specification.kind { [.secretKey] } else { [.privateKey, .publicKey] }
@@ -83,7 +100,7 @@ extension Keychain {
             objects: classes.map {
                 TokenPlan.Object(objectClass: $0.rawValue, ids: [Data(temporaryID)], fingerprint: nil)
             })
-        let recorded = try writer(keys).perform(.generate) { objects in
+        return try writer(keys).perform(.generate) { objects in
             let rivals = objects.filter { [.privateKey, .secretKey].contains($0.objectClass) }
             if isLabelUnique, rivals.contains(where: { $0.label?.bytes == Data(label) }) {
                 throw KeychainError(
@@ -110,7 +127,18 @@ extension Keychain {
             }
             return (privateKey, try record(Item(.key, publicAttributes), half, writer, keys))
         }
-        return (KeyItem(item: recorded.0), recorded.1.map { KeyItem(item: $0) })
+    }
+
+    /// The error of a token that cannot generate such a key: with the keys that it can.
+    private func unsupported(_ specification: KeySpecification, _ error: KeychainError) throws -> KeychainError {
+        let kinds = KeySpecification.kinds(of: try slot())
+        var details = error.details
+        details["key"] = specification.description
+        return KeychainError(
+            .mechanismUnsupported, "token \"\(token.label)\" cannot generate \(specification) keys.",
+            hint: (kinds.isEmpty ? "" : "It supports: \(kinds.joined(separator: ", ")). ")
+                + "Choose one, or another token: keyfob token mechanisms",
+            details: details, cause: error.cause)
     }
 }
 
@@ -161,6 +189,18 @@ extension KeySpecification {
         return [
             try token.read(pair.privateKey, in: session), try token.read(pair.publicKey, in: session),
         ].compactMap { $0 }
+    }
+
+    /// What a token says it can generate, in words. A token that does not answer supports nothing that could be named.
+    fileprivate static func kinds(of slot: Slot) -> [String] {
+        let mechanisms: [(MechanismType, (ClosedRange<UInt>) -> String)] = [
+            (.rsaPKCSKeyPairGeneration, { "RSA \($0.lowerBound)-\($0.upperBound)" }),
+            (.ecKeyPairGeneration, { "EC of \($0.lowerBound) to \($0.upperBound) bits" }),
+            (.ecEdwardsKeyPairGeneration, { _ in "Ed25519" }), (.aesKeyGeneration, { _ in "AES" }),
+        ]
+        return mechanisms.compactMap { mechanism, words in
+            (try? slot.mechanismInfo(mechanism)).map { words($0.keySizes) }
+        }
     }
 
     private var pairMechanism: (Mechanism, KeyUsages) {

@@ -74,10 +74,11 @@ extension Keychain {
             let module = try token.pool().module
             if let slot = try module.slot(matching: token.uri) { return slot }
         } catch let error as PKCS11Error {
-            throw KeychainError.token(error, .read, token: token.label)
+            throw KeychainError.token(error, .read, token: token.label, serial: token.uri.serial)
         }
         throw KeychainError(
-            .tokenAbsent, "token \"\(token.label)\" is not present.", hint: "See what is there: keyfob token ls",
+            .tokenAbsent, "token \"\(token.label)\"\(token.uri.serial.map { " (serial \($0))" } ?? "") is not present.",
+            hint: "Insert it, or see what is there: keyfob token ls",
             details: ["token": token.label])
     }
 }

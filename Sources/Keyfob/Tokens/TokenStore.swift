@@ -158,7 +158,7 @@ final class TokenStore: Sendable {
                 }
             }
         } catch let error as PKCS11Error {
-            throw KeychainError.token(error, operation, token: label)
+            throw refusal(error, operation)
         }
     }
 
@@ -183,16 +183,24 @@ final class TokenStore: Sendable {
             if state.withLock({ $0.isAnonymous }) { try pool().logout() }
             // Also where the way there was open: a PIN that was refused before may be another one now.
             try patiently(first: { try $0.login() }) { try $0.login() }
-        } catch let error as PKCS11Error { throw KeychainError.token(error, .login, token: label) }
+        } catch let error as PKCS11Error { throw refusal(error, .login) }
     }
 
     /// Ends the login; every handle of a private object dies with it.
     func logout() throws {
         guard let pool = madePool.load() else { return }
         forgetHandles()
-        do { try pool.logout() } catch let error as PKCS11Error {
-            throw KeychainError.token(error, .login, token: label)
+        do { try pool.logout() } catch let error as PKCS11Error { throw refusal(error, .login) }
+    }
+
+    /// What a refusal of this token means to a keychain; after a wrong PIN with how many tries the token says are left.
+    private func refusal(_ error: PKCS11Error, _ operation: TokenOperation) -> KeychainError {
+        var flags: TokenFlags = []
+        if error.function == .login, error.returnValue == .pinIncorrect {
+            // A few words of the message, no more: a token that does not tell is no second failure.
+            flags = (try? pool().tokenInfo().flags) ?? []
         }
+        return .token(error, operation, token: label, serial: uri.serial, flags: flags)
     }
 
     // MARK: Mechanisms

@@ -9,6 +9,8 @@ import KeyfobPrimitives
 /// on disk before the first object is made. The file holds who has it, for the message to those who wait.
 struct VaultLock: Sendable {
     let path: String
+    /// What messages call what is locked.
+    let name: String
 
     /// Runs `body` while this process alone may change the token.
     ///
@@ -25,12 +27,13 @@ struct VaultLock: Sendable {
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }
+        let started = Date()
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else {
                 throw KeychainError(
                     .vaultUnavailable, "the lock \(path) cannot be taken: \(unsafe String(cString: strerror(errno))).")
             }
-            guard !deadline.hasPassed else { throw busy() }
+            guard !deadline.hasPassed else { throw busy(waited: Date().timeIntervalSince(started)) }
             // Short enough not to be felt; there is no way to wait for a lock with a deadline.
             usleep(2_000)
         }
@@ -43,12 +46,16 @@ struct VaultLock: Sendable {
         _ = unsafe holder.withCString { unsafe pwrite(descriptor, $0, strlen($0), 0) }
     }
 
-    private func busy() -> KeychainError {
+    private func busy(waited: TimeInterval) -> KeychainError {
         // Only for the message: a holder that cannot be read is "another process".
         // The file is for people's eyes only; without it the message names no holder.
         let holder = (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { $0.isEmpty ? nil : $0 }
+        // The holder has written its name when it took the lock.
+        let since = (try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate]) as? Date
+        let time = since.map { " for \(max(0, Int(Date().timeIntervalSince($0)))) s" } ?? ""
         return KeychainError(
-            .vaultBusy, "the keychain is in use by \(holder ?? "another process").",
-            hint: "Wait until it is done, or allow a longer wait: --timeout 60s")
+            .vaultBusy, "\(name) is in use by \(holder.map { $0 + time } ?? "another process").",
+            hint: "Waiting was limited to \(Int(waited.rounded())) s; wait longer: --timeout 60s",
+            details: ["holder": holder ?? ""].filter { !$0.value.isEmpty })
     }
 }

@@ -13,6 +13,8 @@ final class SQLiteStore: ItemStore {
     let identity: Data
     private let connection: VaultConnection
     private let path: String
+    /// What messages call the vault.
+    private let title: String
     /// Formats only grow: once it is the newest nobody need look again.
     private let isNewest = Atomic(false)
     /// The newest record of the rows that this process has seen, as far as it was checked.
@@ -28,11 +30,13 @@ final class SQLiteStore: ItemStore {
 
     /// Opens a vault and brings its schema up to date.
     ///
+    /// - Parameter keychain: The name of the keychain that it belongs to, for messages.
     /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened,
     ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it, `unsafeFile` where
     ///   others than the owner can write it or its directory.
-    init(path: String, use: Use, busyTimeout: TimeInterval = 10) throws {
+    init(path: String, keychain: String? = nil, use: Use, busyTimeout: TimeInterval = 10) throws {
         self.path = path
+        title = keychain.map { "keychain \"\($0)\"" } ?? "the vault \(path)"
         guard unsafe access(path, F_OK) == 0 else {
             throw KeychainError(
                 .vaultUnavailable, "the vault \(path) is missing.",
@@ -44,7 +48,7 @@ final class SQLiteStore: ItemStore {
         do {
             connection = try VaultConnection { try Self.connect(path: path, use: use, busyTimeout: busyTimeout) }
             identity = try connection.use { try Self.identify($0, path: path) }
-        } catch { throw Self.translate(error, path: path) }
+        } catch { throw Self.translate(error, path: path, title: title) }
     }
 
     /// Looks at the file before SQLite does, which would write a header into an empty file and change the
@@ -156,7 +160,7 @@ final class SQLiteStore: ItemStore {
                 }
                 if format == Schema.version { isNewest.store(true, ordering: .relaxed) }
                 return format
-            } catch { throw Self.translate(error, path: path) }
+            } catch { throw Self.translate(error, path: path, title: title) }
         }
     }
 
@@ -178,7 +182,7 @@ final class SQLiteStore: ItemStore {
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
                 return result
             } }
-        } catch { throw Self.translate(error, path: path) }
+        } catch { throw Self.translate(error, path: path, title: title) }
     }
 
     func write<Result>(_ tree: RowTreeKey, _ body: (any StoreWriter) throws -> Result) throws -> Result {
@@ -197,7 +201,7 @@ final class SQLiteStore: ItemStore {
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
                 return result
             } }
-        } catch { throw Self.translate(error, path: path) }
+        } catch { throw Self.translate(error, path: path, title: title) }
     }
 
     /// Remembers how far the record of the rows has come.
@@ -214,33 +218,34 @@ final class SQLiteStore: ItemStore {
                     + orphans.map { _ in "a row refers to one that is missing" }
                 return findings + (tree == nil ? [] : try SQLiteTransaction(db, tree).recordFindings())
             } }
-        } catch { throw Self.translate(error, path: path) }
+        } catch { throw Self.translate(error, path: path, title: title) }
     }
 
     /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).
-    static func translate(_ error: any Error, path: String) -> any Error {
-        let name = URL(fileURLWithPath: path).lastPathComponent
+    static func translate(_ error: any Error, path: String, title: String? = nil) -> any Error {
+        let title = title ?? "the vault \(path)"
+        let details = ["path": path]
         guard let error = error as? DatabaseError else {
             guard error is RowDecodingError else { return error }
             // The decoding error itself quotes the row.
             return KeychainError(
-                .vaultDamaged, "the vault \(name) is damaged: a column has another type.",
-                hint: "Restore it from a backup. Nothing was changed.")
+                .vaultDamaged, "\(title) is damaged: a column has another type.",
+                hint: "Restore its vault from a backup. Nothing was changed.", details: details)
         }
         switch error.resultCode {
         case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE:
             return KeychainError(.duplicateItem, "the item already exists in the keychain.", cause: error.withoutSQL)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return KeychainError(
-                .vaultBusy, "the vault \(name) is in use by another process.", hint: "Wait longer: --timeout 60s",
+                .vaultBusy, "\(title) is in use by another process.", hint: "Wait longer: --timeout 60s", details: details,
                 cause: error.withoutSQL)
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:
             return KeychainError(
-                .vaultDamaged, "the vault \(name) is damaged: \(error.resultCode).",
-                hint: "Restore it from a backup. Nothing was changed.", cause: error.withoutSQL)
+                .vaultDamaged, "\(title) is damaged: \(error.resultCode).",
+                hint: "Restore its vault from a backup. Nothing was changed.", details: details, cause: error.withoutSQL)
         case .SQLITE_READONLY:
             return KeychainError(
-                .refused, "the vault \(name) is read-only; nothing was changed.", cause: error.withoutSQL)
+                .refused, "\(title) is read-only; nothing was changed.", details: details, cause: error.withoutSQL)
         default:
             return KeychainError(
                 .vaultUnavailable, "the vault \(path) cannot be used: \(error.message ?? "\(error.resultCode)").",

@@ -35,38 +35,14 @@ struct CertificateListCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let now = Date()
         let found = all ? try keychain.find(.certificates) : try keychain.publicCertificates()
-        let certificates = try found.map { ($0, try $0.certificate()) }.sorted {
-            ($0.0.label ?? "") < ($1.0.label ?? "")
-        }
-        try output.emit(document(certificates, keychain, now), table: table(certificates, now))
-    }
-
-    private func document(_ certificates: [(CertificateItem, Certificate)], _ keychain: Keychain, _ now: Date)
-        -> Document
-    {
-        Document([
-            "keychain": .string(keychain.name),
-            "certificates": .array(
-                certificates.map { item, certificate in
-                    .object([.init("name", .optional(item.label))] + CertificatePhrases.members(certificate, on: now))
-                }),
-        ])
-    }
-
-    private func table(_ certificates: [(CertificateItem, Certificate)], _ now: Date) -> Table {
-        var table = Table([
-            .init("NAME", mayShrink: true), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true),
-            .init("EXPIRES"), .init("STATE"),
-        ])
-        for (item, certificate) in certificates {
-            let state = CertificatePhrases.State(certificate, on: now)
-            table.add([
-                .init(item.label ?? ""), .init(CertificatePhrases.subject(certificate)),
-                .init(CertificatePhrases.issuer(certificate)), .init(Phrases.relative(certificate.notAfter, to: now)),
-                .init(state.rawValue, state.style),
-            ])
-        }
-        return table
+        let certificates = try found.map {
+            ListedCertificate(
+                label: $0.label, certificate: try $0.certificate(), isReplaced: $0.nameOfVersion != nil)
+        }.sorted { ($0.label ?? "") < ($1.label ?? "") }
+        try output.emit(
+            ListedCertificate.document(
+                certificates, as: "certificates", on: now, [.init("keychain", .string(keychain.name))]),
+            table: ListedCertificate.table(certificates, hasKeys: false, on: now))
     }
 }
 
@@ -131,13 +107,12 @@ struct CertificateExpiringCommand: ParsableCommand {
             .filter { $0.1.notAfter <= limit && (all || $0.0.nameOfVersion == nil) }
             // What can still be saved comes first.
             .sorted { ($0.1.notAfter < now ? 1 : 0, $0.1.notAfter) < ($1.1.notAfter < now ? 1 : 0, $1.1.notAfter) }
-        let document = Document([
-            "keychain": .string(keychain.name), "within_seconds": .integer(Int64(span)),
-            "certificates": .array(
-                due.map { item, certificate in
-                    .object([.init("name", .optional(item.label))] + CertificatePhrases.members(certificate, on: now))
-                }),
-        ])
+        let listed = due.map {
+            ListedCertificate(label: $0.0.label, certificate: $0.1, isReplaced: $0.0.nameOfVersion != nil)
+        }
+        let document = ListedCertificate.document(
+            listed, as: "certificates", on: now,
+            [.init("keychain", .string(keychain.name)), .init("within_seconds", .integer(Int64(span)))])
         if output.format.isMachineReadable {
             try output.emit(document, table: Table([]))
         } else if !due.isEmpty {

@@ -62,6 +62,10 @@ struct CertificateVerifyCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    func validate() throws {
+        if host?.isEmpty == true { throw ValidationError("A host has a name or an address.") }
+    }
+
     func run() throws {
         let output = try global.output()
         let keychain = try global.openKeychain()

@@ -24,6 +24,11 @@ struct FileArgument: ExpressibleByArgument {
         do {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             defer { closeIgnoringFailure(handle) }
+            var status = stat()
+            if unsafe fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+                throw KeychainError(
+                    .fileUnavailable, "cannot read \(path): it is a directory.", details: ["file": path])
+            }
             let data = try handle.read(upToCount: Self.limit + 1) ?? Data()
             guard data.count <= Self.limit else {
                 throw KeychainError(.dataTooLarge, "\(name) is larger than \(Phrases.size(Self.limit)).")

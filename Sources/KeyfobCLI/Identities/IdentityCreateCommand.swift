@@ -60,7 +60,7 @@ struct IdentityCreateCommand: ParsableCommand {
                 sentence: "Would make identity \"\(Visible.text(name))\": \(specification.key), "
                     + "issuer \(Visible.text(description.description)).")
         }
-        let issuer = try description.resolved(for: keychain, global)
+        let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = Steps(output)
         let made = try keychain.createIdentity(name, specification, issuer: issuer) { steps.add($0) }
         let certificate = try made.identity.certificate()

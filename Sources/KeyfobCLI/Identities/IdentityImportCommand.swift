@@ -81,7 +81,7 @@ struct IdentityImportCommand: ParsableCommand {
             let name = label ?? CertificatePhrases.subject(pair.certificate)
             if let failure = CertificatePhrases.failure(
                 pair.certificate, name: name, on: now,
-                remedy: "Get a new certificate. Continue anyway: --allow-expired")
+                remark: "Continue anyway: --allow-expired")
             {
                 throw failure
             }

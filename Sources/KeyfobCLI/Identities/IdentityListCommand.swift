@@ -17,40 +17,15 @@ struct IdentityListCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let now = Date()
-        let identities = try keychain.find(.identities.ordered(by: .label)).map { ($0, try $0.certificate()) }
-        try output.emit(document(identities, keychain, now), table: table(identities, keychain, now))
-    }
-
-    private func document(_ identities: [(Identity, Certificate)], _ keychain: Keychain, _ now: Date) -> Document {
-        Document([
-            "keychain": .string(keychain.name),
-            "identities": .array(
-                identities.map { identity, certificate in
-                    .object(
-                        [
-                            .init("name", .optional(identity.label)),
-                            .init("token", .string(keychain.tokenLabel)),
-                            .init("extractable", .boolean(identity.key.isExtractable)),
-                        ] + CertificatePhrases.members(certificate, on: now))
-                }),
-        ])
-    }
-
-    private func table(_ identities: [(Identity, Certificate)], _ keychain: Keychain, _ now: Date) -> Table {
-        var table = Table([
-            .init("NAME", mayShrink: true), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true),
-            .init("KEY"), .init("TOKEN"), .init("EXPIRES"), .init("STATE"),
-        ])
-        for (identity, certificate) in identities {
-            let state = CertificatePhrases.State(certificate, on: now)
-            table.add([
-                .init(identity.label ?? ""), .init(CertificatePhrases.subject(certificate)),
-                .init(CertificatePhrases.issuer(certificate)), .init(certificate.publicKey.algorithm.description),
-                .init(keychain.tokenLabel), .init(Phrases.relative(certificate.notAfter, to: now)),
-                .init(state.rawValue, state.style),
-            ])
+        let identities = try keychain.find(.identities.ordered(by: .label)).map { identity in
+            ListedCertificate(
+                label: identity.label, certificate: try identity.certificate(), isReplaced: identity.nameOfVersion != nil,
+                key: .init(token: keychain.tokenLabel, isExtractable: identity.key.isExtractable))
         }
-        return table
+        try output.emit(
+            ListedCertificate.document(
+                identities, as: "identities", on: now, [.init("keychain", .string(keychain.name))]),
+            table: ListedCertificate.table(identities, hasKeys: true, on: now))
     }
 }
 

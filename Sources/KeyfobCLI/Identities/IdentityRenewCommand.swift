@@ -122,7 +122,7 @@ struct IdentityRenewCommand: ParsableCommand {
             try output.say("  nothing was done (--dry-run)")
             return (try IdentityPhrases.document(identity, isChanged: false, keychain).value, false)
         }
-        let issuer = try description.resolved(for: keychain, global)
+        let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = RenewalSteps()
         let made = try keychain.renewIdentity(
             identity, key: renewsKey ? .new(key.isGiven ? key.specification : nil) : .same, lifetime: issuance.seconds,

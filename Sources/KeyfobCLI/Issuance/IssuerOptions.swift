@@ -24,6 +24,32 @@ struct IssuerOptions: ParsableArguments {
             "With acme: the document root of the host's web server, for HTTP-01 challenges.", valueName: "dir"))
     var webRoot: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "With acme, where there is no web server: answer HTTP-01 challenges here; a port, or an address and a port.",
+            valueName: "address"))
+    var listen: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            With acme: a command for DNS-01 challenges, which wildcards need; it is given add or remove, the record's \
+            name, and the content of its TXT record. Run without a shell.
+            """,
+            valueName: "command"))
+    var dnsHook: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With acme: the key identifier of an account that you have with the authority elsewhere.", valueName: "id"))
+    var eabKid: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the HMAC key of that account comes from, in base64url: env:NAME, file:PATH, …; needed once.",
+            valueName: "source"))
+    var eabKeySource: String?
+
     @Option(help: ArgumentHelp("With acme: an e-mail address for the authority; several times.", valueName: "address"))
     var contact: [String] = []
 
@@ -39,11 +65,21 @@ struct IssuerOptions: ParsableArguments {
     func validate() throws {
         if selfSigned, issuer != nil { throw ValidationError("--self-signed and --issuer exclude each other.") }
         let isACME = issuer?.hasPrefix("acme:") ?? false
-        if !isACME, webRoot != nil || !contact.isEmpty || agreeTos || acmeCa != nil {
-            throw ValidationError("--web-root, --contact, --agree-tos and --acme-ca are for --issuer acme:URL.")
+        let ways = [webRoot, listen, dnsHook].compactMap(\.self)
+        if !isACME, !ways.isEmpty || !contact.isEmpty || agreeTos || acmeCa != nil || eabKid != nil || eabKeySource != nil {
+            throw ValidationError(
+                "--web-root, --listen, --dns-hook, --contact, --agree-tos, --acme-ca and --eab-… are for --issuer acme:URL.")
         }
-        if isACME, webRoot == nil {
-            throw ValidationError("--issuer acme:URL needs --web-root DIR, where the host's web server finds its files.")
+        guard !isACME || ways.count == 1 else {
+            throw ValidationError(
+                """
+                --issuer acme:URL needs one way to answer its challenges: --web-root DIR where a web server of the host \
+                finds its files, --listen 80 where there is none, or --dns-hook COMMAND.
+                """)
+        }
+        if let lifetime, lifetime.duration <= .zero { throw ValidationError("A certificate lives longer than that.") }
+        guard (eabKid == nil) == (eabKeySource == nil) else {
+            throw ValidationError("--eab-kid and --eab-key-source belong together.")
         }
     }
 
@@ -52,21 +88,39 @@ struct IssuerOptions: ParsableArguments {
         if selfSigned { return .itself }
         guard let issuer else { return nil }
         if let command = issuer.dropping(prefix: "exec:") {
-            guard let words = CommandWords.split(command) else {
-                throw UsageError(
-                    "the command of exec: ends inside of quotes, or with a backslash.",
-                    hint: "Such as exec:\"/usr/local/bin/sign --profile 'web servers'\"")
-            }
-            guard !words.isEmpty else { throw UsageError("exec: needs a command.", hint: "Such as exec:/usr/local/bin/sign") }
-            return .command(words)
+            return .command(try Self.words(command, of: "exec:"))
         }
         if let directory = issuer.dropping(prefix: "acme:") {
             return .acme(
                 ACMEIssuer.Settings(
                     directory: directory, contacts: contact, agreesToTerms: agreeTos,
-                    webRoot: Self.absolute(webRoot ?? "."), authorityFile: acmeCa.map(Self.absolute)))
+                    webRoot: webRoot.map(Self.absolute), listener: listen,
+                    dnsCommand: try dnsHook.map { try Self.words($0, of: "--dns-hook") },
+                    authorityFile: acmeCa.map(Self.absolute)))
         }
         return .authority(issuer, keychain: issuerKeychain)
+    }
+
+    /// The account elsewhere that a new account is bound to; `nil` where none was named. Reads its key.
+    ///
+    /// - Throws: `KeychainError` of the source; `invalidArgument` for a key that is none.
+    func externalAccount(_ global: GlobalOptions) throws -> ACMEIssuer.ExternalAccount? {
+        guard let eabKid, let eabKeySource else { return nil }
+        let key = try PINSource(parsing: eabKeySource).read(
+            .externalAccount(eabKid), from: global.pinEnvironment(noInput: false))
+        return try ACMEIssuer.ExternalAccount(keyIdentifier: eabKid, key: key)
+    }
+
+    private static func words(_ command: String, of option: String) throws -> [String] {
+        guard let words = CommandWords.split(command) else {
+            throw UsageError(
+                "the command of \(option) ends inside of quotes, or with a backslash.",
+                hint: "Such as \"/usr/local/bin/sign --profile 'web servers'\"")
+        }
+        guard !words.isEmpty else {
+            throw UsageError("\(option) needs a command.", hint: "Such as /usr/local/bin/sign")
+        }
+        return words
     }
 
     /// The lifetime in seconds.
@@ -80,11 +134,14 @@ extension IssuerDescription {
     /// The issuer, ready to issue.
     ///
     /// - Throws: `KeychainError`; `itemNotFound` for an authority that is not there, and what opening its keychain throws.
-    func resolved(for keychain: Keychain, _ global: GlobalOptions) throws -> any CertificateIssuer {
+    func resolved(
+        for keychain: Keychain, _ global: GlobalOptions, _ options: IssuerOptions
+    ) throws -> any CertificateIssuer {
         switch self {
         case .itself: return SelfIssuer()
         case .command(let words): return try CommandIssuer(words)
-        case .acme(let settings): return try ACMEIssuer(settings, keychain: keychain)
+        case .acme(let settings):
+            return try ACMEIssuer(settings, keychain: keychain, externalAccount: options.externalAccount(global))
         case .authority(let name, let other):
             let home = try other.map { try Keychain.open($0, options: global.keychainOptions()) } ?? keychain
             return AuthorityIssuer(try ItemName(name).identity(in: home), in: home, isForeign: other != nil)

@@ -95,10 +95,13 @@ enum TokenChoice {
             }
             return [(module, .registered(name))]
         } catch let error as PKCS11Error {
+            // The detail begins with the path, which a module that was named has in its name already.
+            let detail = error.detail ?? error.returnValue.name
+            let reason = name.flatMap { detail.hasPrefix($0 + ": ") ? String(detail.dropFirst($0.count + 2)) : nil }
             throw KeychainError(
                 .moduleNotLoaded,
-                "the PKCS#11 module\(name.map { " \"\(Visible.text($0))\"" } ?? "") cannot be loaded: "
-                    + "\(error.detail ?? error.returnValue.name).",
+                "\(name.map { "PKCS#11 module \"\(Visible.text($0))\"" } ?? "a PKCS#11 module") cannot be loaded: "
+                    + "\(reason ?? detail).",
                 hint: "Install the package that has it, or correct the path.", cause: error)
         }
     }

@@ -10,14 +10,20 @@ enum CertificatePhrases {
         case renewalDue = "renew due"
         case expired = "expired"
         case notYetValid = "not yet valid"
+        /// An older version of an identity, which is kept and never renewed.
+        case replaced
 
         /// The state of `certificate`: renewal is due after two thirds of its lifetime, as ACME clients have it.
-        init(_ certificate: Certificate, on date: Date) {
+        ///
+        /// - Parameter isReplaced: Whether another version of the identity has taken its place.
+        init(_ certificate: Certificate, on date: Date, isReplaced: Bool = false) {
             let lifetime = certificate.notAfter.timeIntervalSince(certificate.notBefore)
             if date > certificate.notAfter {
                 self = .expired
             } else if date < certificate.notBefore {
                 self = .notYetValid
+            } else if isReplaced {
+                self = .replaced
             } else {
                 self = date.timeIntervalSince(certificate.notBefore) > lifetime * 0.66 ? .renewalDue : .good
             }
@@ -28,6 +34,7 @@ enum CertificatePhrases {
             switch self {
             case .good: .good
             case .renewalDue, .notYetValid: .warning
+            case .replaced: .good
             case .expired: .bad
             }
         }
@@ -47,32 +54,34 @@ enum CertificatePhrases {
         switch State(certificate, on: date) {
         case .expired: return "expired on \(day) (\(Phrases.relative(certificate.notAfter, to: date)))"
         case .notYetValid: return "valid only from \(RFC3339.string(from: certificate.notBefore))"
-        case .good, .renewalDue:
+        case .good, .renewalDue, .replaced:
             return "valid until \(day) (\(Phrases.duration(seconds: certificate.notAfter.timeIntervalSince(date))))"
         }
     }
 
     /// The error for a certificate that must be valid and is not, or `nil`.
-    static func failure(_ certificate: Certificate, name: String, on date: Date, remedy: String) -> KeychainError? {
+    ///
+    /// - Parameter remark: What else the hint says.
+    static func failure(_ certificate: Certificate, name: String, on date: Date, remark: String) -> KeychainError? {
         switch State(certificate, on: date) {
-        case .good, .renewalDue: nil
+        case .good, .renewalDue, .replaced: nil
         case .expired:
             KeychainError(
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(RFC3339.day(of: certificate.notAfter)) "
                     + "(\(Phrases.relative(certificate.notAfter, to: date))).",
-                hint: remedy, details: ["certificate": name, "notAfter": RFC3339.string(from: certificate.notAfter)])
+                hint: "Get a new certificate. \(remark)", details: ["certificate": name, "notAfter": RFC3339.string(from: certificate.notAfter)])
         case .notYetValid:
             KeychainError(
                 .certificateNotYetValid,
                 "certificate \"\(name)\" is valid only from \(RFC3339.string(from: certificate.notBefore)); "
                     + "this machine's clock says \(RFC3339.string(from: date)).",
-                hint: "Check the clock (timedatectl) or wait. \(remedy)", details: ["certificate": name])
+                hint: "Check the clock (timedatectl) or wait. \(remark)", details: ["certificate": name])
         }
     }
 
     /// The members by which JSON documents describe a certificate.
-    static func members(_ certificate: Certificate, on date: Date) -> [Value.Member] {
+    static func members(_ certificate: Certificate, on date: Date, isReplaced: Bool = false) -> [Value.Member] {
         [
             .init("subject", .string(certificate.subject.description)),
             .init("common_name", .optional(certificate.subject.commonName)),
@@ -80,7 +89,7 @@ enum CertificatePhrases {
             .init("serial", .string(certificate.serialNumber.lowercaseHexadecimal)),
             .init("not_before", .time(certificate.notBefore)),
             .init("not_after", .time(certificate.notAfter)),
-            .init("state", .string(State(certificate, on: date).rawValue)),
+            .init("state", .string(State(certificate, on: date, isReplaced: isReplaced).rawValue)),
             .init("key", .string(certificate.publicKey.algorithm.description)),
             .init("fingerprint", .fingerprint(sha256: certificate.sha256Fingerprint)),
             .init("dns_names", .array(certificate.dnsNames.map { .string($0) })),

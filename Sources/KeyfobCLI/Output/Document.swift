@@ -60,7 +60,8 @@ struct Document: Equatable, Sendable {
             var names: [String] = []
             let leaves = list.map { element in element.leaves().map { ($0.path.joined(separator: "."), $0.text) } }
             for (name, _) in leaves.joined() where !names.contains(name) { names.append(name) }
-            rows.append(names)
+            // Of nothing there is no heading: nobody knows it.
+            if !names.isEmpty { rows.append(names) }
             for element in leaves {
                 rows.append(names.map { name in element.first { $0.0 == name }?.1 ?? "" })
             }

@@ -5,6 +5,7 @@ import PKCS11
 struct GnuTLS: Program {
     static let name = "gnutls"
     static let summary = "gnutls-cli, gnutls-serv and programs built on GnuTLS"
+    static let usage = CertificateUsage.server
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let chain = use.fullChain

@@ -5,6 +5,7 @@ import PKCS11
 struct HTTPD: Program {
     static let name = "httpd"
     static let summary = "Apache's web server"
+    static let usage = CertificateUsage.server
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)

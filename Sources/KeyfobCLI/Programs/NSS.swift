@@ -7,6 +7,7 @@ import PKCS11
 struct NSS: Program {
     static let name = "nss"
     static let summary = "Mozilla's NSS: its tools, and programs with an NSS database"
+    static let usage = CertificateUsage.server
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let pin = use.pinFile.map { " -f \(TokenUse.quoted($0))" } ?? ""

@@ -6,6 +6,7 @@ import PKCS11
 struct Nginx: Program {
     static let name = "nginx"
     static let summary = "a web server"
+    static let usage = CertificateUsage.server
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)

@@ -1,4 +1,5 @@
 import Keyfob
+import OpenSSL
 
 /// A program that can use a private key on a token, and what it needs for that.
 ///
@@ -11,6 +12,8 @@ protocol Program: Sendable {
     static var summary: String { get }
     /// Whether it needs the key's certificate as well.
     static var needsCertificate: Bool { get }
+    /// What the certificate must be for; `any` for programs that are clients and servers, or do not care.
+    static var usage: CertificateUsage { get }
 
     /// How the program reaches the key.
     ///
@@ -20,6 +23,18 @@ protocol Program: Sendable {
 
 extension Program {
     static var needsCertificate: Bool { true }
+    static var usage: CertificateUsage { .any }
+
+    /// The error for a certificate that is not for what the program does with it; `nil` where it is.
+    static func unsuitability(of certificate: Certificate?, called label: String) -> KeychainError? {
+        guard let certificate, let wanted = usage.extendedKeyUsage, !certificate.extendedKeyUsage.isEmpty,
+            !certificate.extendedKeyUsage.contains(where: { [wanted, .any].contains($0) })
+        else { return nil }
+        let names = certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")
+        return KeychainError(
+            .certificateUsageMismatch, "certificate \"\(label)\" is not for usage \"\(usage)\", which \(name) has for it.",
+            hint: "It is for: \(names). Get another one: --usage \(usage)", details: ["certificate": label])
+    }
 }
 
 /// The programs that `--for` knows.

@@ -118,7 +118,12 @@ struct URICommand: ParsableCommand {
 
     /// Writes, checks and prints what the command line asks for.
     private func present(_ program: any Program.Type, _ subject: TokenUse, _ output: Output) throws {
-        let recipe = try program.recipe(for: subject)
+        var recipe = try program.recipe(for: subject)
+        if let unsuitability = program.unsuitability(of: subject.chain.first, called: subject.label) {
+            // A peer of one's own may not look at it; the program that is started for a proof does.
+            guard !check else { throw unsuitability }
+            recipe.notes.append(unsuitability.message)
+        }
         if destination != nil, !global.dryRun {
             do {
                 try FileManager.default.createDirectory(

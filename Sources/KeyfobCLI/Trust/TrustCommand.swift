@@ -63,7 +63,7 @@ struct TrustAddCommand: ParsableCommand {
         }
         let now = Date()
         if let failure = CertificatePhrases.failure(
-            anchor, name: name, on: now, remedy: "A certificate that is not valid makes nobody trusted.")
+            anchor, name: name, on: now, remark: "One that is not valid makes nobody trusted.")
         {
             throw failure
         }

@@ -43,7 +43,10 @@ extension GeneralName {
     ///   addresses and URIs are ASCII (RFC 5280 4.2.1.6), a host name of other letters stands there as Punycode.
     func encoded() throws -> [UInt8] {
         switch self {
-        case .dns(let name): return try Self.ascii(0x82, name, "a host name", isAllowed: Self.isHostCharacter)
+        case .dns(let name):
+            let encoded = try Self.ascii(0x82, name, "a host name", isAllowed: Self.isHostCharacter)
+            try Self.checkLabels(of: name)
+            return encoded
         case .email(let address):
             guard address.contains("@") else { throw CryptoError(.invalidInput, "an e-mail address has an @") }
             return try Self.ascii(0x81, address, "an e-mail address", isAllowed: { $0 > 0x20 && $0 < 0x7F })
@@ -69,6 +72,18 @@ extension GeneralName {
             throw CryptoError(.invalidInput, "\(kind) is ASCII, without blanks, and not empty")
         }
         return DERWriter.element(tag, octets)
+    }
+
+    /// The rules for labels of RFC 1035 2.3.4, and of RFC 6125 6.4.3 for wildcards: alone, and at the left end.
+    private static func checkLabels(of name: String) throws(CryptoError) {
+        let labels = name.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
+        guard name.utf8.count <= 253, labels.allSatisfy({ (1...63).contains($0.count) }) else {
+            throw CryptoError(
+                .invalidInput, "a host name has at most 253 characters, and between its dots 1 to 63")
+        }
+        let hasStar = labels.map { $0.contains(0x2A) }
+        guard !hasStar.dropFirst().contains(true), hasStar.first == false || labels.first?.count == 1 && labels.count > 1
+        else { throw CryptoError(.invalidInput, "the star of a wildcard stands alone, before the first dot") }
     }
 
     /// Letters, digits, hyphen, dot, the underscore that many use, and the star of a wildcard.

@@ -120,8 +120,9 @@ extension SessionPool {
         case .notNeeded:
             return false
         case .refused(let value, let detail):
-            // Not remembered: the flags are looked at anew each time, and cost no try.
-            throw Refusal(error: PKCS11Error(function: .login, returnValue: value, detail: detail))
+            // Not remembered: the flags are looked at anew each time, and cost no try. Nor is it C_Login that
+            // refused: a PIN that was not sent must not be taken for a wrong one.
+            throw Refusal(error: PKCS11Error(function: .getTokenInfo, returnValue: value, detail: detail))
         case .allowed:
             break
         }

@@ -23,9 +23,8 @@ final class Watchdog: Sendable {
     init(notice: @escaping @Sendable (String, Duration) -> Void) {
         let state = Lock(State())
         self.state = state
-        let thread = Thread { Self.run(state, notice) }
-        thread.name = "keyfob-watchdog"
-        thread.start()
+        // Without a thread nobody is told that a call is slow, and nothing else is lost.
+        _ = DetachedThread.start("keyfob-watchdog") { Self.run(state, notice) }
     }
 
     deinit {

@@ -5,42 +5,6 @@ import Testing
 /// Private keys on their way to tokens that do not take them in clear.
 @Suite("Import of private keys, way by way")
 struct ImportLadderTests {
-    private static let softHSM = "/usr/lib/softhsm/libsofthsm2.so"
-
-    /// A keychain on a SoftHSM token behind the module that refuses.
-    private func household(refusing words: String) throws -> (Household, [String: String]) {
-        let household = try Household()
-        let tokens = household.directory.file("card-tokens")
-        try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)
-        let configuration = try household.directory.write(
-            Array("directories.tokendir = \(tokens)\nobjectstore.backend = file\nlog.level = ERROR\n".utf8), to: "card.conf")
-        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../FaultyModule/faulty.c").standardized.path
-        let module = household.directory.file("faulty.so")
-        let built = try Tool(
-            "/bin/sh",
-            ["-c", "cc -shared -fPIC $(pkg-config --cflags p11-kit-1) \"$1\" -ldl -o \"$2\"", "sh", source, module]
-        ).run()
-        try #require(built.status == 0, "\(built.error)")
-        let environment = [
-            "SOFTHSM2_CONF": configuration, "CARD_PIN": "1234", "FAULTY_TARGET": Self.softHSM, "FAULTY_REFUSE": words,
-        ]
-        let made = try Tool(
-            "/usr/bin/env",
-            [
-                "softhsm2-util", "--module", Self.softHSM, "--init-token", "--free", "--label", "card", "--so-pin",
-                "12345678", "--pin", "1234",
-            ],
-            environment: environment
-        ).run()
-        try #require(made.status == 0, "\(made.error)")
-        let created = try household.keyfob(
-            ["init", "--keychain", "card", "--token", "card", "--module", module, "--pin-source", "env:CARD_PIN"],
-            environment: environment)
-        try #require(created.status == 0, "\(created.error)")
-        return (household, environment)
-    }
-
     private func makeIdentity(_ type: String, in household: Household) throws -> (key: String, certificate: String) {
         let (key, certificate) = (household.directory.file("a.key"), household.directory.file("a.pem"))
         let options = type == "rsa" ? ["rsa:2048"] : ["ec", "-pkeyopt", "ec_paramgen_curve:\(type)"]
@@ -58,7 +22,7 @@ struct ImportLadderTests {
         "a token that refuses plain private keys gets them wrapped, as sensitive as any other",
         arguments: ["rsa", "P-256", "P-521"], ["create-private", "create-private create-secret"])
     func wrapped(type: String, words: String) throws {
-        let (household, environment) = try household(refusing: words)
+        let (household, environment) = try Household.withCard(refusing: words)
         let files = try makeIdentity(type, in: household)
         // The refusal is real: another tool meets it.
         let refused = try Tool(
@@ -82,7 +46,7 @@ struct ImportLadderTests {
         let objects = try Tool(
             "/usr/bin/env",
             [
-                "pkcs11-tool", "--module", Self.softHSM, "--token-label", "card", "--login", "--pin", "1234",
+                "pkcs11-tool", "--module", TestToken.modulePath, "--token-label", "card", "--login", "--pin", "1234",
                 "--list-objects", "--type", "privkey",
             ],
             environment: environment
@@ -93,7 +57,7 @@ struct ImportLadderTests {
 
     @Test("a token that takes them neither way says so with its first answer, and keeps nothing")
     func refused() throws {
-        let (household, environment) = try household(refusing: "create-private unwrap")
+        let (household, environment) = try Household.withCard(refusing: "create-private unwrap")
         let files = try makeIdentity("P-256", in: household)
         let failure = try household.failure(
             ["identity", "import", files.key, files.certificate, "--name", "a", "--pin-source", "env:CARD_PIN"],
@@ -102,7 +66,7 @@ struct ImportLadderTests {
         let objects = try Tool(
             "/usr/bin/env",
             [
-                "pkcs11-tool", "--module", Self.softHSM, "--token-label", "card", "--login", "--pin", "1234",
+                "pkcs11-tool", "--module", TestToken.modulePath, "--token-label", "card", "--login", "--pin", "1234",
                 "--list-objects",
             ],
             environment: environment

@@ -87,7 +87,7 @@ import Testing
             }
         }
         try keychain.add(GenericPassword(service: "s"), secret: nil)
-        let holder = VaultLock(path: test.configuration.vault + ".lock")
+        let holder = VaultLock(path: test.configuration.vault + ".lock", name: "the vault")
         try holder.withLock(until: .after(.seconds(1))) {
             #expect(code { _ = try keychain.generateKey(.p256, label: "k") } == .vaultBusy)
         }

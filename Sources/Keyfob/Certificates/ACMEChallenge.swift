@@ -1,0 +1,124 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+
+/// What an authority wants to see of a name before it certifies it (RFC 8555 8).
+struct ACMEChallenge {
+    /// The name without a wildcard.
+    let name: String
+    /// Becomes a file's name or a path: letters, digits, `-` and `_` only.
+    let token: String
+    /// What proves that the answer comes from the account (RFC 8555 8.1).
+    let keyAuthorization: String
+
+    /// - Throws: `KeychainError` with code `issuerFailed` for a token that is none.
+    init(name: String, token: String, keyAuthorization: String) throws {
+        let isToken = token.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+            default: false
+            }
+        }
+        guard isToken, (16...256).contains(token.utf8.count) else {
+            throw KeychainError(.issuerFailed, "the authority sent a challenge whose token is none (RFC 8555 8.3).")
+        }
+        self.name = name
+        self.token = token
+        self.keyAuthorization = keyAuthorization
+    }
+
+    /// The path under which an HTTP server answers (RFC 8555 8.3).
+    var path: String { "/.well-known/acme-challenge/" + token }
+
+    /// The name of the TXT record that answers (RFC 8555 8.4).
+    var recordName: String { "_acme-challenge." + name }
+
+    /// The content of that record.
+    var recordValue: String { Base64URL.encode(Digest.sha256(Data(keyAuthorization.utf8))) }
+}
+
+/// An answer that the authority can see until it is withdrawn.
+protocol ACMEAnswer {
+    /// Takes the answer back. One that stays harms nobody: it answers one challenge.
+    func withdraw()
+}
+
+extension ACMEIssuer.Settings {
+    /// Which kind of challenge is answered.
+    var challengeType: String { dnsCommand == nil ? "http-01" : "dns-01" }
+
+    /// Answers a challenge in the way that the settings name.
+    ///
+    /// - Throws: `KeychainError`; `fileUnavailable`, `refused` or `issuerFailed` where the answer cannot be given.
+    func answer(_ challenge: ACMEChallenge) throws -> any ACMEAnswer {
+        if let dnsCommand { return try ACMERecord(challenge, by: dnsCommand) }
+        if let listener { return try ACMEListener(challenge, at: listener) }
+        return try ACMEFile(challenge, root: webRoot ?? "")
+    }
+
+    /// What the authority must be able to see, for whom it did not.
+    func expectation(for name: String) -> String {
+        if dnsCommand != nil { return "It must find the TXT record _acme-challenge.\(name)." }
+        let url = "http://\(name)/.well-known/acme-challenge/…"
+        if let listener {
+            let place = listener.contains(":") ? listener : "port " + listener
+            return "It must reach \(url), which must lead to this machine, \(place)."
+        }
+        return "It must find \(url) in \(webRoot ?? "")."
+    }
+}
+
+/// The file in which a web server of the host answers an HTTP-01 challenge.
+struct ACMEFile: ACMEAnswer {
+    private let file: URL
+
+    /// Writes the answer, for everybody to read. - Throws: `KeychainError` with code `fileUnavailable`.
+    init(_ challenge: ACMEChallenge, root: String) throws {
+        file = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(String(challenge.path.dropFirst()))
+        do {
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(challenge.keyAuthorization.utf8).write(to: file, options: .atomic)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+        } catch {
+            throw KeychainError(
+                .fileUnavailable, "cannot write \(file.path).",
+                hint: "Is --web-root the document root, and may you write there?",
+                details: ["path": file.path], cause: error)
+        }
+    }
+
+    func withdraw() { do { try FileManager.default.removeItem(at: file) } catch {} }
+}
+
+/// The record in the name system that answers a DNS-01 challenge, which a command of the user's makes and removes.
+///
+/// It is run without a shell, with three more words: `add` or `remove`, the record's name, and the content of its TXT
+/// record. When `add` has ended with status 0, the authority must be able to see the record.
+struct ACMERecord: ACMEAnswer {
+    private static let patience: Duration = .seconds(300)
+
+    private let command: [String]
+    private let challenge: ACMEChallenge
+
+    /// Makes the record. - Throws: `KeychainError`; `issuerFailed`, `timedOut`, `fileUnavailable`.
+    init(_ challenge: ACMEChallenge, by command: [String]) throws {
+        self.command = command
+        self.challenge = challenge
+        let status = try run("add")
+        guard status == 0 else {
+            throw KeychainError(
+                .issuerFailed, "the command that makes DNS records ended with status \(status).",
+                hint: "Run it by hand: \(command.joined(separator: " ")) add \(challenge.recordName) test",
+                details: ["status": String(status), "record": challenge.recordName])
+        }
+    }
+
+    func withdraw() { do { _ = try run("remove") } catch {} }
+
+    private func run(_ verb: String) throws -> Int32 {
+        try ProgramRun.run(
+            command + [verb, challenge.recordName, challenge.recordValue], deadline: .after(Self.patience)
+        ).status
+    }
+}

@@ -1,0 +1,211 @@
+import CLinux
+import Foundation
+import Glibc
+import KeyfobPrimitives
+
+/// A web server for one HTTP-01 challenge, for machines without one: it knows one path, and ends with the challenge.
+///
+/// Everybody can reach it, so that it promises nobody much: no more than 8 KiB of a request, ten seconds for each
+/// connection, 64 connections at once. It never reads a file, and what it answers is public.
+final class ACMEListener: ACMEAnswer, Sendable {
+    /// Where to listen.
+    struct Address: Equatable {
+        /// A numeric address; `nil` for all.
+        let host: String?
+        let port: UInt16
+
+        /// `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`; `nil` where it is none of these.
+        init?(_ text: String) {
+            let colon = text.lastIndex(of: ":")
+            var host = colon.map { String(text[..<$0]) } ?? ""
+            let port = colon.map { String(text[text.index(after: $0)...]) } ?? text
+            if host.hasPrefix("["), host.hasSuffix("]") {
+                host = String(host.dropFirst().dropLast())
+            } else if host.contains(":") {
+                // Without brackets nobody can tell where the address ends.
+                return nil
+            }
+            guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(port), number > 0 else {
+                return nil
+            }
+            self.host = host.isEmpty ? nil : host
+            self.port = number
+        }
+    }
+
+    /// What limits a visitor.
+    enum Limit {
+        static let requestSize = 8 << 10
+        static let time: Duration = .seconds(10)
+        static let connections = 64
+    }
+
+    private struct Visitor {
+        let descriptor: Int32
+        let deadline = Deadline.after(Limit.time)
+        var request: [UInt8] = []
+    }
+
+    private let listening: Int32
+    private let ending: (reading: Int32, writing: Int32)
+    private let path: String
+    private let content: String
+    private let hasEnded = Lock(false)
+
+    /// Listens from now on, on a thread of its own, until `withdraw()`.
+    ///
+    /// - Throws: `KeychainError`; `invalidArgument` for an address that is none, `refused` where this user may not
+    ///   listen there, `issuerFailed` where another program does.
+    init(_ challenge: ACMEChallenge, at text: String) throws {
+        guard let address = Address(text) else { throw Self.noAddress(text) }
+        path = challenge.path
+        content = challenge.keyAuthorization
+        var ends: (reading: Int32, writing: Int32) = (-1, -1)
+        guard unsafe keyfob_pipe(&ends.reading, &ends.writing) == 0 else {
+            throw KeychainError(.failed, "there is no descriptor left to listen with.")
+        }
+        do { listening = try Self.listen(address, text) } catch {
+            close(ends.reading)
+            close(ends.writing)
+            throw error
+        }
+        ending = ends
+        Thread.detachNewThread { [self] in
+            serve()
+            hasEnded.withLock { $0 = true }
+            hasEnded.broadcast()
+        }
+    }
+
+    /// Ends the server; the port is free afterwards.
+    func withdraw() {
+        close(ending.writing)
+        _ = hasEnded.wait(until: .never) { $0 ? true : nil }
+    }
+
+    /// The error for an address that is none.
+    static func noAddress(_ text: String) -> KeychainError {
+        KeychainError(
+            .invalidArgument, "\"\(text)\" is no address to listen at.",
+            hint: "A port, such as 80; or a numeric address and a port, such as 192.0.2.1:80 or [2001:db8::1]:80")
+    }
+
+    // MARK: Listening
+
+    private static func listen(_ address: Address, _ text: String) throws -> Int32 {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard unsafe getaddrinfo(address.host, String(address.port), &hints, &list) == 0 else { throw noAddress(text) }
+        defer { unsafe freeaddrinfo(list) }
+        var reason: Int32 = EADDRNOTAVAIL
+        // IPv6 first: a socket for all of its addresses serves those of IPv4, too.
+        for family in [AF_INET6, AF_INET] {
+            var next = unsafe list
+            while let entry = unsafe next {
+                unsafe next = entry.pointee.ai_next
+                guard unsafe entry.pointee.ai_family == family else { continue }
+                if let socket = unsafe open(entry.pointee) { return socket }
+                reason = errno
+            }
+        }
+        let why = unsafe String(cString: strerror(reason))
+        switch reason {
+        case EACCES, EPERM:
+            throw KeychainError(
+                .refused, "this user may not listen at \(text): \(why).",
+                hint: "Ports below 1024 are for root and for CAP_NET_BIND_SERVICE; in a unit: "
+                    + "AmbientCapabilities=CAP_NET_BIND_SERVICE", details: ["address": text])
+        default:
+            throw KeychainError(
+                .issuerFailed, "nothing can listen at \(text): \(why).",
+                hint: reason == EADDRINUSE
+                    ? "Is it a web server? Let that answer: --web-root DIR" : nil, details: ["address": text])
+        }
+    }
+
+    /// A socket that listens; `nil` with `errno`.
+    private static func open(_ entry: addrinfo) -> Int32? {
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = unsafe socket(entry.ai_family, kind, 0)
+        guard descriptor >= 0 else { return nil }
+        var (on, off): (Int32, Int32) = (1, 0)
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        // The connections of the challenge before may linger.
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
+        if unsafe entry.ai_family == AF_INET6 {
+            unsafe setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &off, size)
+        }
+        if unsafe bind(descriptor, entry.ai_addr, entry.ai_addrlen) == 0, Glibc.listen(descriptor, 64) == 0 {
+            return descriptor
+        }
+        let reason = errno
+        close(descriptor)
+        errno = reason
+        return nil
+    }
+
+    // MARK: Serving
+
+    private func serve() {
+        var visitors: [Visitor] = []
+        defer {
+            for visitor in visitors { close(visitor.descriptor) }
+            close(listening)
+            close(ending.reading)
+        }
+        while true {
+            var polled = [pollfd(fd: ending.reading, events: 0, revents: 0)]
+            // Who comes when all places are taken waits in the kernel's queue.
+            let mayCome = visitors.count < Limit.connections
+            polled.append(pollfd(fd: listening, events: mayCome ? Int16(POLLIN) : 0, revents: 0))
+            polled += visitors.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+            let result = unsafe poll(&polled, nfds_t(polled.count), visitors.isEmpty ? -1 : 500)
+            guard result >= 0 || errno == EINTR else { return }
+            guard result >= 0 else { continue }
+            if polled[0].revents != 0 { return }
+            for (place, entry) in zip(visitors.indices, polled.dropFirst(2)) where entry.revents != 0 {
+                if !hear(&visitors[place]) { visitors[place].request = Self.done }
+            }
+            visitors = visitors.filter { visitor in
+                let stays = visitor.request != Self.done && !visitor.deadline.hasPassed
+                if !stays { close(visitor.descriptor) }
+                return stays
+            }
+            if mayCome, polled[1].revents != 0 {
+                let descriptor = keyfob_accept(listening)
+                if descriptor >= 0 { visitors.append(Visitor(descriptor: descriptor)) }
+            }
+        }
+    }
+
+    /// What stands for a request of somebody who was answered, or has gone.
+    private static let done: [UInt8] = [0]
+
+    /// Reads on, and answers when the request is whole; whether the visitor is to stay.
+    private func hear(_ visitor: inout Visitor) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        let count = unsafe recv(visitor.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        guard count > 0 else { return count < 0 && (errno == EAGAIN || errno == EINTR) }
+        visitor.request += buffer.prefix(count)
+        guard visitor.request.count <= Limit.requestSize else { return false }
+        guard Data(visitor.request).firstRange(of: Data("\r\n\r\n".utf8)) != nil else { return true }
+        let answer = Array(Self.answer(to: visitor.request, path: path, content: content).utf8)
+        // Few enough bytes for the empty buffer of a new connection.
+        _ = unsafe send(visitor.descriptor, answer, answer.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+        return false
+    }
+
+    /// The whole answer to a request (RFC 9112), which is for one path and two methods.
+    static func answer(to request: [UInt8], path: String, content: String) -> String {
+        let line = String(decoding: request.prefix { $0 != 0x0D }, as: UTF8.self).split(
+            separator: " ", omittingEmptySubsequences: false)
+        let isRequest = line.count == 3 && line[2].hasPrefix("HTTP/1.")
+        let isKnown = isRequest && ["GET", "HEAD"].contains(line[0]) && line[1] == path
+        let status = isKnown ? "200 OK" : isRequest ? "404 Not Found" : "400 Bad Request"
+        let body = isKnown ? content : ""
+        return "HTTP/1.1 \(status)\r\nContent-Type: application/octet-stream\r\nContent-Length: \(body.utf8.count)\r\n"
+            + "Connection: close\r\n\r\n" + (line[0] == "HEAD" ? "" : body)
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import OpenSSL
+
+/// One certificate of a list, and what the list says of its key where it has one.
+struct ListedCertificate {
+    /// The columns and members that only identities have.
+    struct Key {
+        let token: String
+        let isExtractable: Bool
+    }
+
+    let label: String?
+    let certificate: Certificate
+    /// Whether it is an older version of an identity.
+    var isReplaced = false
+    var key: Key?
+
+    /// What programs get of a list.
+    ///
+    /// - Parameter members: What is said of the list as a whole.
+    static func document(
+        _ listed: [ListedCertificate], as name: String, on date: Date, _ members: [Value.Member]
+    ) -> Document {
+        Document(members: members + [.init(name, .array(listed.map { .object($0.members(on: date)) }))])
+    }
+
+    /// What people get of a list.
+    ///
+    /// - Parameter hasKeys: Whether there are columns for keys.
+    static func table(_ listed: [ListedCertificate], hasKeys: Bool, on date: Date) -> Table {
+        var table = Table(
+            [.init("NAME", mayShrink: true), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true)]
+                + (hasKeys ? [.init("KEY"), .init("TOKEN")] : []) + [.init("EXPIRES"), .init("STATE")])
+        for one in listed { table.add(one.cells(hasKeys: hasKeys, on: date)) }
+        return table
+    }
+
+    private func members(on date: Date) -> [Value.Member] {
+        var members: [Value.Member] = [.init("name", .optional(label))]
+        if let key {
+            members += [.init("token", .string(key.token)), .init("extractable", .boolean(key.isExtractable))]
+        }
+        return members + CertificatePhrases.members(certificate, on: date, isReplaced: isReplaced)
+    }
+
+    private func cells(hasKeys: Bool, on date: Date) -> [Table.Cell] {
+        let state = CertificatePhrases.State(certificate, on: date, isReplaced: isReplaced)
+        var cells: [Table.Cell] = [
+            .init(label ?? ""), .init(CertificatePhrases.subject(certificate)), .init(CertificatePhrases.issuer(certificate)),
+        ]
+        if hasKeys { cells += [.init(certificate.publicKey.algorithm.description), .init(key?.token ?? "")] }
+        return cells + [.init(Phrases.relative(certificate.notAfter, to: date)), .init(state.rawValue, state.style)]
+    }
+}

@@ -1,0 +1,307 @@
+import Testing
+
+/// One way to fail, and what the user is told.
+struct ErrorRow: CustomTestStringConvertible, Sendable {
+    /// What there is before.
+    enum Home: Sendable {
+        /// Nothing yet.
+        case empty
+        /// A keychain that opens without asking.
+        case unattended
+        /// A keychain on a token behind the module that can be told to refuse. Its PIN is 1234, in the variable `CARD_PIN`.
+        case card
+    }
+
+    let testDescription: String
+    var home = Home.unattended
+    /// A script of sh that has to succeed, with the functions that `ErrorTextTests.prelude` has. What it leaves running
+    /// is in a session of its own, whose number it writes to the file `job`.
+    var before = ""
+    /// What undoes an attempt, so that it can be made once more.
+    var reset = ":"
+    /// What the token refuses during the attempt; see `faulty.c`.
+    var refusing = ""
+    /// The command that fails.
+    let attempt: String
+    let status: Int32
+    let code: String
+    /// What the message has to say.
+    let message: [String]
+    /// What the hint has to say.
+    var hint: [String] = []
+    /// Facts for programs that must be there, by name.
+    var details: [String] = []
+    /// Whether the message is the same at the second attempt.
+    var isSteady = true
+}
+
+extension ErrorRow {
+    /// PINs, passphrases and tokens.
+    static let tokens = [
+        ErrorRow(
+            testDescription: "wrong PIN", home: .card, before: "keyfob lock -q; secret 9999 bad",
+            reset: "rm -rf home/.local/state/keyfob", attempt: "keyfob get a --pin-source file:bad", status: 5,
+            code: "pin.incorrect", message: [#"wrong PIN for token "card""#, "a few tries left before it blocks"],
+            hint: ["Check the PIN source (file:bad)", "nothing is retried automatically"],
+            details: ["token", "serial", "tries", "ckr", "source"]),
+        ErrorRow(
+            testDescription: "wrong PIN, the last try comes next", home: .card, before: "keyfob lock -q; secret 9999 bad",
+            reset: "rm -rf home/.local/state/keyfob", refusing: "pin-final",
+            attempt: "keyfob unlock --allow-final-try --pin-source file:bad", status: 5, code: "pin.incorrect",
+            message: ["wrong PIN", "ONE try left before it blocks"],
+            hint: ["Stop unless you are sure", "keyfob unlock --token card --allow-final-try"], details: ["tries"]),
+        ErrorRow(
+            testDescription: "the last try, not taken", home: .card, before: "keyfob lock -q", refusing: "pin-final",
+            attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 5, code: "pin.final_try",
+            message: ["ONE try left before it blocks", "was not sent"], hint: ["keyfob unlock --token card --allow-final-try"],
+            details: ["tries"]),
+        ErrorRow(
+            testDescription: "a stored PIN that was refused before", home: .card,
+            before: "keyfob lock -q; secret 9999 bad; ! keyfob get a --pin-source file:bad 2>/dev/null",
+            attempt: "keyfob get a --pin-source file:bad", status: 5, code: "pin.known_wrong",
+            message: ["was refused before", "not sent again"],
+            hint: ["(file:bad)", "keyfob unlock card --pin-source prompt"], details: ["source"]),
+        ErrorRow(
+            testDescription: "PIN blocked", home: .card, before: "keyfob lock -q", refusing: "pin-locked",
+            attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6, code: "pin.locked", message: [#"the PIN of token "card" is blocked"#],
+            hint: ["SO PIN (PUK)", "Keys on it are intact"], details: ["serial"]),
+        ErrorRow(
+            testDescription: "no PIN and no way to ask", home: .empty,
+            before: "PASS=sesame keyfob init -q --pin-source env:PASS; keyfob lock -q", attempt: "keyfob get a", status: 6,
+            code: "pin.required", message: [#"keychain "login" is locked"#, "no terminal to ask"],
+            hint: ["--pin-source file:… | credential:… | env:…", "keyfob unlock login"]),
+        ErrorRow(
+            testDescription: "wrong passphrase of a keychain", home: .empty,
+            before: "PASS=sesame keyfob init -q --pin-source env:PASS; keyfob lock -q; secret barley bad",
+            attempt: "keyfob get a --pin-source file:bad", status: 5, code: "passphrase.incorrect",
+            message: [#"wrong passphrase for keychain "login""#], hint: ["(file:bad)", "Nothing is locked"],
+            details: ["keychain"]),
+        ErrorRow(
+            testDescription: "token absent", home: .card, refusing: "absent", attempt: "keyfob key ls", status: 7,
+            code: "token.absent", message: [#"token "card" (serial "#, "is not present"],
+            hint: ["Insert it", "keyfob token ls"], details: ["token", "serial"]),
+        ErrorRow(
+            testDescription: "token absent at init", attempt: "keyfob init -k other --token hsm1", status: 7,
+            code: "token.absent", message: [#"token "hsm1" is not present"#], hint: ["Insert it", "keyfob token ls"]),
+        ErrorRow(
+            testDescription: "module missing", attempt: "keyfob init -k other --token x --module /no/such.so", status: 7,
+            code: "module.not_loaded", message: [#"PKCS#11 module "/no/such.so" cannot be loaded: file not found"#],
+            hint: ["Install the package", "correct the path"]),
+        ErrorRow(
+            testDescription: "the module of a keychain gone", home: .card, before: "mv faulty.so away.so",
+            attempt: "keyfob key ls", status: 7, code: "module.not_loaded",
+            message: ["PKCS#11 module", "faulty.so", "file not found"], hint: ["Install the package"]),
+        ErrorRow(
+            testDescription: "mechanism unsupported", home: .card, refusing: "without=4181",
+            attempt: "keyfob key generate k --type ed25519", status: 8, code: "mechanism.unsupported",
+            message: [#"token "card" cannot generate Ed25519 keys"#],
+            hint: ["It supports: RSA ", "EC ", "keyfob token mechanisms"], details: ["key", "token"]),
+        ErrorRow(
+            testDescription: "token full", home: .card, refusing: "full", attempt: "keyfob key generate k", status: 8,
+            code: "token.full", message: [#"token "card" has no room for another object"#],
+            hint: ["keyfob token show card --objects"], details: ["token"]),
+        ErrorRow(
+            testDescription: "read-only token", home: .card, refusing: "write-protected", attempt: "keyfob key generate k",
+            status: 12, code: "token.read_only", message: [#"token "card" is write-protected; nothing was changed"#],
+            hint: ["vendor's tool", "--token"], details: ["token"]),
+        ErrorRow(
+            testDescription: "wrapping key gone",
+            before: """
+                SOFTHSM2_CONF=home/.local/share/keyfob/softhsm2.conf pkcs11-tool --module /usr/lib/softhsm/libsofthsm2.so \
+                    --login --pin "$(cat home/.local/share/keyfob/pins/*.pin)" --delete-object --type secrkey \
+                    --label keyfob-wrap-1 >/dev/null 2>&1
+                keyfob lock -q
+                """,
+            attempt: "keyfob get a", status: 7, code: "wrapping_key.missing",
+            message: [#"keychain "login" needs key "keyfob-wrap-1""#, #"token "login" does not have it"#],
+            hint: ["re-initialised", "Restore"], details: ["key"]),
+    ]
+
+    /// Secrets and the vault.
+    static let secrets = [
+        ErrorRow(
+            testDescription: "duplicate", before: "printf v | keyfob set -q db/prod --stdin",
+            attempt: "printf v | keyfob set db/prod --stdin", status: 4, code: "item.exists",
+            message: [#""db/prod" already exists in keychain "login" (updated "#], hint: ["--replace", "--if-missing"]),
+        ErrorRow(
+            testDescription: "not found", before: "printf v | keyfob set -q db/prod --stdin", attempt: "keyfob get db/prdo",
+            status: 3, code: "item.not_found", message: [#"no item "db/prdo" in keychain "login""#],
+            hint: [#"Did you mean "db/prod"?"#, "keyfob ls"], details: ["name", "keychain"]),
+        ErrorRow(
+            testDescription: "a secret among the arguments", attempt: "keyfob set db/prod hunter2", status: 2, code: "usage",
+            message: ["secret values are not taken from the command line"], hint: ["--stdin", "keyfob set db/prod"]),
+        ErrorRow(
+            testDescription: "database locked",
+            before: """
+                setsid python3 -c 'import sqlite3, sys, time
+                c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute("begin exclusive"); print(flush=True)
+                time.sleep(30)' home/.local/share/keyfob/vaults/*.sqlite > locked 2>&1 &
+                echo $! > job
+                while [ ! -s locked ]; do sleep 0.1; done
+                """,
+            attempt: "printf v | keyfob set b --stdin --timeout 1s", status: 13, code: "db.busy",
+            message: [#"keychain "login" is in use by another process"#], hint: ["--timeout 60s"]),
+        ErrorRow(
+            testDescription: "token being changed by another command",
+            before: """
+                lock=$(echo home/.local/share/keyfob/vaults/*.sqlite).lock
+                printf 'keyfob rotate-key (pid 4711)' > "$lock"
+                setsid flock "$lock" sleep 30 > /dev/null 2>&1 &
+                echo $! > job
+                while flock -n "$lock" true; do sleep 0.1; done
+                """,
+            attempt: "keyfob key generate k --timeout 1s", status: 13, code: "db.busy",
+            message: [#"keychain "login" is in use by keyfob rotate-key (pid 4711) for "#],
+            hint: ["Waiting was limited to 1 s", "--timeout 60s"], details: ["holder"], isSteady: false),
+        ErrorRow(
+            testDescription: "database damaged",
+            before: """
+                for name in a b c; do printf v | keyfob set -q $name --stdin; done
+                python3 -c 'import sqlite3, sys
+                c = sqlite3.connect(sys.argv[1])
+                c.execute("update item set attributes_ciphertext = ? where id = 2", (b"x",)); c.commit()' \
+                    home/.local/share/keyfob/vaults/*.sqlite
+                """,
+            attempt: "keyfob ls >/dev/null", status: 9, code: "db.damaged",
+            message: [#"1 item of keychain "login" is damaged; 2 items are fine"#],
+            hint: ["Restore a backup", "keyfob ls --skip-damaged"], details: ["damaged", "keychain"]),
+        ErrorRow(
+            testDescription: "one item damaged",
+            before: """
+                for name in a b c; do printf v | keyfob set -q $name --stdin; done
+                python3 -c 'import sqlite3, sys
+                c = sqlite3.connect(sys.argv[1])
+                c.execute("update item set attributes_ciphertext = ? where id = 2", (b"x",)); c.commit()' \
+                    home/.local/share/keyfob/vaults/*.sqlite
+                """,
+            attempt: "keyfob get b", status: 9, code: "db.damaged", message: ["fails its integrity check"],
+            hint: ["The other items are not affected", "keyfob keychain check"], details: ["item", "reference"]),
+        ErrorRow(
+            testDescription: "no such keychain", attempt: "keyfob get a -k site", status: 3, code: "keychain.not_found",
+            message: [#"there is no keychain "site""#], hint: ["login"]),
+        ErrorRow(
+            testDescription: "no keychain yet", home: .empty, attempt: "keyfob get a", status: 3,
+            code: "keychain.not_initialized", message: ["there is no keychain yet"], hint: ["keyfob init"]),
+        ErrorRow(
+            testDescription: "unsafe file", home: .empty, before: "secret sesame pass; chmod 644 pass",
+            attempt: "keyfob init --pin-source file:pass", status: 12, code: "file.unsafe",
+            message: ["pass can be read by other users (mode 0644)"], hint: ["chmod 600 pass", "--insecure-file"],
+            details: ["mode", "path"]),
+    ]
+
+    /// Keys, certificates and identities.
+    static let certificates = [
+        ErrorRow(
+            testDescription: "ambiguous",
+            before: "for name in web api old; do pair $name example; keyfob identity import -q $name.key $name.pem --name $name; done",
+            attempt: "keyfob identity show example", status: 4, code: "item.ambiguous",
+            message: [#""example" matches 3 identities: "#, "api", "old", "web"], hint: ["Use the full name", "sha256:"]),
+        ErrorRow(
+            testDescription: "damaged PKCS#12", before: "pkcs12; head -c 200 web.p12 > cut.p12",
+            attempt: "keyfob identity import cut.p12 --name web --pass-source file:pass", status: 9, code: "pkcs12.damaged",
+            message: ["cut.p12 is damaged: it ends after 200 of "], hint: ["sha256sum cut.p12", "passphrase was not checked"],
+            details: ["file"]),
+        ErrorRow(
+            testDescription: "wrong passphrase", before: "pkcs12; secret wrong wrong",
+            attempt: "keyfob identity import web.p12 --name web --pass-source file:wrong", status: 5,
+            code: "pkcs12.passphrase", message: ["wrong passphrase for web.p12"], hint: ["--pass-source", "newline"],
+            details: ["file"]),
+        ErrorRow(
+            testDescription: "MAC fails but content decrypts",
+            before: """
+                pkcs12
+                python3 -c 'd = bytearray(open("web.p12", "rb").read()); d[-30] ^= 1; open("changed.p12", "wb").write(d)'
+                """,
+            attempt: "keyfob identity import changed.p12 --name web --pass-source file:pass", status: 9,
+            code: "pkcs12.tampered",
+            message: ["changed.p12 was changed after it was made", "the passphrase opens it", "integrity check fails"],
+            hint: ["Ask for a new copy"], details: ["file"]),
+        ErrorRow(
+            testDescription: "old encryption",
+            before: """
+                pkcs12
+                openssl pkcs12 -export -legacy -certpbe PBE-SHA1-RC2-40 -keypbe PBE-SHA1-3DES -inkey web.key -in web.pem \
+                    -passout file:pass -out old.p12
+                """,
+            attempt: "keyfob identity import old.p12 --name web --pass-source file:pass", status: 8, code: "pkcs12.legacy",
+            message: ["old.p12 uses 40-bit RC2"], hint: ["--allow-legacy", "AES-256"], details: ["file"]),
+        ErrorRow(
+            testDescription: "key/certificate mismatch",
+            before: "keyfob key generate -q api; pair api example", attempt: "keyfob identity install api --cert api.pem",
+            status: 11, code: "identity.mismatch",
+            message: [#"api.pem was not issued for key "api": public keys differ"#],
+            hint: ["The certificate belongs to key sha256:", "yours is sha256:", "keyfob key ls --pub sha256:"],
+            details: ["key", "certificateKey"]),
+        ErrorRow(
+            testDescription: "key/certificate mismatch of an import", before: "pair a a; pair b b",
+            attempt: "keyfob identity import a.key b.pem --name a", status: 11, code: "identity.mismatch",
+            message: ["b.pem was not issued for the key of a.key: public keys differ"], hint: ["keyfob key ls --pub sha256:"]),
+        ErrorRow(
+            testDescription: "expired certificate", before: "pair old old 20200101000000Z 20200201000000Z",
+            attempt: "keyfob identity import old.key old.pem --name old", status: 11, code: "cert.expired",
+            message: [#"certificate "old" expired on 2020-02-01 ("#, " ago)"], hint: ["Continue anyway: --allow-expired"],
+            details: ["certificate", "notAfter"]),
+        ErrorRow(
+            testDescription: "expired certificate, verified",
+            before: """
+                pair old old 20200101000000Z 20200201000000Z
+                keyfob identity import -q old.key old.pem --name old --allow-expired
+                """,
+            attempt: "keyfob cert verify old", status: 11, code: "cert.expired",
+            message: [#"certificate "old" expired on 2020-02-01"#], hint: ["Renew: keyfob identity renew old"]),
+        ErrorRow(
+            testDescription: "not yet valid", before: "pair web web 20990101000000Z 20990201000000Z",
+            attempt: "keyfob identity import web.key web.pem --name web", status: 11, code: "cert.not_yet_valid",
+            message: [#"certificate "web" is valid only from 2099-01-01T00:00:00Z; this machine's clock says 20"#],
+            hint: ["Check the clock (timedatectl) or wait", "--allow-expired"], details: ["certificate"], isSteady: false),
+        ErrorRow(
+            testDescription: "incomplete chain", before: "chain; keyfob identity import -q web.key web.pem --name web",
+            attempt: "keyfob cert verify web", status: 11, code: "cert.chain_incomplete",
+            message: [#"no issuer certificate for "web" (issuer CN=R10)"#],
+            hint: ["keyfob cert import", "keyfob cert chain web --fetch"], details: ["certificate", "fingerprint"]),
+        ErrorRow(
+            testDescription: "untrusted",
+            before: "chain; keyfob identity import -q web.key web.pem r10.pem --name web",
+            attempt: "keyfob cert verify web --untrusted root.pem", status: 11, code: "cert.untrusted",
+            message: [#"certificate "web" leads to "Root", which nobody has decided to trust"#], hint: ["keyfob trust add"]),
+        ErrorRow(
+            testDescription: "wrong host", before: "trusted", attempt: "keyfob cert verify web --host api.example.org",
+            status: 11, code: "cert.host_mismatch", message: [#"certificate "web" is not for host "api.example.org""#],
+            hint: ["It is for: www.example.org"]),
+        ErrorRow(
+            testDescription: "wrong usage", before: "trusted", attempt: "keyfob cert verify web --usage client", status: 11,
+            code: "cert.wrong_usage", message: [#"certificate "web" is not for usage "client""#],
+            hint: ["It is for: serverAuth"]),
+        ErrorRow(
+            testDescription: "expired by then", before: "trusted", attempt: "keyfob cert verify web --at 2099-01-01",
+            status: 11, code: "cert.expired", message: [#"certificate "web" expired on "#], hint: ["keyfob identity renew web"]),
+        ErrorRow(
+            testDescription: "not extractable", before: "pair web web; keyfob identity import -q web.key web.pem --name web",
+            attempt: "keyfob identity export web --format pkcs12 -o web.p12", status: 8, code: "key.not_extractable",
+            message: [#"key "web" cannot leave token "login": it is marked not extractable"#],
+            hint: ["keyfob uri web", "keyfob cert export web --chain"]),
+        ErrorRow(
+            testDescription: "permission", attempt: "nobody trust add ca.pem --scope system", status: 12, code: "refused",
+            message: ["cannot write the system trust store: needs root"],
+            hint: ["sudo", "keyfob trust add ca.pem --scope user"]),
+        ErrorRow(
+            testDescription: "a program that cannot use tokens",
+            before: "pair web web; keyfob identity import -q web.key web.pem --name web",
+            attempt: "keyfob uri web --for haproxy", status: 8, code: "mechanism.unsupported",
+            message: ["haproxy reads private keys from PEM files only"], hint: ["keyfob uri web --for nginx"]),
+        ErrorRow(
+            testDescription: "a program with a certificate of another usage",
+            before: "keyfob identity create -q srv --dns localhost --self-signed",
+            attempt: "keyfob uri srv --for curl --check", status: 11, code: "cert.wrong_usage",
+            message: [#"certificate "srv" is not for usage "client", which curl has for it"#],
+            hint: ["It is for: serverAuth", "--usage client"], details: ["certificate"]),
+        ErrorRow(
+            testDescription: "an issuer that is not there",
+            attempt: "keyfob identity create web --cn web --issuer corp", status: 3, code: "item.not_found",
+            message: [#"no identity "corp""#], hint: ["keyfob identity ls"]),
+        ErrorRow(
+            testDescription: "an issuing command that fails",
+            attempt: "keyfob identity create web --cn web --issuer exec:false", status: 1, code: "issuer.failed",
+            message: [#"the command "false" ended with status 1"#], hint: ["Run it by hand"], details: ["status"]),
+    ]
+}
