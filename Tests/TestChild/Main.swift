@@ -13,6 +13,7 @@ import PKCS11
         let arguments = CommandLine.arguments
         guard arguments.count >= 5 else { exit(64) }
         if arguments[4] == "tokens" { return try tokens(arguments[5], Int(arguments[6]) ?? 0) }
+        if arguments[4] == "claim" { return try claim(arguments[5], arguments[6]) }
         var directories = Directories(root: URL(fileURLWithPath: arguments[1], isDirectory: true))
         directories.tokens = URL(fileURLWithPath: arguments[2], isDirectory: true)
         var options = Keychain.Options()
@@ -116,6 +117,21 @@ import PKCS11
         for item in try keychain.find(.genericPasswords).prefix(count) {
             say(try keychain.secret(of: item)?.copyString() ?? "none")
         }
+    }
+
+    /// Has SoftHSM mapped by dlopen(3), or initialised and finalised by way of ours, and then asks for a directory.
+    private static func claim(_ path: String, _ how: String) throws {
+        let library = "/usr/lib/softhsm/libsofthsm2.so"
+        switch how {
+        case "foreign": _ = unsafe dlopen(library, RTLD_NOW)
+        // Without a configuration it may refuse to start, and is mapped all the same.
+        case "released": _ = try? Module.load(path: library).slots()
+        default: break
+        }
+        do {
+            try SoftHSMDirectory(root: URL(fileURLWithPath: path, isDirectory: true)).activate()
+            say("activated")
+        } catch { say(error.code.rawValue) }
     }
 
     /// Makes tokens while other threads ask SoftHSM for all tokens, by which it reads their files.

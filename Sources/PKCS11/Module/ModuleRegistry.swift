@@ -1,6 +1,7 @@
 import CP11Kit
 import Foundation
 import KeyfobPrimitives
+import Synchronization
 
 /// The modules that this process has initialised, one for each resolved path.
 enum ModuleRegistry {
@@ -9,6 +10,13 @@ enum ModuleRegistry {
     }
 
     private static let modules = Lock<[String: Entry]>([:])
+    /// Whether any module was loaded by way of this package.
+    static let hasLoaded = Atomic(false)
+
+    /// Whether a module from a file of that name is initialised and has not been released.
+    static func isAlive(_ fileName: String) -> Bool {
+        modules.withLock { $0.contains { $0.key.hasSuffix("/" + fileName) && $0.value.module != nil } }
+    }
 
     /// The module under `key`, made by `make` if there is none.
     ///
@@ -27,6 +35,14 @@ enum ModuleRegistry {
 }
 
 extension Module {
+    /// Whether a library that is mapped into this process may be initialised: by way of this package, or by somebody
+    /// else before this package loaded anything. What it maps, it leaves mapped when it has finalised it.
+    ///
+    /// - Parameter fileName: The library's, without a directory.
+    package static func mayBeInitialized(_ fileName: String) -> Bool {
+        !ModuleRegistry.hasLoaded.load(ordering: .relaxed) || ModuleRegistry.isAlive(fileName)
+    }
+
     /// Loads and initialises the library at `path`, and only that one.
     ///
     /// Returns the object of an earlier call while that is alive. A path without a slash is looked for in p11-kit's
@@ -42,6 +58,7 @@ extension Module {
         path: String, initializationArguments: String? = nil
     ) throws(PKCS11Error) -> Module {
         let resolved = try resolve(path)
+        ModuleRegistry.hasLoaded.store(true, ordering: .relaxed)
         return try ModuleRegistry.module(resolved) { () throws(PKCS11Error) in
             // It would print what the error says.
             p11_kit_be_quiet()
@@ -88,6 +105,7 @@ extension Module {
         where isWanted: (String) -> Bool
     ) throws(PKCS11Error) -> [Result<Module, PKCS11Error>] {
         p11_kit_be_quiet()
+        ModuleRegistry.hasLoaded.store(true, ordering: .relaxed)
         guard let lists = unsafe p11_kit_modules_load(nil, 0) else {
             let message = unsafe p11_kit_message()
             throw PKCS11Error(

@@ -53,6 +53,16 @@ import Testing
         try shared().activate()
     }
 
+    @Test(arguments: [("none", "activated"), ("released", "activated"), ("foreign", "refused")])
+    func `a process in which somebody else has loaded SoftHSM cannot have our directory`(
+        how: String, answer: String
+    ) throws {
+        let test = try TestKeychain()
+        let temporary = try TemporaryDirectory()
+        let child = try Child(test, ["claim", temporary.path, how], environment: ["SOFTHSM2_CONF": ""])
+        #expect(child.waitForEnd().lines == [answer])
+    }
+
     @Test func `tokens are made while other threads look at all of them`() throws {
         // In a process of its own: SoftHSM may take the tokens for broken that it reads in a bad moment.
         let test = try TestKeychain()

@@ -106,7 +106,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
             let current = unsafe getenv("SOFTHSM2_CONF").map { unsafe String(cString: $0) }
             if current != path {
                 if let active { throw refusal(inUse: active) }
-                if Self.isLibraryLoaded { throw refusal(inUse: current ?? "SoftHSM's default configuration") }
+                if Self.isLibraryInUse { throw refusal(inUse: current ?? "SoftHSM's default configuration") }
                 unsafe setenv("SOFTHSM2_CONF", path, 1)
             }
             active = path
@@ -120,7 +120,9 @@ public struct SoftHSMDirectory: Sendable, Hashable {
             details: ["active": other, "requested": configuration.filePath])
     }
 
-    private static var isLibraryLoaded: Bool { unsafe keyfob_is_library_loaded("libsofthsm2.so") != 0 }
+    private static var isLibraryInUse: Bool {
+        unsafe keyfob_is_library_loaded("libsofthsm2.so") != 0 && Module.mayBeInitialized("libsofthsm2.so")
+    }
 
     /// Loads SoftHSM: from where distributions put it, else what p11-kit has registered as `softhsm2`.
     ///
