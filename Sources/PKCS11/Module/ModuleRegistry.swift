@@ -149,14 +149,10 @@ extension Module {
         // Never unmapped again: OpenSSL inside SoftHSM leaves destructors behind that run when a thread ends, and
         // other modules have threads of their own. What stays is the mapping; a failure only loses this care.
         if path.contains("/") { _ = unsafe dlopen(path, RTLD_LAZY | RTLD_NODELETE) }
-        do throws(PKCS11Error) {
-            return try Module(
-                functions: functions, path: path, name: name, initializationArguments: initializationArguments
-            ) { unsafe p11_kit_module_release(functions.table) }
-        } catch {
-            unsafe p11_kit_module_release(list)
-            throw error
-        }
+        // Where the initialiser throws, the module is complete but for that, and its end releases the list.
+        return try Module(
+            functions: functions, path: path, name: name, initializationArguments: initializationArguments
+        ) { unsafe p11_kit_module_release(functions.table) }
     }
 
     private static func resolve(_ path: String) throws(PKCS11Error) -> String {
