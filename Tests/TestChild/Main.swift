@@ -24,6 +24,7 @@ import PKCS11
         switch arguments[4] {
         case "identities": try identities(keychain, rest[0], Int(rest[1]) ?? 0)
         case "services": try services(keychain, rest[0], Int(rest[1]) ?? 0)
+        case "replacements": try replacements(keychain, rest[0], Int(rest[1]) ?? 0)
         case "keys": try keys(keychain, rest[0])
         case "renewals": try renewals(keychain, rest[0])
         case "labels": try labels(keychain, rest[0], rest.count > 1 ? Int(rest[1]) : nil)

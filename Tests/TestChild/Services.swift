@@ -29,6 +29,20 @@ extension TestChild {
         }
     }
 
+    /// Gives all private keys the bytes of one file of a directory after the other, for ever.
+    static func replacements(_ keychain: Keychain, _ path: String, _ count: Int) throws {
+        SecKeychainUse(keychain)
+        let folder = URL(fileURLWithPath: path, isDirectory: true)
+        let all = [kSecClass: kSecClassKey, kSecAttrKeyClass: kSecAttrKeyClassPrivate] as CFDictionary
+        for round in 1... {
+            let index = round % count
+            let data = try Data(contentsOf: folder.appendingPathComponent("\(index).key"))
+            say(">=\(index)")
+            guard SecItemUpdate(all, [kSecValueData: data] as CFDictionary) == errSecSuccess else { exit(75) }
+            say("<=\(index)")
+        }
+    }
+
     private static func identity(_ der: Data, _ key: PrivateKey) throws -> SecIdentity {
         let bytes = try key.rawRepresentation().copyData()
         let attributes = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeyClass: kSecAttrKeyClassPrivate] as CFDictionary

@@ -67,7 +67,7 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecUseKeychain: CFString = "u_Keychain"
 /// Whether a deletion leaves a mark.
 @safe nonisolated(unsafe) public let kSecUseTombstones: CFString = "u_Tomb"
-/// A credential that was made before.
+/// The password of items whose access control has `applicationPassword`, as data.
 @safe nonisolated(unsafe) public let kSecUseCredentialReference: CFString = "u_CredRef"
 /// Words for a person who is asked; nobody is.
 @safe nonisolated(unsafe) public let kSecUseOperationPrompt: CFString = "u_OpPrompt"

@@ -37,8 +37,11 @@ struct ImportedFile {
     private mutating func readPEM(_ label: String, _ text: Data) throws(StatusError) {
         switch label {
         case "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE":
-            let found = try Self.translating { try Certificate.all(inPEM: text) }
-            items += found.map { SecCertificate($0) }
+            // The label says what it is: what is inside and is none, is damaged.
+            do { items += try Certificate.all(inPEM: text).map { SecCertificate($0) } } catch {
+                let status = Self.translated(error).status
+                throw StatusError(status == errSecUnsupportedFormat ? errSecDecode : status)
+            }
             format = .formatX509Cert
         case "PUBLIC KEY":
             items.append(SecKey(.public(try Self.translating { try PublicKey(pem: text) })))

@@ -119,14 +119,3 @@ private struct ExportedFile {
         return data
     }
 }
-
-extension SecKey {
-    /// The private key, off the token where it is on one and may leave it. - Throws: `KeychainError`, `StatusError`.
-    fileprivate func inMemory() throws -> PrivateKey {
-        switch material {
-        case .memory(let key): key
-        case .token(let key): try key.exported()
-        case .public: throw StatusError.parameter("this takes a private key")
-        }
-    }
-}

@@ -10,6 +10,10 @@ struct ItemChanges {
     private(set) var removed: [AttributeName] = []
     /// `kSecValueData`.
     private(set) var data: SecretBytes?
+    /// What a new access control asks for; `nil` without one.
+    private(set) var controlFlags: SecAccessControlCreateFlags?
+    /// Whether items have another access control afterwards, or none.
+    var touchesAccessControl: Bool { controlFlags != nil || removed.contains(.accessControl) }
 
     /// Reads the changes of items of a class. Every key but that of the data is an attribute.
     ///
@@ -48,6 +52,7 @@ struct ItemChanges {
         }
         try ItemRequest.check(control, attributes)
         if let control {
+            controlFlags = control.flags
             attributes[.accessible] = .string(control.protection)
             if control.isConstrained { attributes[.accessControl] = .data(control.stored) }
         }

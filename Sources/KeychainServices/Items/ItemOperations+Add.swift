@@ -51,7 +51,9 @@ extension ItemOperations {
             return (try generate(attributes), nil)
         default: break
         }
-        let item = try keychain.addToVault(Item(request.itemClass, attributes), secret: request.data)
+        let flags = request.itemClass.livesOnToken ? [] : request.accessControl?.flags ?? []
+        let item = try keychain.addToVault(
+            Item(request.itemClass, attributes), secret: request.sealed(request.data, flags))
         return (item, ({ request.data?.copyData() }, ()))
     }
 

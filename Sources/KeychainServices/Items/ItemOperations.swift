@@ -25,13 +25,13 @@ struct ItemOperations {
         let results = ItemResults(keychain: keychain, request: request)
         if let first = try firstPassword(request) {
             guard case .found(let item, let secret) = first else { throw StatusError(errSecItemNotFound) }
-            if secret != nil, item.needsPresence { try keychain.confirmPresence() }
-            return .value(try results.result(item, data: secret?.copyData()))
+            if secret != nil, item.givesOutConstrainedData { try keychain.confirmPresence() }
+            return .value(try results.result(item, data: request.opened(secret, of: item)?.copyData()))
         }
         let found = try find(request)
         guard !found.isEmpty else { throw StatusError(errSecItemNotFound) }
         // Once for a call, however many items it gives out.
-        if request.returns.contains(.data), found.contains(where: \.needsPresence) { try keychain.confirmPresence() }
+        if found.contains(where: { request.givesOut($0) && $0.givesOutConstrainedData }) { try keychain.confirmPresence() }
         switch request.limit ?? .one {
         case .one:
             for item in found {
@@ -120,6 +120,10 @@ struct ItemOperations {
                 try replace(criteria, changes)
                 continue
             }
+            guard request.itemClass.livesOnToken else {
+                try updatePasswords(criteria, request, changes)
+                continue
+            }
             try refusingProtection(changes) {
                 try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
             }
@@ -138,26 +142,20 @@ struct ItemOperations {
         }
     }
 
-    /// Gives certificates or keys new data, one after the other: on the token that is another object.
+    /// Gives certificates or keys new data, all or none: on the token that is another object.
     private func replace(_ criteria: Criteria, _ changes: ItemChanges) throws {
         let items = try keychain.findItems(criteria)
         guard !items.isEmpty, let data = changes.data else { throw StatusError(errSecItemNotFound) }
-        for item in items {
-            guard item.isOnToken else {
-                var own = criteria
-                own.reference = item.reference
-                try keychain.update(own, changes.attributes, removing: changes.removed, secret: data)
-                continue
-            }
+        // How a new object is protected, it says itself.
+        var kept = changes.attributes
+        for name in Self.protection where items.contains(where: \.isOnToken) { kept[name] = nil }
+        let replacements = items.map { item in
+            guard item.isOnToken else { return (item: item, replacement: Replacement.secret(data)) }
             var attributes = item.attributes
             attributes.merge(changes.attributes)
-            // How the new object is protected, it says itself.
-            var kept = changes.attributes
-            for name in Self.protection { kept[name] = nil }
-            try keychain.replace(
-                item, by: KeyMaterial.replacement(data, item.itemClass, attributes), changes: kept,
-                removing: changes.removed)
+            return (item: item, replacement: KeyMaterial.replacement(data, item.itemClass, attributes))
         }
+        try keychain.replace(replacements, changes: kept, removing: changes.removed)
     }
 
     // MARK: Delete
@@ -270,18 +268,34 @@ extension Item {
         }
     }
 
-    private var constraints: SecAccessControlCreateFlags {
+    /// What its access control asks for.
+    var constraints: SecAccessControlCreateFlags {
         attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }?.flags ?? []
     }
+
+    /// Whether its access control asks for a password of the application's.
+    var asksForPassword: Bool { constraints.contains(.applicationPassword) }
 
     /// Whether its access control asks for anything before the item is used.
     var needsPerson: Bool { !constraints.isEmpty }
 
-    /// Whether its access control asks for somebody to be there before its data is read.
+    /// Whether its access control asks for somebody to be there, before its data is read or its key is used.
     var needsPresence: Bool {
         !constraints.isDisjoint(with: [.userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion])
-            // Of a key that is the price of using it, which its token asks for.
-            && !constraints.contains(.privateKeyUsage)
+    }
+
+    /// Whether what would be read of it takes somebody to be there. A private key that cannot leave its token has nothing
+    /// to read: its price is asked for when it is used.
+    fileprivate var givesOutConstrainedData: Bool {
+        needsPresence && itemClass != .identity
+            && !(isOnToken && isPrivateKey && attributes[.isExtractable]?.number == 0)
+    }
+}
+
+extension ItemRequest {
+    /// Whether the call gives out the bytes of an item: as its data, or in this process's memory behind a reference.
+    fileprivate func givesOut(_ item: Item) -> Bool {
+        returns.contains(.data) || returns.contains(.reference) && itemClass == .key && !item.isOnToken
     }
 }
 

@@ -21,7 +21,8 @@ extension ItemRequest {
             case ("u_ItemList", _): isUsingItemList = true
             case ("u_AuthCtx", _): contexts += 1
             case ("u_CredRef", _):
-                guard value is Data else { throw .parameter("kSecUseCredentialReference takes data") }
+                guard let value = value as? Data else { throw .parameter("kSecUseCredentialReference takes data") }
+                credential = SecretBytes(value)
                 contexts += 1
             default: try takeOther(key, value)
             }
@@ -264,8 +265,11 @@ extension ItemRequest {
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
             guard returns.isEmpty else { throw .parameter("an update returns nothing") }
         case .delete:
-            // Wrappers say there how many are to be removed; all that match are.
             guard !filters.isGiven else { throw .parameter("match keys are for searches") }
+            // Apple refuses every limit on iOS. On the Mac that of all must be given for all to go, and libraries give it
+            // on every other system than iOS; it says no more than what a removal does. A smaller limit would promise that
+            // something stays.
+            guard limit ?? .several(nil) == .several(nil) else { throw .parameter("all that match are removed") }
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
         }
     }

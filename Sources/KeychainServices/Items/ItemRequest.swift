@@ -60,6 +60,8 @@ struct ItemRequest {
     var isOldReference = false
     /// `kSecUseAuthenticationUI`.
     var authenticationUI: AuthenticationUI = .allow
+    /// `kSecUseCredentialReference`: the password of items that ask for one.
+    var credential: SecretBytes?
     /// `kSecUseTombstones`: whether removed items leave one.
     var leavesTombstones = false
     /// `kSecUseSystemKeychain`.

@@ -157,7 +157,7 @@ struct ItemResults {
     /// The data of an item: a secret, a certificate's DER, what SecKeyCopyExternalRepresentation gives of a key. `nil`
     /// for an item without data, and for a key that cannot leave its token.
     func data(of item: Item) throws -> Data? {
-        guard item.isOnToken else { return item.hasSecret ? try keychain.secret(of: item)?.copyData() : nil }
+        guard item.isOnToken else { return item.hasSecret ? try request.opened(keychain.secret(of: item), of: item)?.copyData() : nil }
         switch item.itemClass {
         case .certificate: return item.certificateDER
         case .key: return try KeyMaterial.data(of: item, in: keychain)

@@ -15,15 +15,32 @@ extension PrivateKey: PrivateKeyOperations {}
 extension TokenKey: PrivateKeyOperations {}
 
 extension SecKey {
-    /// The private half, ready for use.
+    /// The private half, ready for use; where its access control asks for somebody, they have said that they are there.
     ///
-    /// - Throws: `StatusError` (`errSecParam`) for a public key.
-    func operations() throws(StatusError) -> any PrivateKeyOperations {
+    /// Taken anew for each use. Blocks for as long as it takes a person to answer.
+    ///
+    /// - Throws: `StatusError` (`errSecParam`) for a public key; what `Keychain.confirmPresence()` throws.
+    func operations() throws -> any PrivateKeyOperations {
         switch material {
-        case .token(let key): key
-        case .memory(let key): key
-        case .public: throw .parameter("this takes a private key")
+        case .token(let key):
+            try confirmUse()
+            return key
+        case .memory(let key): return key
+        case .public: throw StatusError.parameter("this takes a private key")
         }
+    }
+
+    /// Has somebody say that they are there, where the access control of a key on a token asks for it.
+    ///
+    /// - Throws: What `Keychain.confirmPresence()` throws.
+    func confirmUse() throws {
+        guard case .token(let key) = material, asksForPresence else { return }
+        try key.keychain.confirmPresence()
+    }
+
+    /// Whether using the key takes somebody who says that they are there.
+    var asksForPresence: Bool {
+        if case .token = material { item?.needsPresence ?? false } else { false }
     }
 
     /// The size of a block in bytes: of the modulus, of a coordinate.
@@ -38,8 +55,20 @@ extension SecKey {
     func sign(_ data: [UInt8], _ algorithm: SecKeyAlgorithm) throws -> [UInt8] {
         guard case .signature(let scheme, let input, let form) = try KeyScheme.supported(algorithm, by: self, for: .sign)
         else { throw StatusError.parameter("not an algorithm of signatures") }
+        try checkBlock(data, scheme)
         let signature = try operations().signDigest(Self.digest(data, scheme, input), using: scheme)
         return form == .rfc4754 ? try ECDSASignature(der: signature, size: blockSize).raw : signature
+    }
+
+    /// Whether a block that the caller made fits into RSA: tokens say many things of one that does not.
+    ///
+    /// - Throws: `StatusError`, `CryptoError` where it does not.
+    private func checkBlock(_ block: [UInt8], _ scheme: SignatureScheme) throws {
+        if scheme == .rsaPKCS1Prepared, block.count > blockSize - 11 {
+            throw StatusError.parameter("the block leaves no room for its padding")
+        }
+        // A number below the modulus, which is what can be encrypted.
+        if scheme == .rsaRaw { _ = try publicKey.encrypt(SecretBytes(block), using: .rsaRaw) }
     }
 
     /// Whether a signature is this key's, or its private half's.

@@ -32,12 +32,28 @@ extension SecKey {
         do { try self.init(representation: data, type, keyClass) } catch { return nil }
     }
 
-    /// The bytes of the key; of one on a token, where it can leave. - Throws: `KeychainError`, `CryptoError`.
+    /// The bytes of the key; of one on a token, where it can leave, after somebody who is asked for has said so.
+    ///
+    /// - Throws: `KeychainError`, `CryptoError`; what `confirmUse()` throws.
     func externalRepresentation() throws -> Data {
         switch material {
-        case .public(let key): key.bits
-        case .memory(let key): try key.externalRepresentation
-        case .token(let key): try key.exported().externalRepresentation
+        case .public(let key): return key.bits
+        case .memory(let key): return try key.externalRepresentation
+        case .token: return try inMemory().externalRepresentation
+        }
+    }
+
+    /// The private key, off the token where it is on one and may leave it, after somebody who is asked for has said so.
+    ///
+    /// - Throws: `KeychainError`; `StatusError` (`errSecParam`) for a public key; what `confirmUse()` throws.
+    func inMemory() throws -> PrivateKey {
+        switch material {
+        case .memory(let key): return key
+        case .token(let key):
+            // Nobody is troubled for a key that stays where it is.
+            if item?.attributes[.isExtractable]?.number != 0 { try confirmUse() }
+            return try key.exported()
+        case .public: throw StatusError.parameter("this takes a private key")
         }
     }
 

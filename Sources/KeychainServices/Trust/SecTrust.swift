@@ -20,6 +20,8 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         /// The moment that is asked about; `nil` for now.
         var date: Date?
         var allowsNetwork = false
+        /// What somebody accepts.
+        var exception: TrustException?
     }
 
     /// What was found.
@@ -30,6 +32,13 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         let failure: OSStatus?
         /// The moment that was asked about.
         let date: Date
+        /// Whether it is trusted only because somebody accepts what is wrong with it.
+        var isException = false
+
+        /// The result in Apple's terms.
+        var result: SecTrustResultType {
+            failure != nil ? .recoverableTrustFailure : isException ? .proceed : .unspecified
+        }
     }
 
     private struct State {
@@ -58,7 +67,14 @@ public final class SecTrust: NSObject, @unchecked Sendable {
     func evaluate() throws -> Answer {
         let (question, known) = state.withLock { ($0.question, $0.answer) }
         if let known { return known }
-        let answer = try question.answer()
+        var answer = try question.answer()
+        if answer.failure != nil, let exception = question.exception, exception.isFor(question) {
+            let failures = try question.failures(beginningWith: answer)
+            let left = failures.all.first { !exception.failures.contains($0) }
+            answer = Answer(
+                chain: answer.chain, failure: left ?? (failures.isComplete ? nil : answer.failure), date: answer.date,
+                isException: left == nil && failures.isComplete)
+        }
         // A change meanwhile makes this the answer to an old question, which is right for this call.
         state.withLock { if $0.answer == nil { $0.answer = answer } }
         return answer
@@ -70,7 +86,7 @@ public final class SecTrust: NSObject, @unchecked Sendable {
 
 extension SecTrust.Question {
     /// Builds and verifies the chain, for every policy.
-    fileprivate func answer() throws -> SecTrust.Answer {
+    func answer() throws -> SecTrust.Answer {
         let date = date ?? Date()
         let believesSystem = believesSystem ?? (anchors == nil)
         let given = (anchors ?? []) + (believesSystem ? try SystemRoots.shared() : [])

@@ -97,6 +97,18 @@ public func SecTrustCopyCustomAnchorCertificates(_ trust: SecTrust, _ anchors: U
     return errSecSuccess
 }
 
+/// The system's authorities. Blocks for reading a file at the first call.
+///
+/// - Parameter anchors: Takes an array.
+/// - Returns: `errSecTrustNotAvailable` where the system has none that can be read.
+@discardableResult
+public func SecTrustCopyAnchorCertificates(_ anchors: UnsafeMutablePointer<CFArray?>) -> OSStatus {
+    do {
+        unsafe anchors.pointee = try SystemRoots.shared().map { SecCertificate($0) } as CFArray
+        return errSecSuccess
+    } catch { return errSecTrustNotAvailable }
+}
+
 /// Says which moment is asked about.
 ///
 /// - Parameters:
@@ -163,12 +175,13 @@ public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutableP
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - result: Takes `unspecified` for what is trusted, else `recoverableTrustFailure`.
+///   - result: Takes `unspecified` for what is trusted, `proceed` where that is an exception's doing, else
+///     `recoverableTrustFailure`.
 /// - Returns: `errSecSuccess`, also for what is not trusted.
 @discardableResult
 public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
     do {
-        unsafe result.pointee = try trust.evaluate().failure == nil ? .unspecified : .recoverableTrustFailure
+        unsafe result.pointee = try trust.evaluate().result
         return errSecSuccess
     } catch {
         unsafe result.pointee = .otherError
@@ -184,7 +197,7 @@ public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<S
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
-    unsafe result.pointee = trust.answer.map { $0.failure == nil ? .unspecified : .recoverableTrustFailure } ?? .invalid
+    unsafe result.pointee = trust.answer?.result ?? .invalid
     return errSecSuccess
 }
 
@@ -229,9 +242,8 @@ public func SecTrustCopyPublicKey(_ trust: SecTrust) -> SecKey? { SecTrustCopyKe
 /// - Parameter trust: The object to evaluate.
 public func SecTrustCopyResult(_ trust: SecTrust) -> CFDictionary? {
     guard let answer = trust.answer else { return nil }
-    let value: SecTrustResultType = answer.failure == nil ? .unspecified : .recoverableTrustFailure
     return [
-        kSecTrustEvaluationDate: answer.date, kSecTrustResultValue: NSNumber(value: value.rawValue),
+        kSecTrustEvaluationDate: answer.date, kSecTrustResultValue: NSNumber(value: answer.result.rawValue),
     ] as CFDictionary
 }
 

@@ -16,65 +16,110 @@ package enum Replacement: Sendable {
 }
 
 extension Keychain {
-    /// Puts something else in the place of the certificate or key behind an item, which keeps its reference.
+    /// Puts something else in the place of the certificates, keys or bytes behind items, which keep their references: of
+    /// all of them, or of none.
     ///
-    /// The new object is made and the row speaks of it, in one step; then the old object goes, if no other item is
-    /// one of it. A process that is killed between the two leaves the old object behind as an item without a row.
+    /// The new objects are made and the rows speak of them, in one step. In the same step it is written down that the old
+    /// objects go of which no item is left; whoever is killed before they are gone, leaves that to the next opening.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` where the item is gone or has no row, `duplicateItem` where the new
-    ///   primary key is taken, and as adding one.
+    /// - Parameters:
+    ///   - replacements: Items, each with what takes its place; for one that is in the vault only, bytes.
+    ///   - changes: New values of attributes, for each of the items.
+    ///   - removing: Attributes that each of them loses.
+    /// - Throws: `KeychainError`; `itemNotFound` where an item is gone or has no row, `duplicateItem` where a new
+    ///   primary key is taken, and as adding one. Nothing is replaced then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func replace(
-        _ item: Item, by replacement: Replacement, changes: ItemAttributes, removing: [AttributeName]
+        _ replacements: [(item: Item, replacement: Replacement)], changes: ItemAttributes, removing: [AttributeName]
     ) throws {
-        guard let identity = item.reference?.identity, let old = item.object, item.itemClass != .identity else {
-            throw KeychainError(.itemNotFound, "the item has no certificate or key that could be replaced.")
-        }
         let keys = try keys()
-        let changes = try ClassSchema.of(item.itemClass).coerce(changes)
-        let label = (changes[.label] ?? item.attributes[.label])
-        let new = try Self.objects(of: replacement, label: label)
-        let secret = if case .secret(let secret) = replacement { secret } else { nil as SecretBytes? }
-        var existing: TokenObject?
+        let parts = try replacements.map { try ReplacedItem($0.item, by: $0.replacement, changes, removing) }
+        var present: [TokenObject] = []
         var missing: [NewObject] = []
         try writer(keys).perform(.create) { objects in
-            existing = objects.first { object in new.first?.isSame(as: object) ?? false }
-            missing = new.filter { new in !objects.contains { new.isSame(as: $0) } }
+            present = objects
+            for new in parts.flatMap(\.objects) where !objects.contains(where: { new.isSame(as: $0) }) {
+                // Several items may become one object.
+                if !missing.contains(where: { $0.planned == new.planned }) { missing.append(new) }
+            }
             guard !missing.isEmpty else { return nil }
             return TokenPlan(kind: .create, objects: missing.map(\.planned))
         } change: { session, _ in
             TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
         } commit: { writer, outcome in
-            let object = existing ?? TokenStore.completing(outcome.added).first
-            guard var row = try writer.row(identity: identity, withSecret: false) else {
-                throw KeychainError(.itemNotFound, "the item has no row that could speak of another object.")
+            let objects = present + TokenStore.completing(outcome.added)
+            let versions = try parts.map { part in
+                let object = part.objects.first.flatMap { new in objects.first { new.isSame(as: $0) } }
+                guard part.objects.isEmpty || object != nil else {
+                    throw KeychainError(.tokenDisobeyed, "the token made an object and does not show it.")
+                }
+                return (try newRow(part, of: object, writer, keys), part.item)
             }
-            var attributes = object == nil ? item.attributes : try keys.openAttributes(row).1
-            attributes.merge(changes)
-            for name in removing { attributes[name] = nil }
-            let modified = max(Self.now(), row.modified + 1)
-            attributes[.modificationDate] = .date(Self.date(modified))
-            if let object {
-                (attributes[.label], attributes[.objectID]) = (nil, .data(object.id))
-                attributes[.objectFingerprint] = .data(object.fingerprint)
-            }
-            let id = row.id
-            row = try seal(
-                attributes, of: item.itemClass, identity: identity, version: row.version + 1, created: row.created,
-                modified: modified, secret: secret, keys)
-            row.id = id
-            if let object {
-                var complete = try object.itemAttributes()
-                complete.merge(attributes)
-                row.primaryKey = try keys.primaryKey(item.itemClass, complete)
-                row.terms = [try keys.term(item.itemClass, .objectFingerprint, .data(object.fingerprint))]
-            }
-            try replaceRows([(row, item)], ServicesRules(defaults: [:]), writer, keys)
+            try replaceRows(versions, ServicesRules(defaults: [:]), writer, keys)
+            try planRemoval(of: parts.compactMap(\.item.object), among: present, writer, keys)
         }
-        try removeUnclaimed(old, keys)
+        // Everything is replaced: a token that will not let go of an old object now is asked again before the next change.
+        try? writer(keys).recover()
     }
 
-    private static func objects(of replacement: Replacement, label: AttributeValue?) throws -> [NewObject] {
+    /// An item, and what takes the place of the object behind it.
+    private struct ReplacedItem {
+        let item: Item
+        let identity: Data
+        let changes: ItemAttributes
+        let removing: [AttributeName]
+        /// What is made on the token, the one that the item will be first; empty where bytes go to the vault.
+        let objects: [NewObject]
+        let secret: SecretBytes?
+
+        init(
+            _ item: Item, by replacement: Replacement, _ changes: ItemAttributes, _ removing: [AttributeName]
+        ) throws {
+            guard let identity = item.reference?.identity, item.itemClass != .identity else {
+                throw KeychainError(.itemNotFound, "the item has no certificate or key that could be replaced.")
+            }
+            self.item = item
+            self.identity = identity
+            self.changes = try ClassSchema.of(item.itemClass).coerce(changes)
+            self.removing = removing
+            objects = try Keychain.objects(of: replacement, label: self.changes[.label] ?? item.attributes[.label])
+            secret = if case .secret(let secret) = replacement { secret } else { nil }
+        }
+    }
+
+    /// The next version of an item's row: it speaks of another object, or holds bytes.
+    private func newRow(
+        _ part: ReplacedItem, of object: TokenObject?, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws -> SealedRow {
+        let item = part.item
+        guard let old = try writer.row(identity: part.identity, withSecret: false) else {
+            throw KeychainError(.itemNotFound, "the item has no row that could speak of another object.")
+        }
+        // What an object said of itself goes into the row of an item that has none any more.
+        let losesObject = object == nil && item.object != nil
+        var attributes = losesObject ? item.attributes : try keys.openAttributes(old).1
+        attributes.merge(part.changes)
+        for name in part.removing { attributes[name] = nil }
+        let modified = max(Self.now(), old.modified + 1)
+        attributes[.modificationDate] = .date(Self.date(modified))
+        if let object {
+            (attributes[.label], attributes[.objectID]) = (nil, .data(object.id))
+            attributes[.objectFingerprint] = .data(object.fingerprint)
+        }
+        var row = try seal(
+            attributes, of: item.itemClass, identity: part.identity, version: old.version + 1, created: old.created,
+            modified: modified, secret: part.secret, keys)
+        row.id = old.id
+        if let object {
+            var complete = try object.itemAttributes()
+            complete.merge(attributes)
+            row.primaryKey = try keys.primaryKey(item.itemClass, complete)
+            row.terms = [try keys.term(item.itemClass, .objectFingerprint, .data(object.fingerprint))]
+        }
+        return row
+    }
+
+    fileprivate static func objects(of replacement: Replacement, label: AttributeValue?) throws -> [NewObject] {
         let bytes = [UInt8](label?.bytes ?? Data())
         switch replacement {
         case .certificate(let certificate): return [NewObject(certificate: certificate, label: label)]
@@ -86,27 +131,22 @@ extension Keychain {
         }
     }
 
-    /// Removes an object of which no item is left, with its public half.
-    private func removeUnclaimed(_ object: TokenObject, _ keys: VaultKeys) throws {
+    /// Writes a plan by which those objects go, with their public halves, of which no item is left.
+    private func planRemoval(
+        of candidates: [TokenObject], among objects: [TokenObject], _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws {
+        func isUnclaimed(_ object: TokenObject) throws -> Bool { try rows(object, keys, writer).isEmpty }
         var doomed: [TokenObject] = []
-        var isUntouched = true
-        try writer(keys).perform(.destroy) { objects in
-            guard objects.contains(object), try rows(object, keys).isEmpty else { return nil }
+        for object in candidates where objects.contains(object) && !doomed.contains(object) {
             let isHalf = object.objectClass == .publicKey && objects.contains {
                 $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == object.publicKeyHash
             }
-            guard !isHalf else { return nil }
-            doomed = try [object] + Self.publicHalves(of: [object], objects).filter { try rows($0, keys).isEmpty }
-            return TokenPlan(kind: .destroy, objects: doomed.map { TokenPlan.Object($0) })
-        } change: { session, _ in
-            for object in doomed {
-                try session.destroy(token.verifiedHandle(of: object, in: session))
-                isUntouched = false
-            }
-            return TokenWriter.Outcome(removed: doomed)
-        } isUntouched: {
-            isUntouched
-        } commit: { _, _ in
+            if try !isHalf && isUnclaimed(object) { doomed.append(object) }
         }
+        guard !doomed.isEmpty else { return }
+        doomed += try Self.publicHalves(of: doomed, objects).filter { try isUnclaimed($0) }
+        let plan = TokenPlan(kind: .destroy, objects: doomed.map { TokenPlan.Object($0) }, begun: Date())
+        let identity = Data(try RandomBytes.bytes(count: 16))
+        _ = try writer.insert(keys.sealPlan(plan, identity: identity, vault: store.identity))
     }
 }

@@ -160,6 +160,7 @@ extension Keychain {
             criteria, keys, reader: reader, withSecrets: true,
             skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
         ) { row, item in
+            try criteria.services?.check?(item)
             found.append((row, item))
             return true
         }

@@ -247,14 +247,17 @@ extension Keychain {
 
     /// The rows of an object, without secrets.
     func rows(_ object: TokenObject, _ keys: VaultKeys) throws -> [SealedRow] {
+        try store.read(keys.tree) { try rows(object, keys, $0) }
+    }
+
+    /// The rows of an object, without secrets, as a transaction sees them.
+    func rows(_ object: TokenObject, _ keys: VaultKeys, _ reader: any StoreReader) throws -> [SealedRow] {
         guard let itemClass = object.itemClass else { return [] }
         let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
         var rows: [SealedRow] = []
-        try store.read(keys.tree) { reader in
-            try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: false) { row in
-                rows.append(row)
-                return true
-            }
+        try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: false) { row in
+            rows.append(row)
+            return true
         }
         return rows
     }

@@ -9,6 +9,10 @@ package struct ServicesRules: Sendable {
     /// Whether removed items leave a tombstone: their primary key, without the secret.
     package var leavesTombstones = false
 
+    /// Called with each password that is about to be changed, as it is before; what it throws ends the change, and nothing
+    /// is changed then.
+    package var check: (@Sendable (Item) throws -> Void)?
+
     /// Rules with these defaults.
     package init(defaults: ItemAttributes) { self.defaults = defaults }
 }

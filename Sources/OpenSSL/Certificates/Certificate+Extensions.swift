@@ -91,9 +91,25 @@ extension Certificate {
         fields.extensions.filter(\.isCritical).compactMap { OID(content: $0.oid) }.sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// What to call it: common name, else unit, organisation, e-mail address, host name; `nil` when it has none.
+    /// What to call it, as Apple's SecCertificateCopySubjectSummary does; `nil` when there is nothing.
+    ///
+    /// The common names of the subject, the last one first, and descriptions behind them in parentheses. Without a common
+    /// name the first e-mail address, else the first host name, else the units, the organisations, or whatever the
+    /// subject has.
     public var subjectSummary: String? {
-        subject.commonName ?? subject.organizationalUnit ?? subject.organization ?? emailAddresses.first
-            ?? dnsNames.first ?? subject.attributes.last?.value
+        // The most specific type that there is, and all values of it.
+        let types = ["2.5.4.10", "2.5.4.11", "2.5.4.3"]
+        var rank = -1
+        var values: [String] = []
+        var descriptions: [String] = []
+        for attribute in subject.attributes {
+            let own = types.firstIndex(of: attribute.type.rawValue) ?? -1
+            if attribute.type.rawValue == "2.5.4.13" { descriptions.insert(attribute.value, at: 0) }
+            if own > rank { (rank, values) = (own, []) }
+            if own == rank { values.insert(attribute.value, at: 0) }
+        }
+        let summary = values.isEmpty ? nil : values.joined(separator: ", ")
+        guard rank == types.count - 1 else { return emailAddresses.first ?? dnsNames.first ?? summary }
+        return descriptions.isEmpty ? summary : summary.map { "\($0) (\(descriptions.joined(separator: ", ")))" }
     }
 }

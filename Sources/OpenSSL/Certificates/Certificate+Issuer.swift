@@ -25,7 +25,8 @@ extension Certificate {
     /// certificate that libcrypto cannot read is for no host.
     public func matches(host: String) -> Bool {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        guard !name.isEmpty, !name.utf8.contains(0), let handle = usableHandle else { return false }
+        // A name with a dot in front libcrypto takes for any name below it.
+        guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(0), let handle = usableHandle else { return false }
         return unsafe handle.withPointer { certificate in
             let isAddress = unsafe X509_check_ip_asc(certificate, name, 0)
             // -2: the text is no address, so it is a name.

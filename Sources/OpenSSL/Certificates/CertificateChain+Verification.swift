@@ -16,9 +16,9 @@ extension CertificateChain {
         if purpose == .codeSigning, !allowsCodeSigning(leaf) {
             return .rejected(Failure(code: .wrongPurpose, depth: 0, certificate: leaf))
         }
-        // libcrypto takes an empty name for "any name".
+        // libcrypto takes an empty name for "any name", and one with a dot in front for any name below it.
         let name = host.map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
-        if let name, name.isEmpty || name.utf8.contains(0) {
+        if let name, name.isEmpty || name.hasPrefix(".") || name.utf8.contains(0) {
             return .rejected(Failure(code: .hostMismatch, depth: 0, certificate: leaf))
         }
         let store = try unsafe check("X509_STORE_new", X509_STORE_new())

@@ -75,7 +75,7 @@ struct BadInputTests {
         Row("E9 a limit of an unknown kind", -50) { ["class": "genp", "m_Limit": "m_LimitTwo"] },
         Row("E9 a limit that is a truth value", -50) { ["class": "genp", "m_Limit": true] },
         Row("E9 a limit of -2", -50) { ["class": "genp", "m_Limit": -2] },
-        Row("E10 a limit of 0", add: -50, copy: -25300, update: -50) { ["class": "genp", "m_Limit": 0] },
+        Row("E10 a limit of 0", add: -50, copy: -25300, update: -50, delete: -50) { ["class": "genp", "m_Limit": 0] },
         Row("E11 issuers of a password", -4) { ["class": "genp", "m_Issuers": [Data()]] },
         Row("E11 a policy of a password", -4) { ["class": "inet", "m_Policy": NSObject()] },
         Row("E11 a host of a generic password", -4) { ["class": "genp", "m_HostOrSubdomainOfHost": "h"] },
@@ -92,7 +92,11 @@ struct BadInputTests {
         Row("E13 a list of items", add: -50, copy: -25300, update: -50, delete: -50) {
             ["class": "genp", "m_ItemList": [Data()]]
         },
-        Row("E13 a limit", add: -50, update: -50, delete: -25300) { ["class": "genp", "m_Limit": "m_LimitAll"] },
+        // Removing all that match is what SecItemDelete does; source-compat has libraries say so.
+        Row("E13 no limit", add: -50, copy: -25300, update: -50, delete: -25300) { ["class": "genp", "m_Limit": "m_LimitAll"] },
+        Row("E13 no limit, as a number", add: -50, copy: -25300, update: -50, delete: -25300) { ["class": "genp", "m_Limit": -1] },
+        Row("E13 a limit of one", add: -50, copy: -25300, update: -50, delete: -50) { ["class": "genp", "m_Limit": "m_LimitOne"] },
+        Row("E13 a limit of five", add: -50, copy: -25300, update: -50, delete: -50) { ["class": "genp", "m_Limit": 5] },
         Row("E14 E15 a result", update: -50, delete: -25300) { ["class": "genp", "r_Data": true] },
         Row("E16 E19 a reference", add: -50, copy: -25300, update: -25300, delete: -25300) {
             ["v_PersistentRef": Data("genp".utf8) + Data(count: 16)]

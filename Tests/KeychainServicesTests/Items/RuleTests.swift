@@ -20,7 +20,7 @@ struct Rule: Sendable, CustomTestStringConvertible {
 
 @Suite("Rules of the four functions")
 struct RuleTests {
-    @Test("a rule", arguments: Rule.attributes + Rule.calls + Rule.further)
+    @Test("a rule", arguments: Rule.attributes + Rule.calls + Rule.further + Rule.applicationPasswords)
     func rule(_ rule: Rule) throws { try rule.run(ItemBench()) }
 }
 

@@ -122,7 +122,7 @@ import Testing
         let keys = try (0..<2).map { _ in try PrivateKey.generate(.ec(.p256)) }
         let item = try keychain.addKey(keys[0], [.applicationTag: "t", .label: "old"], isExtractable: true)
         try keychain.replace(
-            item.item, by: .privateKey(keys[1], isExtractable: true), changes: [.label: "new"], removing: [])
+            [(item.item, .privateKey(keys[1], isExtractable: true))], changes: [.label: "new"], removing: [])
         let found = try keychain.find(.keys.keyClass(.private))
         #expect(found.map(\.reference) == [item.reference] && found.map(\.label) == ["new"])
         #expect(try keychain.exportKey(found[0].item).publicKey == keys[1].publicKey)

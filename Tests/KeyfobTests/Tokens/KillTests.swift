@@ -121,6 +121,46 @@ import Testing
         }
     }
 
+    @Test func `several items have all their new data or all their old after a kill at any instant`() throws {
+        let test = try TestKeychain()
+        let directory = try TemporaryDirectory()
+        let keys = try (0..<3).map { _ in try PrivateKey.generate(.ec(.p256)) }
+        for (index, key) in keys.enumerated() {
+            try directory.write(key.rawRepresentation().copyBytes(), to: "\(index).key")
+            _ = try test.keychain.addKey(
+                keys[0], [.applicationTag: .string("tag \(index)"), .accessGroup: ""], isExtractable: true)
+        }
+        let work = ["replacements", directory.path, "\(keys.count)"]
+        let window = try timeOfThreeChanges(test, work)
+        func present(_ keychain: Keychain) throws -> Int {
+            let items = try keychain.find(.keys.keyClass(.private))
+            #expect(items.count == 3)
+            let found = Set(try items.map { try keychain.exportKey($0.item).publicKey })
+            #expect(found.count == 1)
+            return try #require(keys.firstIndex { $0.publicKey == found.first })
+        }
+        var last = try present(try test.reopen())
+        var completed = 0
+        for _ in 0..<Self.renewalRounds {
+            let child = try Child(test, work)
+            #expect(child.line() == "ready")
+            usleep(.random(in: 0...window))
+            var possible: Set<Int> = [last]
+            for line in child.kill9() {
+                let index = try #require(Int(line.dropFirst(2)))
+                if line.hasPrefix(">") { possible.insert(index) } else { possible = [index] }
+                completed += line.hasPrefix("<") ? 1 : 0
+            }
+            let keychain = try test.reopen()
+            let objects = try checkWhole(keychain)
+            for half in [ObjectClass.privateKey, .publicKey] { #expect(objects.count { $0.objectClass == half } == 1) }
+            last = try present(keychain)
+            #expect(possible.contains(last))
+        }
+        print("replacements: \(Self.renewalRounds) kills between \(completed) completed changes")
+        #expect(completed > 0)
+    }
+
     @Test func `the record of the rows is true after a kill at any instant`() throws {
         let test = try TestKeychain()
         var killed = 0

@@ -179,9 +179,27 @@ extension Vector {
         },
         Vector(115, "a PKCS#12 file of garbage") { _ in
             #expect(imported(Data("no such file".utf8), ["passphrase": "x"]).0 == -26275)
+            let file = try #require(garbageInside)
+            #expect(imported(file, ["passphrase": "secret"]).0 == -26275)
+            #expect(imported(file, ["passphrase": "other"]).0 == -25293)
         },
     ]
 }
+
+/// A PKCS#12 file of OpenSSL's, whole by its MAC, in which the octets of the certificate were replaced by nonsense.
+private let garbageInside = Data(
+    base64Encoded: """
+        MIIDHgIBAzCCAtQGCSqGSIb3DQEHAaCCAsUEggLBMIICvTCCAd4GCSqGSIb3DQEHAaCCAc8EggHLMIIBxzCCAcMGCyqGSIb3DQEMCgEDoIIBiz
+        CCAYcGCiqGSIb3DQEJFgGgggF3BIIBcwswVXqfxOkOM1h9osfsETZbgKXK7xQ5XoOozfIXPGGGq9D1Gj9kia7T+B1CZ4yx1vsgRWqPtNn+I0ht
+        krfcASZLcJW63wQpTnOYveIHLFF2m8DlCi9UeZ7D6A0yV3yhxusQNVp/pMnuEzhdgqfM8RY7YIWqz/QZPmOIrdL3HEFmi7DV+h9EaY6z2P0iR2
+        yRttsAJUpvlLneAyhNcpe84QYrUHWav+QJLlN4ncLnDDFWe6DF6g80WX6jyO0SN1yBpsvwFTpfhKnO8xg9Yoes0fYbQGWKr9T5HkNojbLX/CFG
+        a5C12v8kSW6TuN0CJ0xxlrvgBSpPdJm+4wgtUnecweYLMFV6n8TpDjNYfaLH7BE2W4Clyu8UOV6DqM3yFzxhhqvQ9Ro/ZImu0/gdQmeMsdb7IE
+        Vqj7TZ/iNIbZK33AEmS3CVut8EKU5zmL3iByxRdpvA5QovVHmew+gNMld8ocbrEDVaf6TJ7hM4XYKnzPEWO2CFMSUwIwYJKoZIhvcNAQkVMRYE
+        FADEaAw5NJPpPOamiSNHunJcmcaeMIHYBgkqhkiG9w0BBwGggcoEgccwgcQwgcEGCyqGSIb3DQEMCgEBoIGKMIGHAgEAMBMGByqGSM49AgEGCC
+        qGSM49AwEHBG0wawIBAQQgi/WoDq5g9U4Yeki3lMOtd0s/i7gPUwTzp1p1pcJgOqqhRANCAASlutes7lW+uSKXFZxT9fWFEtwBjT22N5B6KxgA
+        26529Tz5Coc4bzo5OFaLnoSzdhHbTqGuy+QtUlebVfoM/fLnMSUwIwYJKoZIhvcNAQkVMRYEFADEaAw5NJPpPOamiSNHunJcmcaeMEEwMTANBg
+        lghkgBZQMEAgEFAAQguDIdMM/7hf/ErGrSUyMomi/P29CU/VGNqFC0zknBy5QECH3KM2PPLkLgAgIIAA==
+        """, options: .ignoreUnknownCharacters)
 
 /// Calls SecPKCS12Import.
 private func imported(_ data: Data, _ options: [String: Any]) -> (OSStatus, NSArray?) {

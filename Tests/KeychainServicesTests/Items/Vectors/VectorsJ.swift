@@ -50,13 +50,18 @@ extension Vector {
                 #expect(SecItemCopyMatching(genp("a", "s") as CFDictionary, nil) == -25308)
             }
         },
-        Vector(141, "an item with an access control is added, found and removed") { bench in
+        Vector(141, "an item under a password is added, found and removed by who has it") { bench in
             let control = SecAccessControl(protection: "ak", flags: .applicationPassword)
-            bench.expect(0, bench.add(genp("a", "s", ["accc": control, "v_Data": Data("x".utf8)])))
-            #expect(bench.copying(genp("a", "s") + wantsData).data == Data("x".utf8))
-            bench.expect(0, bench.delete(genp("a", "s")))
+            let password: [String: Any] = ["u_CredRef": Data("password".utf8)]
+            bench.expect(0, bench.add(genp("a", "s", ["accc": control, "v_Data": Data("x".utf8)]) + password))
+            #expect(bench.copying(genp("a", "s") + wantsData + password).data == Data("x".utf8))
+            bench.expect(0, bench.delete(genp("a", "s") + password))
         },
-        Vector(142, "somebody is asked and does not know the PIN, or gives up") { bench in
+        Vector(142, "nobody has the password; somebody is asked and does not know the PIN, or gives up") { bench in
+            let password = SecAccessControl(protection: "ak", flags: .applicationPassword)
+            let sealed = genp("b", "s", ["accc": password, "v_Data": Data("x".utf8), "u_CredRef": Data("password".utf8)])
+            bench.expect(0, bench.add(sealed))
+            bench.expect(-25293, bench.copying(genp("b", "s") + wantsData).status)
             let control = SecAccessControl(protection: "ak", flags: .userPresence)
             bench.expect(0, bench.add(genp("a", "s", ["accc": control, "v_Data": Data("x".utf8)])))
             let pin = try String(contentsOfFile: #require(bench.keychain.pinFile), encoding: .utf8)

@@ -1,7 +1,7 @@
 import Security
 
 /// A certificate that somebody made with OpenSSL once, for ported.example; only its form matters here.
-private let certificate = Data(base64Encoded: """
+let portedCertificate = Data(base64Encoded: """
     MIIBijCCAS+gAwIBAgIUFHnDQ8ViP6XJmrfuarBvvcdYdGMwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOcG9ydGVkLmV4YW1wbGUw
     IBcNMjYxMTIxMTUyMjQ5WhgPMjEyNjEwMjgxNTIyNDlaMBkxFzAVBgNVBAMMDnBvcnRlZC5leGFtcGxlMFkwEwYHKoZIzj0CAQYI
     KoZIzj0DAQcDQgAEhGGedTnBAsKOEthIsOqZ4fNgIpsQ5yWb//RkHigPBqg+8V1w2lc4UsXQha4/D0VRtWi6tah6TCl/wCgW8OAG
@@ -66,9 +66,9 @@ func keyIdioms() -> [Idiom] {
                 && (thrown as NSError).code == Int(errSecParam)
         },
         Idiom("a certificate, alone and as CFArray") { _ in
-            guard let one = SecCertificateCreateWithData(nil, certificate as CFData) else { return false }
+            guard let one = SecCertificateCreateWithData(nil, portedCertificate as CFData) else { return false }
             let array = [one] as CFArray
-            return SecCertificateCopyData(one) as Data == certificate && CFArrayGetCount(array) == 1
+            return SecCertificateCopyData(one) as Data == portedCertificate && CFArrayGetCount(array) == 1
                 && (array as? [SecCertificate])?.first == one
                 && SecCertificateCopySubjectSummary(one) as String? == "ported.example"
         },

@@ -1,0 +1,167 @@
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import KeychainServices
+
+/// apple-secitem 4.4 and the evaluation of trust, line by line.
+@Suite struct CertificateRuleTests {
+    /// A certificate of the real `openssl` with its own signature.
+    private func certificate(_ subject: String, _ names: String? = nil, days: Int = 30) throws -> SecCertificate {
+        let directory = try TemporaryDirectory()
+        var arguments = [
+            "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-days", "\(days)",
+            "-keyout", directory.file("key"), "-outform", "DER", "-out", directory.file("der"), "-subj", subject,
+        ]
+        if let names { arguments += ["-addext", "subjectAltName=\(names)"] }
+        let made = try run("openssl", arguments, directory: directory.path, timeout: 60)
+        try #require(made.status == 0, "\(made.stderr)")
+        return try #require(SecCertificateCreateWithData(nil, Data(try directory.read("der")) as CFData))
+    }
+
+    struct Summary: Sendable, CustomTestStringConvertible {
+        let subject: String
+        var names: String?
+        let summary: String?
+        var commonName: String?
+        var addresses: [String] = []
+        var testDescription: String { "\(subject) \(names ?? "")" }
+    }
+
+    @Test(arguments: [
+        Summary(subject: "/C=DE/O=Org/OU=Unit/CN=Name", summary: "Name", commonName: "Name"),
+        Summary(subject: "/CN=First/O=Org/CN=Last", summary: "Last, First", commonName: "Last"),
+        Summary(subject: "/CN=Name/description=What", summary: "Name (What)", commonName: "Name"),
+        Summary(subject: "/description=One/description=Two/CN=Name", summary: "Name (Two, One)", commonName: "Name"),
+        Summary(subject: "/O=Org/OU=One/OU=Two", summary: "Two, One"),
+        Summary(subject: "/C=DE/O=Org", summary: "Org"),
+        Summary(subject: "/C=DE/L=Town", summary: "Town, DE"),
+        Summary(subject: "/O=Org/description=What", summary: "Org"),
+        Summary(subject: "/O=Org", names: "DNS:host.example,email:me@example.org", summary: "me@example.org", addresses: ["me@example.org"]),
+        Summary(subject: "/O=Org", names: "DNS:host.example,DNS:other.example", summary: "host.example"),
+        Summary(subject: "/O=Org/emailAddress=me@example.org", summary: "me@example.org", addresses: ["me@example.org"]),
+        Summary(
+            subject: "/CN=Name/emailAddress=b@example.org", names: "email:a@example.org", summary: "Name", commonName: "Name",
+            addresses: ["a@example.org", "b@example.org"]),
+        Summary(subject: "/", names: "DNS:host.example", summary: "host.example"),
+        Summary(subject: "/", summary: nil),
+    ])
+    func `a certificate is called after what names it best`(row: Summary) throws {
+        let certificate = try certificate(row.subject, row.names)
+        #expect(SecCertificateCopySubjectSummary(certificate) as String? == row.summary)
+        var name: CFString?
+        #expect(unsafe SecCertificateCopyCommonName(certificate, &name) == (row.commonName == nil ? errSecInternal : 0))
+        #expect(name as String? == row.commonName)
+        var addresses: CFArray?
+        #expect(unsafe SecCertificateCopyEmailAddresses(certificate, &addresses) == errSecSuccess)
+        #expect(addresses as? [String] == row.addresses)
+        // The label of a certificate that is added by reference (apple-secitem 2.4).
+        let bench = try ItemBench()
+        let added = bench.adding(["v_Ref": certificate] + wantsAttributes).dictionary
+        #expect(added?["labl"] as? String == row.summary)
+    }
+
+    // MARK: Trust
+
+    struct Host: Sendable, CustomTestStringConvertible {
+        let names: String
+        let host: String
+        let isRight: Bool
+        var testDescription: String { "\(host) for \(names)" }
+    }
+
+    @Test(arguments: [
+        Host(names: "DNS:www.example.org", host: "www.example.org", isRight: true),
+        Host(names: "DNS:www.example.org", host: "WWW.Example.ORG", isRight: true),
+        Host(names: "DNS:www.example.org", host: "www.example.org.", isRight: true),
+        Host(names: "DNS:www.example.org", host: "example.org", isRight: false),
+        Host(names: "DNS:*.example.org", host: "www.example.org", isRight: true),
+        Host(names: "DNS:*.example.org", host: "example.org", isRight: false),
+        Host(names: "DNS:*.example.org", host: "a.b.example.org", isRight: false),
+        Host(names: "DNS:*.example.org", host: ".example.org", isRight: false),
+        Host(names: "DNS:*.org", host: "example.org", isRight: false),
+        Host(names: "IP:192.0.2.1", host: "192.0.2.1", isRight: true),
+        Host(names: "IP:192.0.2.1", host: "192.0.2.2", isRight: false),
+        Host(names: "IP:2001:db8::1", host: "2001:db8::1", isRight: true),
+        Host(names: "IP:2001:db8::1", host: "2001:db8:0:0:0:0:0:1", isRight: true),
+        Host(names: "DNS:192.0.2.1", host: "192.0.2.1", isRight: false),
+    ])
+    func `a server has the names of its certificate`(row: Host) throws {
+        let certificate = try certificate("/CN=www.example.com", row.names)
+        var made: SecTrust?
+        #expect(unsafe SecTrustCreateWithCertificates(certificate, SecPolicyCreateSSL(true, row.host as CFString), &made) == 0)
+        let trust = try #require(made)
+        SecTrustSetAnchorCertificates(trust, [certificate] as CFArray)
+        var error: CFError?
+        #expect(unsafe SecTrustEvaluateWithError(trust, &error) == row.isRight)
+        #expect(error?.code == (row.isRight ? nil : Int(errSecHostNameMismatch)))
+    }
+
+    /// A trust object whose certificate is for another host, or too old.
+    private func trust(_ host: String, days: Double = 0) throws -> SecTrust {
+        let certificate = try Authority.certificate("leaf")
+        let chain = [certificate, try Authority.certificate("intermediate")] as CFArray
+        var made: SecTrust?
+        #expect(unsafe SecTrustCreateWithCertificates(chain, SecPolicyCreateSSL(true, host as CFString), &made) == 0)
+        let trust = try #require(made)
+        SecTrustSetAnchorCertificates(trust, [try Authority.certificate("root")] as CFArray)
+        SecTrustSetVerifyDate(trust, Date().addingTimeInterval(days * 86400) as CFDate)
+        return trust
+    }
+
+    @Test func `an exception excuses one failure of one certificate for one use`() throws {
+        let first = try trust("other.example")
+        var result = SecTrustResultType.invalid
+        #expect(unsafe SecTrustEvaluate(first, &result) == errSecSuccess && result == .recoverableTrustFailure)
+        let exceptions = try #require(SecTrustCopyExceptions(first) as Data?) as CFData
+        #expect(SecTrustSetExceptions(first, exceptions))
+        #expect(isTrusted(first))
+        #expect(unsafe SecTrustGetTrustResult(first, &result) == errSecSuccess && result == .proceed)
+        #expect(SecTrustCopyExceptions(first) == exceptions)
+        let again = try trust("other.example")
+        #expect(SecTrustSetExceptions(again, exceptions) && isTrusted(again))
+        #expect(!SecTrustSetExceptions(again, nil) && !isTrusted(again))
+        // Another host, another failure, another certificate, and bytes of nobody's.
+        let elsewhere = try trust("third.example")
+        #expect(SecTrustSetExceptions(elsewhere, exceptions) && !isTrusted(elsewhere))
+        let late = try trust("other.example", days: 25)
+        #expect(SecTrustSetExceptions(late, exceptions))
+        var error: CFError?
+        #expect(unsafe !SecTrustEvaluateWithError(late, &error) && error?.code == Int(errSecCertificateExpired))
+        // Who accepts the host and the age accepts both.
+        let both = try #require(SecTrustCopyExceptions(late) as Data?)
+        #expect(SecTrustSetExceptions(late, both as CFData) && isTrusted(late))
+        var made: SecTrust?
+        let own = try Authority.certificate("own")
+        #expect(unsafe SecTrustCreateWithCertificates(own, nil, &made) == 0)
+        let another = try #require(made)
+        #expect(!SecTrustSetExceptions(another, exceptions))
+        for wrong in [Data(), Data(count: 64), Data(count: 68), Data(count: 69)] { #expect(!SecTrustSetExceptions(first, wrong as CFData)) }
+        // A root that nobody believes is accepted, and its host is looked at all the same.
+        for (host, isAccepted) in [("web.example", true), ("other.example", true)] {
+            let strange = try self.trust(host)
+            SecTrustSetAnchorCertificates(strange, [] as CFArray)
+            #expect(!isTrusted(strange))
+            #expect(SecTrustSetExceptions(strange, SecTrustCopyExceptions(strange)) && isTrusted(strange) == isAccepted)
+            SecTrustSetVerifyDate(strange, Date().addingTimeInterval(25 * 86400) as CFDate)
+            #expect(!isTrusted(strange))
+        }
+        // What is trusted anyway needs none, and has the usual result.
+        let fine = try trust("web.example")
+        #expect(SecTrustSetExceptions(fine, SecTrustCopyExceptions(fine)) && isTrusted(fine))
+        #expect(unsafe SecTrustGetTrustResult(fine, &result) == errSecSuccess && result == .unspecified)
+    }
+
+    @Test func `a queue evaluates as the caller would`() async throws {
+        for (host, code) in [("web.example", nil), ("other.example", Int(errSecHostNameMismatch))] as [(String, Int?)] {
+            let trust = try trust(host)
+            let answer = await withCheckedContinuation { continuation in
+                SecTrustEvaluateAsyncWithError(trust, DispatchQueue(label: "trust")) { same, isTrusted, error in
+                    continuation.resume(returning: same === trust && isTrusted == (error == nil) ? error?.code ?? 0 : -1)
+                }
+            }
+            #expect(answer == code ?? 0)
+        }
+    }
+}
