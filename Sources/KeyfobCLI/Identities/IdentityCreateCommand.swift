@@ -11,7 +11,7 @@ struct IdentityCreateCommand: ParsableCommand {
         examples: Examples(
             "keyfob identity create root --cn 'Example Root' --authority --self-signed --lifetime 10y",
             "keyfob identity create web --cn www.example.org --dns www.example.org --issuer root",
-            "keyfob identity create web --dns www.example.org --issuer acme:https://… --web-root /var/www --agree-tos"),
+            "keyfob identity create web --dns www.example.org --issuer acme:https://… --listen 80 --agree-tos"),
         discussion: """
             The issuer is written down with the identity: keyfob identity renew needs nothing but the name. A command \
             reads the request (PKCS#10 in PEM) and writes certificates in PEM. Where an issuer elsewhere fails, the \

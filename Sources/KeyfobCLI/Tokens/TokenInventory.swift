@@ -40,17 +40,8 @@ struct TokenInventory {
     /// - Parameter includesAll: also trust stores and slots without an initialised token.
     /// - Throws: `KeychainError` where the configuration of the keychains cannot be read.
     init(includesAll: Bool) throws {
-        let keychains = Keychains()
-        let configurations = try keychains.all()
-        let ours = try keychains.softHSM.tokens().map { token in
-            let names = configurations.filter { configuration in
-                configuration.module == .softHSM
-                    && Self.uri(configuration).map { $0.serial == token.serial && $0.token == token.label } ?? false
-            }.map(\.name)
-            return Entry(
-                label: token.label, serial: token.serial, manufacturer: "SoftHSM project", model: "SoftHSM v2",
-                module: "softhsm2", keychains: names, isOurs: true, info: nil, slot: nil)
-        }
+        let configurations = try Keychains().all()
+        let ours = try Self.ours(configurations)
         // A module that cannot be started has no tokens to show; `keyfob doctor` says why.
         let modules = StandardError.silenced { (try? Module.registered()) ?? [] }
         var entries = ours
@@ -76,28 +67,49 @@ struct TokenInventory {
         self.entries = entries
     }
 
+    /// Only Keyfob's own tokens. No module is loaded: SoftHSM has one directory in a process, and whoever is to open one
+    /// of these must be the first.
+    ///
+    /// - Throws: `KeychainError` where the configuration of the keychains cannot be read.
+    static func own() throws -> TokenInventory { TokenInventory(entries: try ours(Keychains().all())) }
+
+    private init(entries: [Entry]) { self.entries = entries }
+
+    private static func ours(_ configurations: [KeychainConfiguration]) throws -> [Entry] {
+        try Keychains().softHSM.tokens().map { token in
+            let names = configurations.filter { configuration in
+                configuration.module == .softHSM
+                    && uri(configuration).map { $0.serial == token.serial && $0.token == token.label } ?? false
+            }.map(\.name)
+            return Entry(
+                label: token.label, serial: token.serial, manufacturer: "SoftHSM project", model: "SoftHSM v2",
+                module: "softhsm2", keychains: names, isOurs: true, info: nil, slot: nil)
+        }
+    }
+
     private static func uri(_ configuration: KeychainConfiguration) -> PKCS11URI? {
         // A configuration whose token nobody can name is on no token.
         try? PKCS11URI(configuration.token)
+    }
+
+    /// The tokens of a label or URI. - Throws: `KeychainError` with code `invalidArgument`.
+    func matches(_ name: String) throws -> [Entry] {
+        guard name.hasPrefix("pkcs11:") else { return entries.filter { $0.label == name } }
+        let uri: PKCS11URI
+        do { uri = try PKCS11URI(name) } catch {
+            throw KeychainError(.invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", cause: error)
+        }
+        return entries.filter { entry in
+            [(uri.token, entry.label), (uri.serial, entry.serial), (uri.model, entry.model)]
+                .allSatisfy { wanted, actual in wanted.map { $0 == actual } ?? true }
+        }
     }
 
     /// The token of a label or URI.
     ///
     /// - Throws: `KeychainError`; `tokenAbsent` with what is there, `tokenAmbiguous`, `invalidArgument`.
     func entry(_ name: String) throws -> Entry {
-        let found: [Entry]
-        if name.hasPrefix("pkcs11:") {
-            let uri: PKCS11URI
-            do { uri = try PKCS11URI(name) } catch {
-                throw KeychainError(.invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", cause: error)
-            }
-            found = entries.filter { entry in
-                [(uri.token, entry.label), (uri.serial, entry.serial), (uri.model, entry.model)]
-                    .allSatisfy { wanted, actual in wanted.map { $0 == actual } ?? true }
-            }
-        } else {
-            found = entries.filter { $0.label == name }
-        }
+        let found = try matches(name)
         guard let first = found.first else {
             let present = entries.map(\.label).joined(separator: ", ")
             throw KeychainError(
@@ -130,7 +142,8 @@ struct SelectedToken {
             slot = try keychain.slot()
             return
         }
-        let entry = try TokenInventory(includesAll: true).entry(name)
+        let own = try TokenInventory.own().matches(name)
+        let entry = own.count == 1 ? own[0] : try TokenInventory(includesAll: true).entry(name)
         if let own = entry.keychains.first {
             let keychain = try Keychain.open(own, options: global.keychainOptions())
             self.keychain = keychain

@@ -97,6 +97,7 @@ public struct Certificate: Sendable {
         let found = try all(inPEM: data)
         guard found.isEmpty else { return found }
         guard PEM.blocks(in: data).isEmpty else { throw KeyFileError(.notFound, "the file has no certificate") }
+        guard data.first == DERTag.sequence else { throw KeyFileError.foreign }
         return [try Certificate(validating: data)]
     }
 

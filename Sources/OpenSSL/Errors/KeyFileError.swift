@@ -44,10 +44,11 @@ public struct KeyFileError: Error, Sendable, CustomStringConvertible {
         cause.map { "\(code): \(detail) (\($0))" } ?? "\(code): \(detail)"
     }
 
+    /// A file that is neither: another one than was meant, and not damaged.
+    static let foreign = KeyFileError(.unsupported, "it is neither PEM nor DER")
+
     /// Throws `damaged` when DER that should fill `data` is cut off or is followed by something.
     static func checkLength(of bytes: some Collection<UInt8>, count: Int) throws(KeyFileError) {
-        // Keys, certificates and PKCS#12 files are sequences. An octet that begins none is no damage, but another file.
-        guard bytes.first == 0x30 || bytes.isEmpty else { throw KeyFileError(.unsupported, "it is neither PEM nor DER") }
         guard let header = DERHeader(bytes) else { throw KeyFileError(.damaged, "it is not DER") }
         if header.total > count { throw KeyFileError(.damaged, "it ends after \(count) of \(header.total) bytes") }
         if header.total < count { throw KeyFileError(.damaged, "\(count - header.total) bytes follow its end") }

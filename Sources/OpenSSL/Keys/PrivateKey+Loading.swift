@@ -22,6 +22,8 @@ extension PrivateKey {
                     for index in 0..<source.count { unsafe target[index] = unsafe source[index] }
                 }
             }
+            let first = unsafe der.withUnsafeBytes { unsafe $0.first }
+            guard first == DERTag.sequence || first == nil else { throw KeyFileError.foreign }
             return try load(der: der, passphrase: passphrase)
         }
         guard let block = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
