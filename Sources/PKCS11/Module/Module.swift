@@ -20,6 +20,9 @@ import Synchronization
 
     let functions: FunctionList
     let gate = CallGate()
+    /// Whether calls that list objects and calls that add one exclude each other.
+    private let takesTurns = Atomic(false)
+    private let turn = Lock(0)
     /// Held around calls that concern slots, and around the opening and closing of sessions.
     let slotLock = Lock(0)
 
@@ -41,7 +44,7 @@ import Synchronization
     /// Initialises a library that is loaded already.
     ///
     /// - Parameter release: called when the object goes, after the library was finalised.
-    /// - Throws: what `C_Initialize` answered; `release` is not called then.
+    /// - Throws: what `C_Initialize` answered; `release` is called then, too.
     init(
         functions: FunctionList, path: String, name: String?, initializationArguments: String?,
         release: (@Sendable () -> Void)?
@@ -53,7 +56,19 @@ import Synchronization
         self.release = release
         let isOurs = try Self.initialize(functions, arguments: initializationArguments)
         lifecycle.withLock { $0.isOurs = isOurs }
+        // A module that does not say who made it is taken for one that keeps its promises.
+        takesTurns.store((try? info())?.manufacturer == "SoftHSM", ordering: .relaxed)
         ForkSafety.register(self)
+    }
+
+    /// Runs a call that lists the objects of a token or adds one, with a module that cannot do both at once.
+    ///
+    /// SoftHSM 2.6 makes the file of a new object first and takes the lock of its list then. A thread that lists the
+    /// objects in between takes the file for somebody else's and loads it, half written, as a second object: the call
+    /// that makes it fails, or its handle is not valid. Of two processes each waits for the other's lock on the file.
+    func inTurn<Result>(_ call: () -> Result) -> Result {
+        guard takesTurns.load(ordering: .relaxed) else { return call() }
+        return turn.withLock { _ in call() }
     }
 
     deinit {

@@ -24,8 +24,11 @@ extension Session {
             try unsafe publicTemplate.withCTemplate { (publics, publicCount) throws(PKCS11Error) in
                 try unsafe privateTemplate.withCTemplate { (privates, privateCount) throws(PKCS11Error) in
                     try call(.generateKeyPair) {
-                        unsafe generate(
-                            handle, mechanism, publics, publicCount, privates, privateCount, &publicKey, &privateKey)
+                        slot.module.inTurn {
+                            unsafe generate(
+                                handle, mechanism, publics, publicCount, privates, privateCount, &publicKey,
+                                &privateKey)
+                        }
                     }
                 }
             }
