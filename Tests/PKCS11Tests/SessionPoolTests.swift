@@ -70,6 +70,29 @@ import TestSupport
 
     private let digest = [UInt8](repeating: 7, count: 32)
 
+    @Test func `a thread that lists objects does not spoil the keys that others are making`() throws {
+        let fixture = try Fixture()
+        let (failures, made) = (Lock<[String]>([]), Counter())
+        onThreads(3) { index in
+            do {
+                for _ in 0..<(index == 0 ? 40 : 150) {
+                    if index == 0 {
+                        let key = try fixture.makeKey()
+                        try fixture.pool.withSession { session in
+                            _ = try session.attributes([.label], of: key)
+                            try session.destroy(key)
+                        }
+                        made.increment()
+                    } else {
+                        try fixture.pool.withSession { _ = try $0.findObjects([.objectClass(.privateKey)]) }
+                    }
+                }
+            } catch { failures.withLock { $0.append("\(error)") } }
+        }
+        #expect(failures.withLock { $0 } == [])
+        #expect(made.value == 40)
+    }
+
     @Test func `eight threads sign five hundred times each with two sessions`() throws {
         let fixture = try Fixture(.init(maximumSessions: 2))
         let key = try fixture.makeKey()
