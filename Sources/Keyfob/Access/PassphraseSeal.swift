@@ -22,6 +22,21 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
         public static let recovery = Self(rawValue: "recovery")
     }
 
+    /// What making a key of a passphrase costs: scrypt's parameters.
+    struct Cost {
+        let n: Int
+        let r: Int
+        let p: Int
+
+        /// What everything is sealed with now: about 0.1 s and 32 MiB.
+        static let present = Cost(n: 1 << 15, r: 8, p: 1)
+
+        /// The AES-256 key of a passphrase. Blocks. - Throws: `CryptoError`, `OpenSSLError`.
+        func key(of passphrase: SecretBytes, salt: [UInt8]) throws -> SecretBytes {
+            try Scrypt.derive(passphrase: passphrase, salt: salt, n: n, r: r, p: p, count: 32)
+        }
+    }
+
     private let kdf: String
     private let n: Int
     private let r: Int
@@ -48,17 +63,15 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
             throw KeychainError(.invalidArgument, "a PIN of more than \(Self.maximumLength) bytes cannot be sealed.")
         }
         kdf = "scrypt"
-        (n, r, p) = (1 << 15, 8, 1)
+        let cost = Cost.present
+        (n, r, p) = (cost.n, cost.r, cost.p)
         let salt = try KeychainError.wrapping("cannot make random bytes.") { try RandomBytes.bytes(count: 16) }
         let nonce = try KeychainError.wrapping("cannot make random bytes.") {
             try RandomBytes.bytes(count: AESGCM.nonceCount)
         }
         let data = Self.additionalData(keychain, purpose, n: n, r: r, p: p)
-        let parameters = (n, r, p)
         let sealed = try KeychainError.wrapping("cannot seal the PIN.") {
-            let key = try Scrypt.derive(
-                passphrase: passphrase, salt: salt, n: parameters.0, r: parameters.1, p: parameters.2, count: 32)
-            return try AESGCM.seal(secret, key: key, nonce: nonce, additionalData: data)
+            try AESGCM.seal(secret, key: cost.key(of: passphrase, salt: salt), nonce: nonce, additionalData: data)
         }
         self.salt = Data(salt)
         self.nonce = Data(nonce)
@@ -96,7 +109,7 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
         }
         let data = Self.additionalData(keychain, purpose, n: n, r: r, p: p)
         do {
-            let key = try Scrypt.derive(passphrase: passphrase, salt: Array(salt), n: n, r: r, p: p, count: 32)
+            let key = try Cost(n: n, r: r, p: p).key(of: passphrase, salt: Array(salt))
             return try AESGCM.open(
                 ciphertext: Array(ciphertext), tag: Array(tag), nonce: Array(nonce), additionalData: data, key: key)
         } catch let error as CryptoError where error.code == .authenticationFailed {

@@ -1,17 +1,19 @@
-import KeyfobPrimitives
+package import KeyfobPrimitives
 import OpenSSL
 
 /// A password of the application's own, under which the data of an item is sealed before the vault seals it again
-/// (apple-secitem 4.6).
+/// (`kSecAccessControlApplicationPassword`).
 ///
 /// scrypt (RFC 7914) makes a key of the password, AES-256-GCM seals. A seal is: 16 bytes that tell it from other data, 16
 /// of salt, 12 of nonce, the ciphertext, 16 of tag.
-struct ApplicationPassword {
+package struct ApplicationPassword {
     private let password: SecretBytes
 
-    /// - Throws: `StatusError` (`errSecParam`) for an empty password.
-    init(_ password: SecretBytes) throws(StatusError) {
-        guard !password.isEmpty else { throw .parameter("a password of the application's is not empty") }
+    /// - Throws: `KeychainError` with code `invalidArgument` for an empty password.
+    package init(_ password: SecretBytes) throws(KeychainError) {
+        guard !password.isEmpty else {
+            throw KeychainError(.invalidArgument, "a password of the application's own may not be empty.")
+        }
         self.password = password
     }
 
@@ -21,7 +23,7 @@ struct ApplicationPassword {
     private static let saltCount = 16
 
     /// Whether bytes are a seal.
-    static func isSeal(_ data: SecretBytes) -> Bool {
+    package static func isSeal(_ data: SecretBytes) -> Bool {
         data.count >= mark.count + saltCount + AESGCM.nonceCount + AESGCM.tagCount
             && data.prefix(mark.count).copyBytes() == mark
     }
@@ -29,7 +31,7 @@ struct ApplicationPassword {
     /// Seals. Blocks for about 0.1 s and takes 32 MiB, which is what makes guessing costly.
     ///
     /// - Throws: `CryptoError`, `OpenSSLError`.
-    func seal(_ secret: SecretBytes) throws -> SecretBytes {
+    package func seal(_ secret: SecretBytes) throws -> SecretBytes {
         let salt = try RandomBytes.bytes(count: Self.saltCount)
         let nonce = try RandomBytes.bytes(count: AESGCM.nonceCount)
         let sealed = try AESGCM.seal(secret, key: key(salt), nonce: nonce, additionalData: Self.mark)
@@ -38,9 +40,9 @@ struct ApplicationPassword {
 
     /// Opens. Blocks as sealing does.
     ///
-    /// - Throws: `StatusError` (`errSecAuthFailed`) for another password than it was sealed with; `CryptoError`,
-    ///   `OpenSSLError`.
-    func open(_ seal: SecretBytes) throws -> SecretBytes {
+    /// - Throws: `KeychainError` with code `passphraseIncorrect` for another password than it was sealed with;
+    ///   `CryptoError`, `OpenSSLError`.
+    package func open(_ seal: SecretBytes) throws -> SecretBytes {
         var rest = seal.copyBytes()[...].dropFirst(Self.mark.count)
         let salt = Array(rest.prefix(Self.saltCount))
         rest = rest.dropFirst(Self.saltCount)
@@ -51,11 +53,11 @@ struct ApplicationPassword {
                 ciphertext: Array(rest.dropLast(AESGCM.tagCount)), tag: Array(rest.suffix(AESGCM.tagCount)), nonce: nonce,
                 additionalData: Self.mark, key: key(salt))
         } catch let error as CryptoError where error.code == .authenticationFailed {
-            throw StatusError(errSecAuthFailed, "this is not the password of the item")
+            throw KeychainError(.passphraseIncorrect, "this is not the password of the item.")
         }
     }
 
     private func key(_ salt: [UInt8]) throws -> SecretBytes {
-        try Scrypt.derive(passphrase: password, salt: salt, n: 1 << 15, r: 8, p: 1, count: 32)
+        try PassphraseSeal.Cost.present.key(of: password, salt: salt)
     }
 }
