@@ -55,7 +55,7 @@ final class ACMEListener: ACMEAnswer, Sendable {
     /// Listens from now on, on a thread of its own, until `withdraw()`.
     ///
     /// - Throws: `KeychainError`; `invalidArgument` for an address that is none, `refused` where this user may not
-    ///   listen there, `issuerFailed` where another program does.
+    ///   listen there, `issuerFailed` where another program does, `failed` where there is no descriptor or thread left.
     init(_ challenge: ACMEChallenge, at text: String) throws {
         guard let address = Address(text) else { throw Self.noAddress(text) }
         path = challenge.path
@@ -70,10 +70,14 @@ final class ACMEListener: ACMEAnswer, Sendable {
             throw error
         }
         ending = ends
-        Thread.detachNewThread { [self] in
+        let isStarted = DetachedThread.start("keyfob-acme") { [self] in
             serve()
             hasEnded.withLock { $0 = true }
             hasEnded.broadcast()
+        }
+        guard isStarted else {
+            for descriptor in [listening, ending.reading, ending.writing] { close(descriptor) }
+            throw KeychainError(.failed, "the system has no more threads, and a challenge is answered on one.")
         }
     }
 
