@@ -12,20 +12,22 @@ public struct FaultyModule: Sendable {
     ///
     /// - Throws: `RunError`, or what writing a file throws; a compiler that refuses is a failure, too.
     public init(in directory: TemporaryDirectory, saying words: String = "") throws {
+        path = directory.file("faulty.so")
+        try Self.build(path)
+        try FileManager.default.copyItem(atPath: TestToken.modulePath, toPath: path + ".target")
+        try say(words)
+    }
+
+    /// Builds the library alone, for programs that are told by their environment what it does.
+    ///
+    /// - Throws: `RunError`; a compiler that refuses is a failure, too.
+    public static func build(_ path: String) throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../FaultyModule/faulty.c").standardized.path
-        path = directory.file("faulty.so")
         let built = try run(
             "sh",
-            [
-                "-euc",
-                """
-                cc -shared -fPIC $(pkg-config --cflags p11-kit-1) "$1" -ldl -o "$2"
-                cp "$3" "$2.target"
-                """, "sh", source, path, TestToken.modulePath,
-            ])
+            ["-c", "cc -shared -fPIC $(pkg-config --cflags p11-kit-1) \"$1\" -ldl -o \"$2\"", "sh", source, path])
         guard built.status == 0 else { throw RunError.notStarted(executable: "cc", reason: built.stderr) }
-        try say(words)
     }
 
     /// What counts from now on, in place of what counted before.

@@ -155,25 +155,13 @@ extension ErrorRow {
             hint: ["Waiting was limited to 1 s", "--timeout 60s"], details: ["holder"], isSteady: false),
         ErrorRow(
             testDescription: "database damaged",
-            before: """
-                for name in a b c; do printf v | keyfob set -q $name --stdin; done
-                python3 -c 'import sqlite3, sys
-                c = sqlite3.connect(sys.argv[1])
-                c.execute("update item set attributes_ciphertext = ? where id = 2", (b"x",)); c.commit()' \
-                    home/.local/share/keyfob/vaults/*.sqlite
-                """,
+            before: damagedItem,
             attempt: "keyfob ls >/dev/null", status: 9, code: "db.damaged",
             message: [#"1 item of keychain "login" is damaged; 2 items are fine"#],
             hint: ["Restore a backup", "keyfob ls --skip-damaged"], details: ["damaged", "keychain"]),
         ErrorRow(
             testDescription: "one item damaged",
-            before: """
-                for name in a b c; do printf v | keyfob set -q $name --stdin; done
-                python3 -c 'import sqlite3, sys
-                c = sqlite3.connect(sys.argv[1])
-                c.execute("update item set attributes_ciphertext = ? where id = 2", (b"x",)); c.commit()' \
-                    home/.local/share/keyfob/vaults/*.sqlite
-                """,
+            before: damagedItem,
             attempt: "keyfob get b", status: 9, code: "db.damaged", message: ["fails its integrity check"],
             hint: ["The other items are not affected", "keyfob keychain check"], details: ["item", "reference"]),
         ErrorRow(
@@ -305,3 +293,12 @@ extension ErrorRow {
             message: [#"the command "false" ended with status 1"#], hint: ["Run it by hand"], details: ["status"]),
     ]
 }
+
+/// Stores three items and damages the second behind Keyfob's back.
+private let damagedItem = """
+    for name in a b c; do printf v | keyfob set -q $name --stdin; done
+    python3 -c 'import sqlite3, sys
+    c = sqlite3.connect(sys.argv[1])
+    c.execute("update item set attributes_ciphertext = ? where id = 2", (b"x",)); c.commit()' \
+        home/.local/share/keyfob/vaults/*.sqlite
+    """

@@ -6,23 +6,9 @@ import Testing
 @Suite struct ExistingTokenTests {
     private static let module = "/usr/lib/softhsm/libsofthsm2.so"
 
-    /// A SoftHSM directory with one token called `card`, as a vendor's tool would leave it.
+    /// A token called `card`, and what commands need for it.
     private func token(in household: Household) throws -> [String: String] {
-        let tokens = household.directory.file("card-tokens")
-        try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)
-        let configuration = "directories.tokendir = \(tokens)\nobjectstore.backend = file\nlog.level = ERROR\n"
-        let path = try household.directory.write(Array(configuration.utf8), to: "card.conf")
-        let environment = ["SOFTHSM2_CONF": path, "CARD_PIN": "1234", "WRONG_PIN": "9999"]
-        let made = try Tool(
-            "/usr/bin/env",
-            [
-                "softhsm2-util", "--module", Self.module, "--init-token", "--free", "--label", "card", "--so-pin",
-                "12345678", "--pin", "1234",
-            ],
-            environment: environment
-        ).run()
-        try #require(made.status == 0, "\(made.error)")
-        return environment
+        try household.makeCard().merging(["WRONG_PIN": "9999"]) { $1 }
     }
 
     @Test(arguments: ["card", "pkcs11:token=card"])

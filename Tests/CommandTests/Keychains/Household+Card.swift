@@ -9,21 +9,26 @@ extension Household {
     /// - Returns: With the environment that its commands need; `FAULTY_REFUSE` has the words.
     static func withCard(refusing words: String = "") throws -> (Household, [String: String]) {
         let household = try Household()
-        let tokens = household.directory.file("card-tokens")
-        try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)
-        let configuration = try household.directory.write(
-            Array("directories.tokendir = \(tokens)\nobjectstore.backend = file\nlog.level = ERROR\n".utf8), to: "card.conf")
-        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../FaultyModule/faulty.c").standardized.path
         let module = household.directory.file("faulty.so")
-        let built = try Tool(
-            "/bin/sh",
-            ["-c", "cc -shared -fPIC $(pkg-config --cflags p11-kit-1) \"$1\" -ldl -o \"$2\"", "sh", source, module]
-        ).run()
-        try #require(built.status == 0, "\(built.error)")
-        let environment = [
-            "SOFTHSM2_CONF": configuration, "CARD_PIN": "1234", "FAULTY_TARGET": TestToken.modulePath, "FAULTY_REFUSE": words,
-        ]
+        try FaultyModule.build(module)
+        let environment = try household.makeCard().merging(
+            ["FAULTY_TARGET": TestToken.modulePath, "FAULTY_REFUSE": words]) { $1 }
+        let created = try household.keyfob(
+            ["init", "--keychain", "card", "--token", "card", "--module", module, "--pin-source", "env:CARD_PIN"],
+            environment: environment)
+        try #require(created.status == 0, "\(created.error)")
+        return (household, environment)
+    }
+
+    /// Makes a SoftHSM directory with one token, labelled `card`, as a vendor's tool would leave it.
+    ///
+    /// - Returns: The environment that commands need for it; its PIN is in `CARD_PIN`.
+    func makeCard() throws -> [String: String] {
+        let tokens = directory.file("card-tokens")
+        try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)
+        let configuration = try directory.write(
+            Array("directories.tokendir = \(tokens)\nobjectstore.backend = file\nlog.level = ERROR\n".utf8), to: "card.conf")
+        let environment = ["SOFTHSM2_CONF": configuration, "CARD_PIN": "1234"]
         let made = try Tool(
             "/usr/bin/env",
             [
@@ -33,10 +38,6 @@ extension Household {
             environment: environment
         ).run()
         try #require(made.status == 0, "\(made.error)")
-        let created = try household.keyfob(
-            ["init", "--keychain", "card", "--token", "card", "--module", module, "--pin-source", "env:CARD_PIN"],
-            environment: environment)
-        try #require(created.status == 0, "\(created.error)")
-        return (household, environment)
+        return environment
     }
 }
