@@ -14,7 +14,10 @@ public struct FaultyModule: Sendable {
     public init(in directory: TemporaryDirectory, saying words: String = "") throws {
         path = directory.file("faulty.so")
         try Self.build(path)
-        try FileManager.default.copyItem(atPath: TestToken.modulePath, toPath: path + ".target")
+        // What a link leads to, and not the link: it need not lead there from another directory.
+        try FileManager.default.copyItem(
+            at: URL(fileURLWithPath: TestToken.modulePath).resolvingSymlinksInPath(),
+            to: URL(fileURLWithPath: path + ".target"))
         try say(words)
     }
 
