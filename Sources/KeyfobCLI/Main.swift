@@ -21,8 +21,7 @@ import Glibc
         case "security": status = SecurityTool.run(Array(arguments.dropFirst()))
         default: status = keyfob(Array(arguments.dropFirst()))
         }
-        // Not `exit`: it would take the module's own data apart under the thread that opens the token ahead, which
-        // is still at it when a command fails early. What that thread writes, it puts in place by a rename.
+        // Not `exit`: what the libraries would take apart and free there, the system frees in a fraction of the time.
         fflush(nil)
         _exit(status.rawValue)
     }
@@ -111,7 +110,9 @@ struct ErrorForm: Equatable {
         for (argument, next) in zip(options, options.dropFirst().map(Optional.some) + [nil]) {
             switch argument {
             case "--format": if let next, !Self.fileFormats.contains(next) { format = next }
-            case "-v", "-vv", "--verbose": isVerbose = true
+            case "--verbose": isVerbose = true
+            case _ where argument.count > 1 && argument.dropFirst().allSatisfy { $0 == "v" } && argument.first == "-":
+                isVerbose = true
             default:
                 let value = argument.dropping(prefix: "--format=")
                 if let value, !Self.fileFormats.contains(value) { format = value }

@@ -48,7 +48,7 @@ public final class RotatingTLSIdentity: Sendable {
         var begun = 0
         var settled = 0
         /// Signature algorithms that configurations made so far may choose; a renewed key must have proved them.
-        var promised: [SignatureAlgorithm]?
+        var promised: Set<SignatureAlgorithm> = []
     }
 
     private struct Subscribers {
@@ -82,7 +82,7 @@ public final class RotatingTLSIdentity: Sendable {
             return (version, identity)
         }
         state = Lock(State(
-            current: first.1, override: first.1.override, version: first.0, refusal: nil, resolved: .now, promised: nil))
+            current: first.1, override: first.1.override, version: first.0, refusal: nil, resolved: .now))
         subscribers = Lock(Subscribers())
         trouble.begin { [weak self] error in self?.signingFailed(error) }
         Task.detached { [weak self, interval, trouble] in
@@ -119,6 +119,9 @@ public final class RotatingTLSIdentity: Sendable {
     @discardableResult
     public func refresh() async -> Bool { await look(resolvingAnyway: true) }
 
+    /// The algorithms that every key to come must have, where it is of their kind.
+    var promised: Set<SignatureAlgorithm> { state.withLock { $0.promised } }
+
     // MARK: Configurations
 
     /// A server's configuration: every handshake takes the identity that is in use when it begins.
@@ -141,7 +144,7 @@ public final class RotatingTLSIdentity: Sendable {
         let own = SignatureAlgorithm.candidates(for: key.publicKey.algorithm)
         let foreign = SignatureAlgorithm.all.filter { !own.contains($0) && (key.supportsTLS13 || !$0.isPSS) }
         let promised = key.signatureAlgorithms + foreign
-        state.withLock { $0.promised = ($0.promised ?? []) + promised }
+        state.withLock { $0.promised.formUnion(promised) }
         var configuration = fixed
         configuration.certificateChain = []
         configuration.privateKey = nil
@@ -228,7 +231,7 @@ public final class RotatingTLSIdentity: Sendable {
     /// A configuration in use may choose any algorithm it was made with, so a new key must have all of its kind.
     private func checkPromises(_ identity: TLSIdentity, _ name: String) throws {
         let own = SignatureAlgorithm.candidates(for: identity.key.publicKey.algorithm)
-        let promised = state.withLock { $0.promised ?? [] }
+        let promised = promised
         guard promised.allSatisfy({ !own.contains($0) || identity.key.signatureAlgorithms.contains($0) }) else {
             throw KeychainError(
                 .mechanismUnsupported,

@@ -25,7 +25,7 @@ final class SigningThreads: Sendable {
         self.queue = queue
         for index in 0..<width {
             // Not `self`, which would never end then.
-            guard DetachedThread.start("keyfob-signing", { queue.run(index) }) else {
+            guard POSIXThread.startDetached("keyfob-signing", { queue.run(index) }) else {
                 queue.end()
                 throw KeychainError(
                     .failed, "the system has no more threads, and handshakes are signed on threads of their own.",

@@ -51,7 +51,7 @@ public final class BlockingExecutor: Sendable {
         // One piece of work wants one thread: waking all of them costs more than most signatures.
         state.signal()
         guard needsThread else { return }
-        guard !DetachedThread.start("keyfob-blocking", { [self] in loop() }) else { return }
+        guard !POSIXThread.startDetached("keyfob-blocking", { [self] in loop() }) else { return }
         // Where the system has no more threads, those that there are do it; and where there are none, the caller's own,
         // for it would never be done otherwise.
         let left = state.withLock { state -> (@Sendable () -> Void)? in

@@ -11,7 +11,7 @@ public import X509
 /// ```swift
 /// let key = X509.Certificate.PrivateKey(try TokenSigningKey(keychain.tokenKey(for: identity)))
 /// let request = try await CertificateSigningRequest(
-///     version: .v1, subject: name, asyncPrivateKey: key, attributes: [], signatureAlgorithm: .ecdsaWithSHA256)
+///     version: .v1, subject: name, asyncPrivateKey: key, attributes: .init(), signatureAlgorithm: .ecdsaWithSHA256)
 /// ```
 ///
 /// Use the forms of swift-certificates that take an `asyncPrivateKey` from tasks: they sign on threads of Keyfob's own.

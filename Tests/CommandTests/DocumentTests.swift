@@ -37,6 +37,11 @@ import Testing
         #expect(result.output == secret + "|v")
     }
 
+    @Test func `text with a zero byte reaches a shell whole, in base64`() throws {
+        let text = try Document(["value": "a\0b", "sub": ["x": "\0"]]).rendered(as: .env)
+        #expect(text == "VALUE_B64='YQBi'\nSUB_X_B64='AA=='\n")
+    }
+
     @Test func `the tsv form has one row per element and one column per name`() throws {
         let list = Document(["items": [["name": "a\tb", "n": 1], ["name": "c", "extra": "x"]]])
         #expect(try list.rendered(as: .tsv) == "name\tn\textra\na\\tb\t1\t\nc\t\tx\n")

@@ -141,6 +141,14 @@ import Testing
             "identity", "import", home.file("old.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass"),
             "--allow-legacy")
         #expect(result.status == 0, "\(result.error)")
+        // The certificates of such a file by the same rule: refused unless it is allowed.
+        try home.shell("openssl pkcs12 -export -legacy -nokeys -in r10.pem -passout file:pass -out ca.p12")
+        let certificates = ["cert", "import", home.file("ca.p12"), "--pass-source", "file:" + home.file("pass")]
+        let refused = try Tool.keyfob(certificates + ["--json"], environment: home.environment).run()
+        #expect(try refused.status == 8 && IdentityHome.code(refused) == "pkcs12.legacy", "\(refused.error)")
+        #expect(refused.error.contains("--allow-legacy") && !refused.error.contains("identity import"))
+        let allowed = try Tool.keyfob(certificates + ["--allow-legacy"], environment: home.environment).run()
+        #expect(allowed.status == 0 && allowed.output.hasPrefix("Stored certificate \"R10\""), "\(allowed.error)")
     }
 
     @Test func `a key that is not the certificate's, an expired one and a taken name are refused`() throws {

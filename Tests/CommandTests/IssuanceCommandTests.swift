@@ -172,6 +172,25 @@ import Testing
         #expect(all.status == 1 && all.output.contains("own: 0%") && all.error.contains("ended with status 7"))
     }
 
+    @Test func `a signal that ends the command ends the issuer's command and what it started`() throws {
+        let home = try IdentityHome()
+        let left = try home.shell(
+            """
+            printf '#!/bin/sh\\nsleep 300 & echo "$$ $!" >pids.new; mv pids.new pids; wait\\n' >sign; chmod 700 sign
+            setsid '\(Tool.keyfob([]).path)' identity create web --dns web.example --issuer "exec:$PWD/sign" >log 2>&1 &
+            command=$!
+            until test -s pids; do kill -0 $command || { cat log; exit 1; }; sleep 0.02; done
+            kill -TERM $command; wait $command || echo $?
+            for attempt in $(seq 100); do
+                left=$(for pid in $(cat pids); do ps -o pid= -o stat= -p $pid; done | grep -v Z || true)
+                test -n "$left" || exit 0
+                sleep 0.05
+            done
+            echo "$left"; kill -KILL $(cat pids)
+            """)
+        #expect(left == "130\n")
+    }
+
     @Test(arguments: ["--self-signed", "--issuer=root", "--issuer=exec:"], ["--same-key", "--new-key"])
     func `every issuer renews, with the same key and with a new one`(issuer: String, key: String) throws {
         let home = try IdentityHome()
@@ -242,6 +261,7 @@ import Testing
         ["identity", "create", "x", "--ip", "300.1.1.1", "--self-signed"],
         ["identity", "create", "x", "--subject", "web", "--self-signed"],
         ["identity", "create", "x", "--dns", "a b", "--self-signed"],
+        ["identity", "create", "x", "--cn", "x", "--usage", "time-stamping", "--usage", "server", "--self-signed"],
         ["identity", "create", "x@2026-01-01", "--cn", "x", "--self-signed"],
         ["identity", "create", "x", "--cn", "x", "--self-signed", "--lifetime", "0d"],
         ["identity", "create", "x", "--dns", "a..b", "--self-signed"],
@@ -262,6 +282,38 @@ import Testing
         let result = try Tool.keyfob(arguments, environment: home.environment).run()
         #expect(result.status == 2 && result.output.isEmpty, "\(result.error)")
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count < 3)
+    }
+
+    @Test(arguments: ["rsa", "ec"])
+    func `a certificate for time-stamping is for nothing else, and openssl accepts it`(_ key: String) throws {
+        let home = try IdentityHome()
+        let made = try home.keyfob(
+            "identity", "create", "tsa", "--cn", "tsa", "--usage", "time-stamping", "--self-signed", "--key", key)
+        try #require(made.status == 0, "\(made.error)")
+        try home.shell("\(Tool.keyfob([]).path) cert export tsa -o tsa.pem")
+        let usage = try home.shell("openssl x509 -in tsa.pem -noout -ext extendedKeyUsage")
+        #expect(usage == "X509v3 Extended Key Usage: critical\n    Time Stamping\n")
+        #expect(
+            try home.shell("openssl verify -x509_strict -purpose timestampsign -CAfile tsa.pem tsa.pem") == "tsa.pem: OK\n")
+    }
+
+    @Test(arguments: [
+        (["--cn", "web.example"], "DNS:web.example"), (["--cn", "192.0.2.7"], "IP Address:192.0.2.7"),
+        (["--cn", "web.example", "--email", "a@b.example"], "DNS:web.example, email:a@b.example"),
+        (["--cn", "web.example", "--uri", "urn:web"], "DNS:web.example, URI:urn:web"),
+        (["--cn", "web.example", "--dns", "other.example"], "DNS:other.example"),
+        (["--cn", "web.example", "--ip", "192.0.2.7"], "IP Address:192.0.2.7"),
+        (["--cn", "web.example", "--email", "a@b.example", "--usage", "client"], "email:a@b.example"),
+    ])
+    func `a server whose host is said by its common name alone has it as a name`(_ names: [String], _ text: String) throws {
+        let home = try IdentityHome()
+        let made = try Tool.keyfob(
+            ["identity", "create", "web", "--self-signed"] + names, environment: home.environment).run()
+        try #require(made.status == 0, "\(made.error)")
+        try home.shell("\(Tool.keyfob([]).path) cert export web -o web.pem")
+        #expect(
+            try home.shell("openssl x509 -in web.pem -noout -ext subjectAltName | tail -n 1")
+                .trimmingCharacters(in: .whitespacesAndNewlines) == text)
     }
 
     @Test(arguments: [["--dns", "web.example"], ["--ip", "192.0.2.7"], ["--dns", "*.example.org"], ["--email", "a@b.example"]])

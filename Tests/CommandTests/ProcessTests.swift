@@ -13,6 +13,7 @@ import Testing
 
     @Test(arguments: [
         ["no-such-verb"], ["completion"], ["completion", "bash", "more"], ["completion", "--no-such-option"], [],
+        ["status", "--config", "file"], ["status", "--profile", "site"], ["help", "nope"], ["help", "secret", "nope"],
     ])
     func `wrong usage exits with 2 and leaves standard output empty`(arguments: [String]) throws {
         let result = try Tool.keyfob(arguments).run()
@@ -38,6 +39,12 @@ import Testing
         let result = try Tool.keyfob(["completion", shell]).run()
         #expect(result.status == 0)
         #expect(result.output.contains("keyfob"))
+    }
+
+    @Test(arguments: [["help"], ["help", "secret"], ["help", "secret", "get"], ["help", "get"]])
+    func `help explains what there is`(arguments: [String]) throws {
+        let result = try Tool.keyfob(arguments).run()
+        #expect(result.status == 0 && result.output.contains("keyfob"), "\(result.error)")
     }
 
     @Test func `every help starts with three examples`() {

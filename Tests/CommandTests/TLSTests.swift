@@ -7,6 +7,21 @@ import Testing
 @Suite(
     .enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
 struct TLSTests {
+    @Test func `an Ed25519 key on the token is named as what keeps the engine from all others`() throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
+        #expect(try !home.keyfob("uri", "web", "--for", "openssl").output.contains("Ed25519"))
+        #expect(try home.keyfob("key", "generate", "odd", "--type", "ed25519").status == 0)
+        let recipe = try home.keyfob("uri", "web", "--for", "openssl")
+        #expect(recipe.status == 0 && recipe.output.contains("Ed25519 private key, \"odd\""), "\(recipe.error)")
+        #expect(recipe.output.contains("keyfob keychain create"))
+        let check = try home.keyfob("uri", "web", "--for", "openssl", "--check", "--json")
+        #expect(check.status == 8)
+        #expect(try IdentityHome.code(check) == "mechanism.unsupported")
+        // Programs that take another way are not held up.
+        #expect(try !home.keyfob("uri", "web", "--for", "gnutls").output.contains("Ed25519"))
+    }
+
     @Test func `openssl serves TLS with a key on the token, and curl believes it`() throws {
         let home = try IdentityHome()
         try home.makeWeb()

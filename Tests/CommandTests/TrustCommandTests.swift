@@ -5,6 +5,17 @@ import Testing
 @testable import KeyfobCLI
 
 @Suite struct TrustCommandTests {
+    @Test(arguments: ["web.p12", "web.der"]) func `a file that is whole but no certificate is not called damaged`(
+        file: String
+    ) throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.shell("openssl pkey -in web.key -outform der -out web.der")
+        let result = try home.keyfob("trust", "add", home.file(file), "--scope", "user")
+        #expect(result.status == 9, "\(result.error)")
+        #expect(result.error.contains("cannot be used: it is PKCS#12 or a private key, not a certificate"), "\(result.error)")
+    }
+
     @Test func `trust decides what is verified`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
@@ -49,6 +60,83 @@ import Testing
         #expect(try home.keyfob("trust", "rm", "corp").output == "No longer trusted: \"corp\". The certificate stays.\n")
         #expect(try home.keyfob("trust", "rm", "corp").output.hasPrefix("Nothing to do"))
         #expect(try home.keyfob("cert", "verify", "web").status == 11)
+    }
+
+    @Test func `who is trusted is the first in the chain that is an anchor`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        let web = home.file("web.pem")
+        let given = try home.keyfob("cert", "verify", web, "--ca", web, "--untrusted", home.file("above.pem"), "--json")
+        #expect(given.status == 0, "\(given.error)")
+        #expect(given.output.contains("\"origin\":\"given\""))
+        #expect(given.output.components(separatedBy: "\"subject\"").count == 2)
+        #expect(try home.keyfob("cert", "import", home.file("above.pem")).status == 0)
+        #expect(try home.keyfob("trust", "add", web, "--name", "web").status == 0)
+        #expect(try home.keyfob("cert", "verify", "web").output == "ok  www.example.org (trusted by the keychain)\n")
+        let chain = try home.keyfob("cert", "chain", "web")
+        #expect(chain.output.contains("trusted by the keychain") && !chain.output.contains("system"), "\(chain.output)")
+    }
+
+    @Test func `trust for one thing more takes nothing away`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        let root = home.file("root.pem")
+        #expect(try home.keyfob("trust", "add", root, "--for", "client").status == 0)
+        #expect(try home.keyfob("trust", "add", root, "--for", "server").output.contains("for: client, server"))
+        #expect(try home.keyfob("trust", "add", root).output.contains("for: any"))
+        #expect(try home.keyfob("trust", "add", root, "--for", "email").output.contains("for: any, as before"))
+        #expect(try home.keyfob("trust", "rm", root).status == 0)
+        #expect(try home.keyfob("trust", "add", root, "--for", "email").output.contains("for: email."))
+        let renamed = try home.keyfob("trust", "add", root, "--name", "other")
+        #expect(renamed.output.hasSuffix("It was there already, as \"Root\", and keeps that name.\n"), "\(renamed.output)")
+    }
+
+    @Test func `a name is an item's before it is a file's`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("item", commonName: "the-item")
+        try home.makeSelfSigned("file", commonName: "the-file")
+        #expect(try home.keyfob("cert", "import", home.file("item.pem"), "--name", "web").status == 0)
+        let environment = ["KEYFOB": Tool.keyfob([]).path]
+        #expect(try home.shell("cp file.pem web; \"$KEYFOB\" trust add web", environment: environment).contains("the-item"))
+        let file = try home.shell("\"$KEYFOB\" cert verify ./web 2>&1 || true", environment: environment)
+        #expect(file.contains("signed itself"), "\(file)")
+        #expect(try home.shell("\"$KEYFOB\" cert verify web", environment: environment).contains("the-item"))
+        // Where there is no such item the file is meant.
+        #expect(try home.shell("\"$KEYFOB\" trust add file.pem", environment: environment).contains("the-file"))
+    }
+
+    @Test func `an incomplete chain is one document, and so is an issuer that is junk`() throws {
+        let home = try IdentityHome()
+        let port = try home.shell(
+            "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); print(s.getsockname()[1])'"
+        ).trimmingCharacters(in: .newlines)
+        try home.shell("mkdir www; echo '<html>moved</html>' >www/ca.der")
+        let server = try home.serve("www", port: port)
+        // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
+        defer { kill(server.processIdentifier, SIGKILL) }
+        try home.makeWeb()
+        try home.shell(
+            """
+            printf 'authorityInfoAccess=caIssuers;URI:http://127.0.0.1:\(port)/ca.der\\n' >more
+            openssl x509 -req -in web.csr -CA r10.pem -CAkey r10.key -CAcreateserial -days 9 -extfile more -out aia.pem 2>/dev/null
+            """)
+        #expect(try home.keyfob("cert", "import", home.file("aia.pem"), "--name", "aia").status == 0)
+        let incomplete = try home.keyfob("cert", "chain", "aia", "--json")
+        #expect(incomplete.status == 11 && incomplete.output.isEmpty)
+        #expect(try IdentityHome.code(incomplete) == "cert.chain_incomplete")
+        let fetched = try home.keyfob("cert", "chain", "aia", "--fetch")
+        #expect(fetched.status == 1)
+        #expect(fetched.error.contains("http://127.0.0.1:\(port)/ca.der answered with"), "\(fetched.error)")
+    }
+
+    @Test func `a certificate without its key has no private key's URI`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        #expect(try home.keyfob("cert", "import", home.file("web.pem"), "--name", "web").status == 0)
+        #expect(try home.keyfob("uri", "web").output.contains("type=cert"))
+        #expect(try home.keyfob("uri", "web", "--type", "private").status == 3)
+        let program = try home.keyfob("uri", "web", "--for", "nginx")
+        #expect(program.status == 3 && program.error.contains("has no private key"), "\(program.error)")
     }
 
     @Test func `a check of an identity tells who trusts it`() throws {
@@ -151,14 +239,9 @@ import Testing
             openssl x509 -in r10.pem -outform DER -out www/r10.der
             } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
             """)
-        let server = Process()
-        server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        server.arguments = ["python3", "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", home.file("www")]
-        server.standardError = FileHandle.nullDevice
-        try server.run()
+        let server = try home.serve("www", port: port)
         // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
         defer { kill(server.processIdentifier, SIGKILL) }
-        try home.shell("for i in $(seq 100); do curl -s -o /dev/null http://127.0.0.1:\(port)/ && exit 0; sleep 0.1; done; exit 1")
         #expect(try home.keyfob("cert", "import", home.file("r11.pem")).status == 0)
         let without = try home.keyfob("cert", "chain", "r11")
         #expect(without.status == 11 && without.error.contains("keyfob cert chain r11 --fetch"))
@@ -171,5 +254,23 @@ import Testing
         server.waitUntilExit()
         #expect(try home.keyfob("trust", "add", home.file("root.pem")).status == 0)
         #expect(try home.keyfob("cert", "verify", "r11").output == "ok  r11 <- r10 <- root (trusted by the keychain)\n")
+    }
+}
+
+extension IdentityHome {
+    /// A web server with the files of a directory, which answers.
+    fileprivate func serve(_ directory: String, port: String) throws -> Process {
+        let server = Process()
+        server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        server.arguments = ["python3", "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", file(directory)]
+        server.standardError = FileHandle.nullDevice
+        try server.run()
+        do {
+            try shell("for i in $(seq 100); do curl -s -o /dev/null http://127.0.0.1:\(port)/ && exit 0; sleep 0.1; done; exit 1")
+        } catch {
+            kill(server.processIdentifier, SIGKILL)
+            throw error
+        }
+        return server
     }
 }

@@ -13,8 +13,10 @@
 //   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
 //   absent                                 the token has been taken away. Its sessions are gone when it is back
 //   pin-low, pin-final, pin-locked         the token says so of its user PIN; a locked one lets nobody in
+//   unreadable, unreadable=LABEL           the module fails in general when asked for any token, or for that one
 //   full                                   no room for another object
 //   write-protected                        no object can be made, changed or destroyed
+//   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -156,6 +158,13 @@ static CK_RV generate(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_
 }
 
 static CK_RV destroy(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
+    char text[16];
+    if (says("keep", text, sizeof text)) {
+        static int destroyed;
+        if (destroyed >= atoi(text))
+            return CKR_VENDOR_DEFINED | 0x114;
+        destroyed++;
+    }
     return refuses("write-protected") ? CKR_TOKEN_WRITE_PROTECTED : theirs->C_DestroyObject(session, object);
 }
 
@@ -186,6 +195,9 @@ static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
     if (is_absent())
         return CKR_TOKEN_NOT_PRESENT;
     CK_RV result = theirs->C_GetTokenInfo(slot, info);
+    char label[sizeof info->label + 1];
+    if (says("unreadable", label, sizeof label) && memcmp(info->label, label, strlen(label)) == 0)
+        return CKR_GENERAL_ERROR;
     if (refuses("pin-low"))
         info->flags |= CKF_USER_PIN_COUNT_LOW;
     if (refuses("pin-final"))

@@ -4,6 +4,7 @@ import KeyfobPrimitives
 import KeyfobTesting
 import OpenSSL
 import TestSupport
+import Synchronization
 import Testing
 
 @testable import KeychainServices
@@ -146,6 +147,19 @@ import Testing
         #expect(SecTrustCopyKey(trust)?.publicKey == (certificates.object(at: 0) as? SecCertificate)?.certificate.publicKey)
     }
 
+    @Test func `the system's authorities are those of its bundle, each one trusted`() throws {
+        var anchors: CFArray?
+        #expect(unsafe SecTrustCopyAnchorCertificates(&anchors) == errSecSuccess)
+        let copied = try #require(anchors as? [SecCertificate])
+        let bundle = try #require(SystemRoots.candidates.first { FileManager.default.fileExists(atPath: $0) })
+        let listed = try run("grep", ["-c", "BEGIN CERTIFICATE", bundle]).stdout
+        #expect(copied.count == Int(listed.trimmingCharacters(in: .whitespacesAndNewlines)))
+        let first = try #require(copied.first { $0.certificate.notAfter > Date() })
+        var trust: SecTrust?
+        #expect(unsafe SecTrustCreateWithCertificates(first, SecPolicyCreateBasicX509(), &trust) == errSecSuccess)
+        #expect(SecTrustEvaluateWithError(try #require(trust), nil))
+    }
+
     @Test func `whom the keychain's owner trusts is trusted, for what they are trusted for`() throws {
         let throwaway = try TestKeychain.make()
         let chain = try ["leaf", "intermediate"].map { try Authority.certificate($0) } as CFArray
@@ -243,6 +257,35 @@ import Testing
             #expect(unsafe SecTrustCreateWithCertificates(wrong, nil, &made) == errSecParam)
             #expect(SecTrustSetPolicies(trust, wrong) == errSecParam)
         }
+    }
+
+    @Test func `an answer to an old question is not kept`() throws {
+        let chain = try ["leaf", "intermediate"].map { try Authority.certificate($0) } as CFArray
+        var made: SecTrust?
+        // So many that a change comes while they are looked at.
+        let policies = (0..<20).map { _ in SecPolicyCreateBasicX509() } as CFArray
+        #expect(unsafe SecTrustCreateWithCertificates(chain, policies, &made) == errSecSuccess)
+        let trust = try #require(made)
+        let anchors = try ["own", "root"].map { [try Authority.certificate($0)] as CFArray }
+        SecTrustSetAnchorCertificates(trust, anchors[0])
+        let isDone = Atomic(false)
+        let asking = Thread.running { while !isDone.load(ordering: .relaxed) { _ = isTrusted(trust) } }
+        var stale = 0
+        for round in 0..<200 {
+            for anchor in [1 - round % 2, round % 2] {
+                SecTrustSetAnchorCertificates(trust, anchors[anchor])
+                usleep(UInt32(round))
+            }
+            var result = SecTrustResultType.invalid
+            while result == .invalid {
+                usleep(10)
+                unsafe SecTrustGetTrustResult(trust, &result)
+            }
+            if result != (round % 2 == 1 ? .unspecified : .recoverableTrustFailure) { stale += 1 }
+        }
+        isDone.store(true, ordering: .relaxed)
+        asking.wait()
+        #expect(stale == 0)
     }
 
     @Test func `a policy has the properties it was made with`() throws {

@@ -91,6 +91,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ["sync": true], ["atag": "tag"], ["u_SystemKeychain": true], ["agrp": "two", "labl": "l"], ["pdmn": "ck", "sync": 0],
+    ] as [[String: any Sendable]])
+    func `attributes of an import are those of what it stores`(attributes: [String: any Sendable]) throws {
+        let bench = try ItemBench()
+        bench.groups = ["one", "two"]
+        let options = attributes.merging([kSecImportExportPassphrase as String: "secret", "nleg": true]) { $1 }
+        let (status, items) = try bench.use { importPKCS12(try file("leaf"), options as NSDictionary) }
+        #expect(status == errSecSuccess && items?.count == 1)
+        let identity = try #require(items?.first?.object(forKey: kSecImportItemIdentity) as? SecIdentity)
+        #expect(representation(of: identity.privateKey) == Outcome(value: nil, status: errSecUnimplemented))
+        for (itemClass, count) in [("idnt", 1), ("cert", 2), ("keys", 1)] {
+            var query: [String: Any] = attributes
+            if itemClass != "keys", itemClass != "idnt" { query["atag"] = nil }
+            let found = bench.copying(query + ["class": itemClass] + wantsAll + wantsReference)
+            #expect(found.array?.count == count, "\(itemClass)")
+        }
+    }
+
+    @Test(arguments: [(["svce": "s"], -25303), (["pdmn": "bogus"], -50), (["agrp": "other"], -34018)] as [([String: String], OSStatus)])
+    func `an import that is refused stores nothing`(row: (attributes: [String: String], status: OSStatus)) throws {
+        let bench = try ItemBench()
+        let options = row.attributes.merging([kSecImportExportPassphrase as String: "secret"]) { $1 } as [String: Any]
+        let (status, items) = try bench.use { importPKCS12(try file("leaf"), (options + ["nleg": true]) as NSDictionary) }
+        #expect(status == row.status && items == nil)
+        for itemClass in ["cert", "keys"] { bench.expect(-25300, bench.copy(["class": itemClass, "sync": "syna"])) }
+    }
+
     struct FileRow: Sendable, CustomTestStringConvertible {
         let command: String
         let format: SecExternalFormat

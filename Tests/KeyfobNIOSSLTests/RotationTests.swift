@@ -1,7 +1,7 @@
 #if NIOSSL
 import Foundation
 import Keyfob
-import KeyfobNIOSSL
+@testable import KeyfobNIOSSL
 import KeyfobPrimitives
 import NIOCore
 import NIOPosix
@@ -52,6 +52,17 @@ struct RotationTests {
         await identity.refresh()
         #expect(try served(server, home) == new.der)
         #expect(identity.current.certificate.der == new.der)
+    }
+
+    @Test func `what is promised does not grow with the configurations`() async throws {
+        let home = try TLSHome()
+        try home.add("web")
+        let identity = try await RotatingTLSIdentity(.identity(label: "web"), in: home.keychain)
+        #expect(identity.promised.isEmpty)
+        _ = identity.serverConfiguration()
+        let count = identity.promised.count
+        for _ in 0..<20 { _ = (identity.serverConfiguration(), identity.clientConfiguration()) }
+        #expect(count > 0 && identity.promised.count == count)
     }
 
     @Test func `what another process writes to the token is seen`() async throws {

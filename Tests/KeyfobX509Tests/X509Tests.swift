@@ -45,7 +45,7 @@ struct X509Tests {
     func `openssl verifies a request and a certificate that the token signed`(row: Int) async throws {
         let (specification, algorithm) = Self.kinds[row]
         let item = try await keychain.generateKey(specification, label: "web")
-        let signer = try TokenSigningKey(keychain.tokenKey(for: item))
+        let signer = try await TokenSigningKey(keychain.tokenKey(for: item))
         #expect(signer.defaultSignatureAlgorithm == algorithm)
         let key = X509.Certificate.PrivateKey(signer)
         let name = try DistinguishedName { CommonName("www.example.org") }
@@ -74,7 +74,7 @@ struct X509Tests {
 
     @Test func `the key is never written out, and algorithms that do not fit are refused`() async throws {
         let item = try await keychain.generateKey(.p256, label: "web")
-        let key = X509.Certificate.PrivateKey(try TokenSigningKey(keychain.tokenKey(for: item)))
+        let key = X509.Certificate.PrivateKey(try await TokenSigningKey(keychain.tokenKey(for: item)))
         #expect(throws: KeychainError.self) { try key.serializeAsPEM() }
         for algorithm in [X509.Certificate.SignatureAlgorithm.sha256WithRSAEncryption, .ed25519, .sha1WithRSAEncryption] {
             #expect(throws: KeychainError.self) { try key.sign(bytes: Data([1]), signatureAlgorithm: algorithm) }

@@ -153,6 +153,7 @@ struct CertificateTests {
         ("web.example", true), ("WEB.example", true), ("web.example.", true), ("a.wild.example", true),
         ("a.b.wild.example", false), ("wild.example", false), ("127.0.0.1", true), ("127.0.0.2", false),
         ("other.example", false), ("", false), (".", false), ("web.example\0.evil", false), ("::1", false),
+        ("bücher.wild.example", true), ("BÜCHER.wild.example.", true), ("wéb.example", false), ("ü /.wild.example", false),
     ])
     func hosts(_ host: String, _ expected: Bool) throws {
         let openssl = try OpenSSLCommand.withAuthority()
@@ -164,6 +165,16 @@ struct CertificateTests {
             host: host)
         #expect((result.failure == nil) == expected)
         if let failure = result.failure { #expect([.hostMismatch, .addressMismatch].contains(failure.code)) }
+    }
+
+    @Test("Addresses are written as RFC 5952 says", arguments: [
+        ("192.0.2.7", "192.0.2.7"), ("2001:DB8:0:0:0:0:0:1", "2001:db8::1"), ("::", "::"), ("0:0:0:0:0:0:0:1", "::1"),
+        ("2001:db8:0:1:1:1:1:1", "2001:db8:0:1:1:1:1:1"), ("2001:0:0:1:0:0:0:1", "2001:0:0:1::1"),
+        ("2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"), ("::ffff:192.0.2.7", "::ffff:192.0.2.7"),
+    ])
+    func addressesInText(given: String, text: String) {
+        #expect(GeneralName(ipAddress: given)?.ipText == text)
+        #expect(GeneralName.ip(Data([1, 2, 3])).ipText != nil && GeneralName.dns(given).ipText == nil)
     }
 
     @Test("A chain is found in any order, and says when it is incomplete")

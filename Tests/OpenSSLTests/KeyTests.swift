@@ -87,6 +87,8 @@ struct KeyTests {
         let compressed = try PublicKey(ecPoint: Data([2 + isOdd] + point[1...count]), curve: curve)
         try compressed.validate()
         #expect(compressed.algorithm == key.algorithm && compressed.size == key.size)
+        #expect(compressed == key && compressed.identifier == key.identifier && compressed.ecPoint == key.ecPoint)
+        #expect(compressed.subjectPublicKeyInfo == key.subjectPublicKeyInfo)
     }
 
     @Test("A point off its curve is refused by everything that uses the key")

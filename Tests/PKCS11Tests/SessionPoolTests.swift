@@ -54,18 +54,10 @@ import TestSupport
         var value: Int { count.load(ordering: .relaxed) }
     }
 
-    /// Runs `body` on threads of their own and waits for all.
+    /// Runs `body` on threads of their own and waits for all. None holds a session any more then.
     private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-        let running = Lock(count)
-        for index in 0..<count {
-            Thread.detachNewThread {
-                body(index)
-                running.withLock { $0 -= 1 }
-                running.broadcast()
-            }
-        }
-        let isDone = running.wait(until: .after(.seconds(60))) { $0 == 0 ? true : nil }
-        #expect(isDone == true)
+        guard count > 0 else { return }
+        POSIXThread.run("test", { body(count - 1) }, meanwhile: { onThreads(count - 1, body) })
     }
 
     private let digest = [UInt8](repeating: 7, count: 32)
@@ -311,13 +303,32 @@ import TestSupport
     }
 
     @Test func `a missing token is reported as such`() throws {
-        let module = try TestToken.loadModule()
+        let fixture = try Fixture()
         var uri = PKCS11URI()
         uri.token = "no such token"
-        let pool = SessionPool(module: module, token: uri) { nil }
+        // The tokens of other tests are not asked: one that cannot be read just now might be the one.
+        uri.slotID = fixture.token.slot.id
+        let pool = SessionPool(module: fixture.token.module, token: uri) { nil }
         let error = #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
         #expect(error?.returnValue == .tokenNotPresent)
         #expect(throws: PKCS11Error.self) { try pool.tokenInfo() }
+    }
+
+    @Test func `a token of somebody else's that cannot be read ends nobody's sessions, a module that fails does`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory, saying: "unreadable=\(token.label)")
+        let module = try Module.load(path: faulty.path)
+        var uri = PKCS11URI()
+        uri.token = "no such token"
+        let pool = SessionPool(module: module, token: uri) { nil }
+        let generation = module.generation
+        let error = #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
+        #expect(error?.returnValue == .generalError)
+        #expect(module.generation == generation)
+        try faulty.say("unreadable")
+        #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
+        #expect(module.generation == generation + 1)
     }
 
     @Test func `a slow call is told of while it lasts, and a fast one is not`() throws {

@@ -13,7 +13,8 @@ public import Foundation
 ///   there is neither, or `KEYFOB_NO_INPUT` is set, or the PIN comes from a file, the call gives
 ///   `errSecInteractionNotAllowed`; a wrong answer gives `errSecAuthFailed`. Attributes and references are given out, and
 ///   items changed and deleted, without asking.
-/// - `kSecUseAuthenticationUI` with `…Fail` or `…Skip` refuses or leaves out every item with a constraint.
+/// - `kSecUseAuthenticationUI` with `…Fail` or `…Skip` refuses or leaves out every item that asks for somebody to be there,
+///   and those with `applicationPassword` where the call has no `kSecUseCredentialReference`.
 /// - `privateKeyUsage` is refused on passwords (`errSecAuthFailed`). By itself it asks for nothing.
 /// - The functions of this module keep to an access control; who uses the token by another way, Keyfob's own calls
 ///   included, is not asked. A token that asks for its PIN at every signature (`CKA_ALWAYS_AUTHENTICATE`) does so whatever
@@ -31,6 +32,7 @@ public import Foundation
 ///     biometry, and for `userPresence` with anything but `applicationPassword` and `privateKeyUsage`. The caller owns
 ///     it.
 /// - Returns: The access control; `nil` where there is an error.
+@discardableResult
 public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?

@@ -9,6 +9,7 @@ import OpenSSL
 /// - Parameters:
 ///   - allocator: Without effect.
 ///   - data: One certificate in DER, with nothing after it.
+@discardableResult
 public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? {
     do { return SecCertificate(try Certificate(der: data as Data)) } catch { return nil }
 }
@@ -16,6 +17,7 @@ public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFDa
 /// The DER.
 ///
 /// - Parameter certificate: The certificate.
+@discardableResult
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData {
     certificate.certificate.der as CFData
 }
@@ -23,6 +25,7 @@ public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData {
 /// What to call the certificate: the common name, or what comes nearest to it; `nil` where its subject is empty.
 ///
 /// - Parameter certificate: The certificate.
+@discardableResult
 public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? {
     certificate.certificate.subjectSummary.map { NSString(string: $0) }
 }
@@ -59,6 +62,7 @@ public func SecCertificateCopyEmailAddresses(
 /// The issuer as a Name in DER, printable strings in upper case and without surplus blanks.
 ///
 /// - Parameter certificate: The certificate.
+@discardableResult
 public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertificate) -> CFData? {
     certificate.certificate.issuer.normalizedSequence as CFData
 }
@@ -66,6 +70,7 @@ public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertifi
 /// The subject as a Name in DER, printable strings in upper case and without surplus blanks.
 ///
 /// - Parameter certificate: The certificate.
+@discardableResult
 public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertificate) -> CFData? {
     certificate.certificate.subject.normalizedSequence as CFData
 }
@@ -73,6 +78,7 @@ public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertif
 /// The public key; `nil` for a kind of key that is not known here.
 ///
 /// - Parameter certificate: The certificate.
+@discardableResult
 public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
     let key = certificate.certificate.publicKey
     if case .other = key.algorithm { return nil }
@@ -82,6 +88,7 @@ public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
 /// The older name of `SecCertificateCopyKey`.
 ///
 /// - Parameter certificate: The certificate.
+@discardableResult
 public func SecCertificateCopyPublicKey(_ certificate: SecCertificate) -> SecKey? {
     SecCertificateCopyKey(certificate)
 }
@@ -91,15 +98,61 @@ public func SecCertificateCopyPublicKey(_ certificate: SecCertificate) -> SecKey
 /// - Parameters:
 ///   - certificate: The certificate.
 ///   - error: Stays as it is.
+@discardableResult
 public func SecCertificateCopySerialNumberData(
     _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     certificate.certificate.serialNumber as CFData
 }
 
+/// The older name of `SecCertificateCopySerialNumberData`.
+///
+/// - Parameters:
+///   - certificate: The certificate.
+///   - error: Stays as it is.
+@discardableResult
+public func SecCertificateCopySerialNumber(
+    _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    unsafe SecCertificateCopySerialNumberData(certificate, error)
+}
+
+/// The form of iOS of `SecCertificateCopySerialNumberData`.
+///
+/// - Parameter certificate: The certificate.
+@discardableResult
+public func SecCertificateCopySerialNumber(_ certificate: SecCertificate) -> CFData? {
+    SecCertificateCopySerialNumberData(certificate, nil)
+}
+
+/// The older name of `SecCertificateCopyNormalizedIssuerSequence`.
+///
+/// - Parameters:
+///   - certificate: The certificate.
+///   - error: Stays as it is.
+@discardableResult
+public func SecCertificateCopyNormalizedIssuerContent(
+    _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    SecCertificateCopyNormalizedIssuerSequence(certificate)
+}
+
+/// The older name of `SecCertificateCopyNormalizedSubjectSequence`.
+///
+/// - Parameters:
+///   - certificate: The certificate.
+///   - error: Stays as it is.
+@discardableResult
+public func SecCertificateCopyNormalizedSubjectContent(
+    _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    SecCertificateCopyNormalizedSubjectSequence(certificate)
+}
+
 /// The first moment at which the certificate is valid.
 ///
 /// - Parameter certificate: The certificate.
+@discardableResult
 public func SecCertificateCopyNotValidBeforeDate(_ certificate: SecCertificate) -> CFDate? {
     certificate.certificate.notBefore as CFDate
 }
@@ -107,6 +160,7 @@ public func SecCertificateCopyNotValidBeforeDate(_ certificate: SecCertificate) 
 /// The last moment at which the certificate is valid.
 ///
 /// - Parameter certificate: The certificate.
+@discardableResult
 public func SecCertificateCopyNotValidAfterDate(_ certificate: SecCertificate) -> CFDate? {
     certificate.certificate.notAfter as CFDate
 }

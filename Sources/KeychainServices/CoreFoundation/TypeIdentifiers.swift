@@ -16,6 +16,7 @@ extension SecAccessControl: TypeIdentified { static var typeID: CFTypeID { 259 }
 ///
 /// A boolean is told from a number by its identity: only `kCFBooleanTrue` and `kCFBooleanFalse`, which are also what
 /// Swift's `true` and `false` bridge to, are booleans.
+@discardableResult
 public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID {
     guard let object = cf else { return 0 }
     if let object = object as? any TypeIdentified { return type(of: object).typeID }
@@ -36,32 +37,47 @@ public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID {
 }
 
 /// The number of `CFString`.
+@discardableResult
 public func CFStringGetTypeID() -> CFTypeID { 7 }
 /// The number of `CFNull`.
+@discardableResult
 public func CFNullGetTypeID() -> CFTypeID { 16 }
 /// The number of `CFSet`.
+@discardableResult
 public func CFSetGetTypeID() -> CFTypeID { 17 }
 /// The number of `CFDictionary`.
+@discardableResult
 public func CFDictionaryGetTypeID() -> CFTypeID { 18 }
 /// The number of `CFArray`.
+@discardableResult
 public func CFArrayGetTypeID() -> CFTypeID { 19 }
 /// The number of `CFData`.
+@discardableResult
 public func CFDataGetTypeID() -> CFTypeID { 20 }
 /// The number of `CFBoolean`.
+@discardableResult
 public func CFBooleanGetTypeID() -> CFTypeID { 21 }
 /// The number of `CFNumber`.
+@discardableResult
 public func CFNumberGetTypeID() -> CFTypeID { 22 }
 /// The number of `CFError`.
+@discardableResult
 public func CFErrorGetTypeID() -> CFTypeID { 27 }
 /// The number of `CFURL`.
+@discardableResult
 public func CFURLGetTypeID() -> CFTypeID { 29 }
 /// The number of `CFDate`.
+@discardableResult
 public func CFDateGetTypeID() -> CFTypeID { 42 }
 /// The number of `SecKey`.
+@discardableResult
 public func SecKeyGetTypeID() -> CFTypeID { SecKey.typeID }
 /// The number of `SecCertificate`.
+@discardableResult
 public func SecCertificateGetTypeID() -> CFTypeID { SecCertificate.typeID }
 /// The number of `SecIdentity`.
+@discardableResult
 public func SecIdentityGetTypeID() -> CFTypeID { SecIdentity.typeID }
 /// The number of `SecAccessControl`.
+@discardableResult
 public func SecAccessControlGetTypeID() -> CFTypeID { SecAccessControl.typeID }

@@ -7,6 +7,7 @@ public import Foundation
 /// - Parameters:
 ///   - status: The code.
 ///   - reserved: Without meaning.
+@discardableResult
 public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {
     NSString(string: StatusDescription.sentence(status))
 }

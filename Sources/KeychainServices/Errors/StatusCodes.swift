@@ -174,11 +174,6 @@ public let errSecInvalidCertificate: OSStatus = -26275
 /// `errSecDecode`, of a key.
 public let errSecInvalidKey: OSStatus = -26275
 
-// MARK: A code of Secure Transport's that keys use
-
-/// `SecKeyRawVerify`: the signature is not the key's.
-public let errSSLCrypto: OSStatus = -9809
-
 // MARK: Names that a caller cannot tell from errSecParam
 
 /// `errSecParam`: a key of the dictionary is not one.

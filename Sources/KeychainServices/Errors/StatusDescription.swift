@@ -9,7 +9,7 @@ package struct StatusDescription: Sendable, Hashable {
     /// What it means, for people, without a full stop; not a word of it depends on the item.
     package let message: String
 
-    private init(_ status: OSStatus, _ name: String, _ message: String) {
+    init(_ status: OSStatus, _ name: String, _ message: String) {
         self.status = status
         self.name = name
         self.message = message
@@ -29,7 +29,10 @@ package struct StatusDescription: Sendable, Hashable {
     private static let byStatus = Dictionary(uniqueKeysWithValues: all.map { ($0.status, $0) })
 
     /// Every code.
-    package static let all: [StatusDescription] = [
+    package static let all = ofItems + ofCertificates + ofModules + ofAttributes + ofRequests + ofTLS
+
+    /// The codes that the functions of this module give, and their relatives.
+    private static let ofItems: [StatusDescription] = [
         Self(errSecSuccess, "errSecSuccess", "Nothing went wrong"),
         Self(errSecUnimplemented, "errSecUnimplemented", "This function, algorithm or operation is not available"),
         Self(errSecDiskFull, "errSecDiskFull", "There is no space left"),

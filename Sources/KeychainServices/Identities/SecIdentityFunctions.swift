@@ -1,5 +1,4 @@
 import Foundation
-import Keyfob
 import OpenSSL
 
 // Certificates with their private keys; SecIdentity.h.
@@ -38,6 +37,7 @@ public func SecIdentityCopyPrivateKey(
 ///   - allocator: Without effect.
 ///   - certificate: The certificate.
 ///   - privateKey: The key, in memory or on a token.
+@discardableResult
 public func SecIdentityCreate(
     _ allocator: CFAllocator?, _ certificate: SecCertificate, _ privateKey: SecKey
 ) -> SecIdentity? {
@@ -47,25 +47,21 @@ public func SecIdentityCreate(
 
 /// The identity of a certificate, with its private key from the keychain. Blocks for the token.
 ///
+/// The key is looked for in the access groups of the process, among synchronizable items too.
+///
 /// - Parameters:
 ///   - keychainOrArray: Without effect: there is one keychain.
 ///   - certificateRef: The certificate, which need not be in the keychain.
 ///   - identityRef: Takes the identity.
-/// - Returns: `errSecItemNotFound` where the keychain has no such key, or what unlocking it meets.
+/// - Returns: `errSecItemNotFound` where the keychain has no such key, `errSecMissingEntitlement` where the process has no
+///   access group, or what unlocking it meets.
 @discardableResult
 public func SecIdentityCreateWithCertificate(
     _ keychainOrArray: CFTypeRef?, _ certificateRef: SecCertificate, _ identityRef: UnsafeMutablePointer<SecIdentity?>
 ) -> OSStatus {
     do {
-        let keychain = try currentKeychain()
-        let key = certificateRef.certificate.publicKey
-        let criteria = Criteria(
-            .key, [.applicationLabel: .data(key.identifier), .keyClass: .number(KeyClass.private.rawValue)])
-        guard let item = try keychain.findItems(criteria).first else { return errSecItemNotFound }
-        let tokenKey = try keychain.tokenKey(for: KeyItem(item: item))
-        guard tokenKey.publicKey == key else { return errSecItemNotFound }
-        unsafe identityRef.pointee = SecIdentity(
-            certificate: certificateRef, privateKey: SecKey(.token(tokenKey), item: item))
+        guard let identity = try ItemOperations.current().identity(of: certificateRef) else { return errSecItemNotFound }
+        unsafe identityRef.pointee = identity
         return errSecSuccess
     } catch {
         return OSStatus(error)

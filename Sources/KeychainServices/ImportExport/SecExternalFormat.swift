@@ -80,6 +80,9 @@ public final class SecKeychain: NSObject, Sendable {
     private override init() {}
 }
 
+/// The version of `SecItemImportExportKeyParameters`.
+public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: Int32 = 0
+
 /// Parameters for keys; `SecItemImportExportKeyParameters` of SecImportExport.h.
 @safe public struct SecItemImportExportKeyParameters {
     /// `SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION`, which is 0.

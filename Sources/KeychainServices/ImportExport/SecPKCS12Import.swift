@@ -73,22 +73,28 @@ enum PKCS12File {
     ///
     /// - Throws: `StatusError`; what is there already is none.
     static func store(_ identity: SecIdentity, _ chain: [Certificate], _ options: NSDictionary) throws -> SecIdentity {
-        let attributes = NSMutableDictionary()
         let own = [kSecImportExportPassphrase, kSecImportToMemoryOnly, kSecImportExportKeychain, kSecImportExportAccess]
-        for (key, value) in options {
-            guard let key = key as? NSString, !own.contains(key) else { continue }
-            attributes.setObject(value, forKey: key)
-        }
-        func add(_ reference: NSObject) throws(StatusError) {
+        func add(_ reference: NSObject, where isTaken: (NSString) -> Bool) throws(StatusError) {
+            let attributes = NSMutableDictionary()
+            for (key, value) in options {
+                guard let key = key as? NSString, !own.contains(key), isTaken(key) else { continue }
+                attributes.setObject(value, forKey: key)
+            }
             attributes.setObject(reference, forKey: kSecValueRef)
             let status = SecItemAdd(attributes, nil)
             guard status == errSecSuccess || status == errSecDuplicateItem else { throw StatusError(status) }
         }
-        try add(identity)
-        for certificate in chain.dropFirst() where !certificate.isSelfIssued { try add(SecCertificate(certificate)) }
-        var stored: SecIdentity?
-        let status = unsafe SecIdentityCreateWithCertificate(nil, identity.certificate, &stored)
-        guard let stored else { throw StatusError(status) }
+        try add(identity) { _ in true }
+        for certificate in chain.dropFirst() where !certificate.isSelfIssued {
+            // An attribute of the key alone is none of theirs.
+            try add(SecCertificate(certificate)) { key in
+                key.length != 4 || !AttributeCoding.isAttribute(AttributeName(rawValue: String(key)), of: .key)
+                    || AttributeCoding.isAttribute(AttributeName(rawValue: String(key)), of: .certificate)
+            }
+        }
+        let isSystems = try KeyParameters.truth(options, kSecUseSystemKeychain) ?? false
+        let stored = try ItemOperations.current().identity(of: identity.certificate, usesSystemKeychain: isSystems)
+        guard let stored else { throw StatusError(errSecItemNotFound) }
         return stored
     }
 }

@@ -15,6 +15,21 @@ struct ItemChanges {
     /// Whether items have another access control afterwards, or none.
     var touchesAccessControl: Bool { controlFlags != nil || removed.contains(.accessControl) }
 
+    /// Refuses an item that would be synchronized and have constraints afterwards (apple-secitem 2.10), with
+    /// `errSecParam`; `nil` where the changes can bring that about for no item.
+    var check: (@Sendable (Item) throws -> Void)? {
+        guard attributes[.synchronizable]?.number == 1 || attributes[.accessControl] != nil else { return nil }
+        return { item in try check(item) }
+    }
+
+    private func check(_ item: Item) throws(StatusError) {
+        let isSynchronized = (attributes[.synchronizable] ?? item.attributes[.synchronizable])?.number == 1
+        let control = touchesAccessControl ? attributes[.accessControl] : item.attributes[.accessControl]
+        guard !isSynchronized || control == nil else {
+            throw .parameter("a synchronizable item cannot have constraints")
+        }
+    }
+
     /// Reads the changes of items of a class. Every key but that of the data is an attribute.
     ///
     /// - Throws: `StatusError`; -25303 for what is no attribute of the class, -50 for a wrong value.

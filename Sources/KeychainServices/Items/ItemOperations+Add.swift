@@ -96,10 +96,12 @@ extension ItemOperations {
             guard let value = attributes[name]?.number else { continue }
             parameters.setObject(NSNumber(value: value), forKey: AttributeCoding.key(name))
         }
-        guard let specification = KeySpecification(try KeyParameters.algorithm(parameters)) else {
+        let algorithm = try KeyParameters.algorithm(parameters)
+        guard let specification = KeySpecification(algorithm) else {
             throw StatusError(errSecKeySizeNotAllowed, "no token generates keys of this size")
         }
-        var own = attributes
+        var own = usages(of: algorithm, .private)
+        own.merge(attributes)
         for name: AttributeName in [.keyClass, .type, .keySizeInBits, .isPermanent] { own[name] = nil }
         return try keychain.generateKey(specification, own, publicAttributes: nil).privateKey.item
     }
@@ -112,7 +114,7 @@ extension ItemOperations {
     // MARK: Defaults
 
     /// Adds what an item gets when nobody says anything, and what the call says about whose it is.
-    private func complete(_ request: inout ItemRequest) throws {
+    func complete(_ request: inout ItemRequest) throws {
         var attributes = request.attributes
         if attributes[.accessGroup] == nil { attributes[.accessGroup] = groups.defaultGroup.map { .string($0) } }
         for name: AttributeName in [.creationDate, .modificationDate] { attributes[name] = nil }
@@ -126,6 +128,7 @@ extension ItemOperations {
                 attributes[.accessControl] = .data(control.stored)
             }
         } else if attributes[.accessible] == nil {
+            request.isAccessibilityDefault = true
             attributes[.accessible] = attributes[.accessGroup]?.text == "com.apple.apsd"
                 ? "dku" : Self.defaults(of: request.itemClass)[.accessible]
         }

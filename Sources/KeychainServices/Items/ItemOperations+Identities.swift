@@ -10,9 +10,14 @@ extension ItemOperations {
     /// Adds certificate and key, in one step. One of them may be there already; where both are, nothing is new.
     func add(_ identity: SecIdentity, _ request: ItemRequest) throws -> CallResult {
         var certificate = CertificateItem(identity.certificate.certificate)
-        certificate.attributes.merge(try Self.attributes(request.attributes, of: .certificate))
+        var certificateAttributes = Self.attributes(request.attributes, of: .certificate)
+        // Each half has the default of its class, and both what the caller said.
+        if request.isAccessibilityDefault, certificateAttributes[.accessible] == "ak" {
+            certificateAttributes[.accessible] = Self.defaults(of: .certificate)[.accessible]
+        }
+        certificate.attributes.merge(certificateAttributes)
         var keyAttributes = KeychainServices.attributes(of: identity.privateKey)
-        keyAttributes.merge(try Self.attributes(request.attributes, of: .key))
+        keyAttributes.merge(Self.attributes(request.attributes, of: .key))
         let key: IdentityKey =
             switch identity.privateKey.material {
             // Of an identity the key stays on the token unless the caller says otherwise.
@@ -28,13 +33,32 @@ extension ItemOperations {
     }
 
     /// The attributes of an identity that one half of it has.
-    private static func attributes(
-        _ attributes: ItemAttributes, of itemClass: ItemClass
-    ) throws -> ItemAttributes {
+    private static func attributes(_ attributes: ItemAttributes, of itemClass: ItemClass) -> ItemAttributes {
         var own = ItemAttributes()
         for (name, value) in attributes where AttributeCoding.isAttribute(name, of: itemClass) { own[name] = value }
-        if own[.accessible]?.text == "ak", itemClass == .certificate { own[.accessible] = "dk" }
         return own
+    }
+
+    // MARK: Search
+
+    /// The identity of a certificate, which need not be an item, with its key from the keychain; `nil` where no item that
+    /// this process may see is that key.
+    func identity(of certificate: SecCertificate, usesSystemKeychain: Bool = false) throws -> SecIdentity? {
+        let publicKey = certificate.certificate.publicKey
+        var request = ItemRequest(itemClass: .key)
+        request.attributes = [
+            .applicationLabel: .data(publicKey.identifier), .keyClass: .number(KeyClass.private.rawValue),
+        ]
+        request.matchesAnySynchronizable = true
+        request.usesSystemKeychain = usesSystemKeychain
+        try checkGroup(request.attributes, isWriting: false)
+        // What is in the vault alone has a key's attributes and is none that could be used.
+        for item in try keychain.findItems(try criteria(request)) where item.isOnToken {
+            let key = try keychain.tokenKey(for: KeyItem(item: item))
+            guard key.publicKey == publicKey else { continue }
+            return SecIdentity(certificate: certificate, privateKey: SecKey(.token(key), item: item))
+        }
+        return nil
     }
 
     // MARK: Update
@@ -51,7 +75,14 @@ extension ItemOperations {
         try checkGroup(ofCertificate.attributes, isWriting: true)
         let (certificates, keys) = try halves(request)
         guard !certificates.isEmpty else { throw StatusError(errSecItemNotFound) }
-        for (criteria, changes) in certificates.map({ ($0, ofCertificate) }) + keys.map({ ($0, ofKey) }) {
+        let halves = (certificates.map { ($0, ofCertificate) } + keys.map { ($0, ofKey) }).map { half in
+            var criteria = half.0
+            criteria.services?.check = half.1.check
+            return (criteria, half.1)
+        }
+        // Of both halves before one is changed.
+        for (criteria, _) in halves where criteria.services?.check != nil { _ = try checkedItems(criteria) }
+        for (criteria, changes) in halves {
             try refusingProtection(changes) {
                 try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
             }
@@ -77,7 +108,7 @@ extension ItemOperations {
             var half = request
             half.itemClass = .key
             half.reference = .key(identity.privateKey)
-            half.attributes = try Self.attributes(request.attributes, of: .key)
+            half.attributes = Self.attributes(request.attributes, of: .key)
             try delete(half)
         }
     }

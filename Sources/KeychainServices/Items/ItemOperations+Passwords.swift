@@ -35,17 +35,19 @@ extension ItemOperations {
         let isAboutData = changes.data != nil || changes.touchesAccessControl
         let sealsNow = request.credential != nil && changes.controlFlags?.contains(.applicationPassword) == true
         var criteria = criteria
+        let check = criteria.services?.check
         if isAboutData {
             // Asked of each item on its way: nobody else pays for it.
             criteria.services?.check = { item in
-                guard !sealsNow, !item.asksForPassword else { throw PasswordNeeded() }
+                try check?(item)
+                guard !sealsNow && !item.asksForPassword else { throw PasswordNeeded() }
             }
         }
         do {
             try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
         } catch is PasswordNeeded {
-            criteria.services?.check = nil
-            let items = try keychain.findPasswords(coerced: criteria)
+            criteria.services?.check = check
+            let items = try checkedItems(criteria)
             guard !items.isEmpty else { throw StatusError(errSecItemNotFound) }
             try keychain.replace(
                 items.map { ($0, .secret(try resealed($0, request, changes))) }, changes: changes.attributes,

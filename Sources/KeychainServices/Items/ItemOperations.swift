@@ -22,41 +22,40 @@ struct ItemOperations {
     func copyMatching(_ query: NSDictionary) throws -> CallResult {
         let request = try ItemRequest(parsing: query, for: .search)
         try checkGroup(request.attributes, isWriting: false)
-        let results = ItemResults(keychain: keychain, request: request)
         if let first = try firstPassword(request) {
             guard case .found(let item, let secret) = first else { throw StatusError(errSecItemNotFound) }
             if secret != nil, item.givesOutConstrainedData { try keychain.confirmPresence() }
+            let results = ItemResults(keychain: keychain, request: request)
             return .value(try results.result(item, data: request.opened(secret, of: item)?.copyData()))
         }
-        let found = try find(request)
-        guard !found.isEmpty else { throw StatusError(errSecItemNotFound) }
-        // Once for a call, however many items it gives out.
-        if found.contains(where: { request.givesOut($0) && $0.givesOutConstrainedData }) { try keychain.confirmPresence() }
-        switch request.limit ?? .one {
-        case .one:
-            for item in found {
-                guard let result = try results.undamaged(item) else { continue }
-                return .value(result.value)
-            }
-            // With its data an item is found only if that is whole: the next one is as good.
-            for item in request.returns.contains(.data) ? try find(request, isLimited: false) : [] {
-                guard let result = try results.undamaged(item) else { continue }
-                return .value(result.value)
-            }
-            throw StatusError(errSecItemNotFound)
-        case .several(let count):
-            let array = NSMutableArray()
-            var matches = 0
-            for item in found where matches != count {
-                guard let result = try results.undamaged(item) else { continue }
-                matches += 1
-                if let value = result.value { array.add(value) }
-            }
-            guard matches > 0 else { throw StatusError(errSecItemNotFound) }
-            return .value(NSArray(array: array))
-        case .none:
-            throw StatusError(errSecItemNotFound)
+        let isForOne = request.limit ?? .one == .one
+        var found = try results(of: candidates(request), request)
+        // Where items are opened one is found only if it is whole: the next one is as good.
+        if found.isEmpty, isForOne, request.opensItems {
+            found = try results(of: candidates(request, isLimited: false), request)
         }
+        guard let first = found.first else { throw StatusError(errSecItemNotFound) }
+        return .value(isForOne ? first : NSArray(array: found.compactMap { $0 }))
+    }
+
+    /// What is given back of items, of no more than are asked for: an item that nobody wants any more is no reason to
+    /// refuse the others, or to ask somebody.
+    private func results(of items: [Item], _ request: ItemRequest) throws -> [AnyObject?] {
+        let results = ItemResults(keychain: keychain, request: request)
+        let limit = (request.limit ?? .one).count
+        var found: [AnyObject?] = []
+        var isConfirmed = false
+        for item in items where found.count != limit {
+            guard try passesOwnFilters(item, request) else { continue }
+            // Once for a call, however many items it gives out.
+            if !isConfirmed, request.givesOut(item), item.givesOutConstrainedData {
+                try keychain.confirmPresence()
+                isConfirmed = true
+            }
+            guard let result = try results.undamaged(item) else { continue }
+            found.append(result.value)
+        }
+        return found
     }
 
     /// The one password that is asked for with its data, in one look; `nil` where that does not answer the request.
@@ -71,31 +70,37 @@ struct ItemOperations {
         return first
     }
 
-    /// The items that match, after all filters. The limit is applied where nothing can fall out afterwards.
-    func find(_ request: ItemRequest, isLimited: Bool = true) throws -> [Item] {
+    /// The items that match, but for the filters that no search of Keyfob's knows. The limit is applied where nothing
+    /// can fall out afterwards.
+    private func candidates(_ request: ItemRequest, isLimited: Bool = true) throws -> [Item] {
         guard !request.isOldReference, !request.namesSyncRecord, request.limit != MatchLimit.none else { return [] }
         var criteria = try criteria(request)
         try request.filters.apply(to: &criteria)
-        let hasOwnFilters = request.hasOwnFilters
-        if !hasOwnFilters, isLimited {
-            // Of several with their data, those that are damaged fall out afterwards.
-            if !request.returns.contains(.data) { criteria.limit = (request.limit ?? .one).count }
-            if request.limit ?? .one == .one { criteria.limit = 1 }
-        }
-        let items = try request.itemClass.livesOnToken
+        if isLimited, !request.hasOwnFilters { criteria.limit = request.earlyLimit }
+        return try request.itemClass.livesOnToken
             ? keychain.findItems(criteria) : keychain.findPasswords(coerced: criteria)
-        guard hasOwnFilters else { return items }
-        return try items.filter { item in
-            if let listed = request.filters.items, !listed.contains(where: { item.isNamed(by: $0) }) { return false }
-            if let digest = request.digest {
-                guard try ItemResults(keychain: keychain, request: request).digest(of: item) == digest else {
-                    return false
-                }
-            }
-            guard request.authenticationUI != .allow, item.needsPerson else { return true }
-            if request.authenticationUI == .skip { return false }
-            throw StatusError(errSecInteractionNotAllowed, "the item asks for a person, and nobody may be asked")
-        }
+    }
+
+    /// Whether an item passes the filters that no search of Keyfob's knows.
+    ///
+    /// - Throws: `StatusError` (`errSecInteractionNotAllowed`) where it asks for somebody whom nobody may ask.
+    private func passesOwnFilters(_ item: Item, _ request: ItemRequest) throws -> Bool {
+        if let listed = request.filters.items, !listed.contains(where: { item.isNamed(by: $0) }) { return false }
+        guard try hasDigest(item, request) else { return false }
+        guard request.authenticationUI != .allow, request.asksSomebody(for: item) else { return true }
+        if request.authenticationUI == .skip { return false }
+        throw StatusError(errSecInteractionNotAllowed, "the item asks for a person, and nobody may be asked")
+    }
+
+    /// Whether an item has the digest that a request names, if it names one.
+    private func hasDigest(_ item: Item, _ request: ItemRequest) throws -> Bool {
+        guard let digest = request.digest else { return true }
+        do { return try ItemResults(keychain: keychain, request: request).digest(of: item) == digest } catch
+            let error as KeychainError where [.vaultDamaged, .itemNotFound, .passphraseIncorrect].contains(error.code)
+        {
+            // Nobody can have been told the digest of data that cannot be read.
+            return false
+        } catch let error as StatusError where error.status == errSecAuthFailed { return false }
     }
 
     // MARK: Update
@@ -115,7 +120,8 @@ struct ItemOperations {
         try checkGroup(changes.attributes, isWriting: true)
         try checkToken(changes.attributes)
         guard !request.isOldReference, !request.namesSyncRecord else { throw StatusError(errSecItemNotFound) }
-        for criteria in try criteriaForChange(request) {
+        for var criteria in try criteriaForChange(request) {
+            criteria.services?.check = changes.check
             guard changes.data == nil || !request.itemClass.livesOnToken else {
                 try replace(criteria, changes)
                 continue
@@ -144,7 +150,7 @@ struct ItemOperations {
 
     /// Gives certificates or keys new data, all or none: on the token that is another object.
     private func replace(_ criteria: Criteria, _ changes: ItemChanges) throws {
-        let items = try keychain.findItems(criteria)
+        let items = try checkedItems(criteria)
         guard !items.isEmpty, let data = changes.data else { throw StatusError(errSecItemNotFound) }
         // How a new object is protected, it says itself.
         var kept = changes.attributes
@@ -155,7 +161,19 @@ struct ItemOperations {
             attributes.merge(changes.attributes)
             return (item: item, replacement: KeyMaterial.replacement(data, item.itemClass, attributes))
         }
+        // What is there already stays there, and is called as the changes say.
+        if replacements.allSatisfy({ keychain.isHeld($0.replacement, by: $0.item) }) {
+            try keychain.update(criteria, kept, removing: changes.removed)
+            return
+        }
         try keychain.replace(replacements, changes: kept, removing: changes.removed)
+    }
+
+    /// The items of a change, which all pass its check.
+    func checkedItems(_ criteria: Criteria) throws -> [Item] {
+        let items = try keychain.findItems(criteria)
+        if let check = criteria.services?.check { for item in items { try check(item) } }
+        return items
     }
 
     // MARK: Delete
@@ -202,7 +220,7 @@ struct ItemOperations {
     private func criteriaForChange(_ request: ItemRequest) throws -> [Criteria] {
         let criteria = try criteria(request)
         guard request.digest != nil else { return [criteria] }
-        let found = try find(request)
+        let found = try candidates(request, isLimited: false).filter { try hasDigest($0, request) }
         guard !found.isEmpty else { throw StatusError(errSecItemNotFound) }
         return found.map { item in
             var own = criteria
@@ -276,9 +294,6 @@ extension Item {
     /// Whether its access control asks for a password of the application's.
     var asksForPassword: Bool { constraints.contains(.applicationPassword) }
 
-    /// Whether its access control asks for anything before the item is used.
-    var needsPerson: Bool { !constraints.isEmpty }
-
     /// Whether its access control asks for somebody to be there, before its data is read or its key is used.
     var needsPresence: Bool {
         !constraints.isDisjoint(with: [.userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion])
@@ -293,6 +308,23 @@ extension Item {
 }
 
 extension ItemRequest {
+    /// How many items a search needs to find; `nil` for all, where some of several may turn out to be damaged when their
+    /// data is read.
+    fileprivate var earlyLimit: Int? {
+        let limit = limit ?? .one
+        return limit != .one && opensItems ? nil : limit.count
+    }
+
+    /// Whether an item may turn out to be damaged when what is asked for is read: its data, or the key that it is.
+    fileprivate var opensItems: Bool {
+        returns.contains(.data) || returns.contains(.reference) && itemClass.livesOnToken
+    }
+
+    /// Whether the access control of an item asks for somebody, or for a password that the call has not brought along.
+    fileprivate func asksSomebody(for item: Item) -> Bool {
+        item.needsPresence || item.asksForPassword && credential == nil
+    }
+
     /// Whether the call gives out the bytes of an item: as its data, or in this process's memory behind a reference.
     fileprivate func givesOut(_ item: Item) -> Bool {
         returns.contains(.data) || returns.contains(.reference) && itemClass == .key && !item.isOnToken

@@ -249,12 +249,14 @@ extension ItemRequest {
         if isSynchronizable, usesSystemKeychain || attributes[.sharingGroup] != nil {
             throw .parameter("a synchronizable item can be neither the system's nor a sharing group's")
         }
-        switch purpose {
-        case .search:
-            guard persistentReference != nil else { break }
+        // In a change the attributes narrow what a reference of today's form names, and one of the old form has none.
+        if persistentReference != nil, purpose == .search || isOldReference {
             guard attributes.count == 0, accessControl == nil, digest == nil, !namesSyncRecord else {
                 throw .parameter("a persistent reference needs no attributes")
             }
+        }
+        switch purpose {
+        case .search: break
         case .add:
             guard persistentReference == nil else { throw .parameter("an item is not added by a reference") }
             guard !filters.isGiven, limit == nil else { throw .parameter("match keys are for searches") }

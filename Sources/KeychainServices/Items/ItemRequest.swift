@@ -38,6 +38,8 @@ struct ItemRequest {
     var attributes = ItemAttributes()
     /// `kSecAttrAccessControl`.
     var accessControl: SecAccessControl?
+    /// Whether nobody said how the item is protected, so that it has the default of its class.
+    var isAccessibilityDefault = false
     /// Whether `kSecAttrSynchronizable` is `kSecAttrSynchronizableAny`.
     var matchesAnySynchronizable = false
     /// `kSecAttrSHA1`.

@@ -28,16 +28,27 @@ struct KeyPairRequest {
         }
         let privateKey = try merged(kSecPrivateKeyAttrs)
         let publicKey = try merged(kSecPublicKeyAttrs)
-        let isTokens = privateKey.object(forKey: kSecAttrTokenID) != nil
+        let token = try privateKey.object(forKey: kSecAttrTokenID).map {
+            try AttributeCoding.value($0, for: .tokenID, of: .key)
+        }
+        let isTokens = !(token?.text ?? "").isEmpty
+        if isTokens {
+            var attributes = ItemAttributes()
+            attributes[.tokenID] = token
+            try ItemOperations.current().checkToken(attributes)
+        }
         isPrivateKeyPermanent = try KeyParameters.truth(privateKey, kSecAttrIsPermanent) ?? isTokens
         isPublicKeyPermanent = try KeyParameters.truth(publicKey, kSecAttrIsPermanent) ?? false
+        // In memory it would be a key that anybody can take away, which is just what the caller does not want.
+        guard isPrivateKeyPermanent || !isTokens else {
+            throw StatusError(errSecUnimplemented, "the keys of a token are permanent")
+        }
         isExtractable = try !isTokens && KeyParameters.truth(privateKey, kSecAttrIsExtractable) ?? false
-        privateAttributes = try Self.attributes(privateKey, isStored: isPrivateKeyPermanent)
-        // Only the private half is bound to the token.
-        var attributes = try Self.attributes(publicKey, isStored: isPublicKeyPermanent)
-        attributes[.tokenID] = nil
-        attributes[.accessControl] = nil
-        publicAttributes = attributes
+        // A pair in memory needs no keychain.
+        privateAttributes = try isPrivateKeyPermanent
+            ? ItemOperations.current().attributes(ofGenerated: privateKey, algorithm, .private) : ItemAttributes()
+        publicAttributes = try isPublicKeyPermanent
+            ? ItemOperations.current().attributes(ofGenerated: publicKey, algorithm, .public) : ItemAttributes()
     }
 
     /// Generates the pair and stores what is to be permanent.
@@ -69,48 +80,36 @@ struct KeyPairRequest {
             SecKey(.token(key), item: pair.privateKey.item), SecKey(.public(key.publicKey), item: pair.publicKey?.item)
         )
     }
+}
 
+extension ItemOperations {
     /// What describes the key itself, which the token says, and what says how it is made.
-    private static let passedOver: Set<AttributeName> = [
-        .type, .keySizeInBits, .effectiveKeySize, .keyClass, .isPermanent, .isExtractable, .isSensitive,
-        .wasAlwaysSensitive, .wasNeverExtractable, .creationDate, .modificationDate,
+    private static let passedOver: Set<String> = [
+        "type", "bsiz", "esiz", "kcls", "perm", "extr", "sens", "asen", "next", "cdat", "mdat",
     ]
 
-    /// The attributes of an item among the parameters.
-    private static func attributes(_ dictionary: NSDictionary, isStored: Bool) throws -> ItemAttributes {
-        var attributes = ItemAttributes()
-        for (key, value) in dictionary {
-            guard let text = key as? String, text.utf8.count == 4 else { continue }
-            let name = AttributeName(rawValue: text)
-            guard !passedOver.contains(name), ClassSchema.of(.key)[name] != nil else { continue }
-            guard name != .accessControl else {
-                guard let control = value as? SecAccessControl else {
-                    throw StatusError.parameter("the access control is none")
-                }
-                attributes[name] = control.isConstrained ? .data(control.stored) : nil
-                continue
-            }
-            attributes[name] = try AttributeCoding.value(value, for: name, of: .key)
+    /// The attributes of the item that one half of a generated pair becomes: the parameters that are attributes, by the
+    /// rules of SecItemAdd, over what a key of its kind brings along.
+    ///
+    /// - Throws: `StatusError`, as SecItemAdd of the same attributes.
+    fileprivate func attributes(
+        ofGenerated parameters: NSDictionary, _ algorithm: KeyAlgorithm, _ half: KeyClass
+    ) throws -> ItemAttributes {
+        let own = NSMutableDictionary()
+        for (key, value) in try ItemRequest.entries(parameters) where key.utf16.count == 4 {
+            // Only the private half is bound to the token.
+            guard !Self.passedOver.contains(key), half == .private || key != "tkid" else { continue }
+            own.setObject(value, forKey: NSString(string: key))
         }
-        guard isStored else { return attributes }
-        if let control = dictionary.object(forKey: kSecAttrAccessControl) as? SecAccessControl {
-            guard attributes[.accessible].map({ $0.text == control.protection }) ?? true else {
-                throw StatusError.parameter("the access control has another protection")
-            }
-            guard !control.isConstrained || attributes[.synchronizable]?.number ?? 0 == 0 else {
-                throw StatusError.parameter("what is synchronized cannot be constrained")
-            }
-            attributes[.accessible] = .string(control.protection)
-        } else if attributes[.accessible] == nil {
-            attributes[.accessible] = .string(kSecAttrAccessibleWhenUnlocked as String)
-        }
-        let groups = try currentAccessGroups()
-        if let group = attributes[.accessGroup]?.text {
-            guard groups.allowsWriting(group) else { throw StatusError(errSecMissingEntitlement) }
-        } else {
-            guard let group = groups.defaultGroup else { throw StatusError(errSecMissingEntitlement) }
-            attributes[.accessGroup] = .string(group)
-        }
+        own.setObject(kSecClassKey, forKey: kSecClass)
+        var request = try ItemRequest(parsing: own, for: .add)
+        try checkNotEmpty()
+        try checkGroup(request.attributes, isWriting: true)
+        try complete(&request)
+        // What the public half does asks nobody.
+        if half == .public { request.attributes[.accessControl] = nil }
+        var attributes = usages(of: algorithm, half)
+        attributes.merge(request.attributes)
         return attributes
     }
 }

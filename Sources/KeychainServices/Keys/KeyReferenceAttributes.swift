@@ -8,13 +8,24 @@ import OpenSSL
 func attributes(of key: SecKey) -> ItemAttributes {
     var attributes = searchAttributes(of: key)
     attributes[.effectiveKeySize] = attributes[.keySizeInBits]
-    let (isPrivate, isRSA, isEC) = (key.isPrivate, key.isRSA, key.isEC)
+    attributes.merge(usages(of: key.publicKey.algorithm, key.isPrivate ? .private : .public))
+    for name: AttributeName in [.isSensitive, .wasAlwaysSensitive, .wasNeverExtractable] { attributes[name] = 0 }
+    attributes[.isExtractable] = 1
+    guard let item = key.item, item.itemClass == .key else { return attributes }
+    attributes.merge(item.attributes)
+    return attributes
+}
+
+/// What a key of a kind can do, and what else its half tells of it (apple-secitem 1.7).
+func usages(of algorithm: KeyAlgorithm, _ half: KeyClass) -> ItemAttributes {
+    let isPrivate = half == .private
+    let isRSA = if case .rsa = algorithm { true } else { false }
+    let isEC = if case .ec = algorithm { true } else { false }
     let truths: [(AttributeName, Bool)] = [
         (.isPermanent, true),
         // True of both halves, as Apple's is.
         (.isPrivate, true),
-        (.isModifiable, true), (.isSensitive, false), (.wasAlwaysSensitive, false), (.isExtractable, true),
-        (.wasNeverExtractable, false),
+        (.isModifiable, true),
         (.canEncrypt, !isPrivate && (isRSA || isEC)),
         // Whoever has the public half of RSA can undo a signature, and Apple calls that decryption.
         (.canDecrypt, isRSA || isPrivate && isEC),
@@ -22,9 +33,8 @@ func attributes(of key: SecKey) -> ItemAttributes {
         (.canSignRecover, false), (.canVerifyRecover, !isPrivate && isRSA),
         (.canWrap, !isPrivate && (isRSA || isEC)), (.canUnwrap, isPrivate && (isRSA || isEC)),
     ]
+    var attributes = ItemAttributes()
     for (name, value) in truths { attributes[name] = value ? 1 : 0 }
-    guard let item = key.item, item.itemClass == .key else { return attributes }
-    attributes.merge(item.attributes)
     return attributes
 }
 

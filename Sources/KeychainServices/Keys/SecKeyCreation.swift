@@ -6,16 +6,20 @@ import Keyfob
 /// Generates a key pair and gives out its private half.
 ///
 /// A private key that is permanent is generated on the token and cannot leave it, unless `kSecAttrIsExtractable` is true
-/// and no `kSecAttrTokenID` is given. Any other key is generated in memory. `SecKeyCopyPublicKey` has the other half; it
+/// and no `kSecAttrTokenID` is given. A key with `kSecAttrTokenID` is permanent unless it says that it is not, which is
+/// refused: it would have to be in memory. Any other key is generated in memory. `SecKeyCopyPublicKey` has the other half; it
 /// becomes an item of its own only where it is permanent. Blocks while an RSA key is searched for: from tenths of a second
 /// to many seconds.
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, which Ed25519 does not need, and attributes of the
 ///     items; those in `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs` are for one half and win.
-///   - error: Takes `errSecParam` for a missing or unknown type or size, `errSecKeySizeNotAllowed`, and what storing
-///     meets: `errSecDuplicateItem`, `errSecMissingEntitlement`, `errSecInteractionNotAllowed`… The caller owns it.
+///   - error: Takes `errSecParam` for a missing or unknown type or size, `errSecKeySizeNotAllowed`,
+///     `errSecItemNotFound` for a token that is not there, `errSecUnimplemented` for a key of a token that is not to be
+///     permanent, and what SecItemAdd gives for the attributes of a half: `errSecDuplicateItem`, `errSecNoSuchAttr`,
+///     `errSecMissingEntitlement`, `errSecInteractionNotAllowed`… The caller owns it.
 /// - Returns: The private key; `nil` where there is an error.
+@discardableResult
 public func SecKeyCreateRandomKey(
     _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
@@ -55,6 +59,7 @@ public func SecKeyGeneratePair(
 ///   - error: Takes `errSecUnimplemented` for a symmetric key, and `errSecParam` for a missing or unknown type or class,
 ///     and for bytes that are not such a key. The caller owns it.
 /// - Returns: The key; `nil` where there is an error.
+@discardableResult
 public func SecKeyCreateWithData(
     _ keyData: CFData, _ attributes: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
@@ -76,6 +81,7 @@ public func SecKeyCreateWithData(
 ///   - key: The key.
 ///   - error: Takes `errSecUnimplemented` for a key that cannot leave its token. The caller owns it.
 /// - Returns: The bytes, which nobody wipes; `nil` where there is an error.
+@discardableResult
 public func SecKeyCopyExternalRepresentation(
     _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {

@@ -7,6 +7,7 @@ import OpenSSL
 /// The public half of a key; of a public key the key itself.
 ///
 /// - Parameter key: The key.
+@discardableResult
 public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {
     key.isPrivate ? SecKey(.public(key.publicKey)) : key
 }
@@ -14,6 +15,7 @@ public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {
 /// The size of a block in bytes: of the modulus of RSA, of a coordinate of EC.
 ///
 /// - Parameter key: The key.
+@discardableResult
 public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.blockSize }
 
 /// The attributes of a key, its class and type as strings, with its bytes where it can give them out.
@@ -21,6 +23,7 @@ public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.blockSize }
 /// Blocks for the token where the key is on one and may leave it.
 ///
 /// - Parameter key: The key.
+@discardableResult
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     let result = NSMutableDictionary()
     for (name, value) in attributes(of: key) {

@@ -14,6 +14,7 @@ import OpenSSL
 ///   - error: Takes `errSecParam` for an algorithm that the key does not support, a digest of another length, or data
 ///     that is too long; else what the token refuses. The caller owns it.
 /// - Returns: The signature; `nil` where there is an error.
+@discardableResult
 public func SecKeyCreateSignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ dataToSign: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -30,6 +31,7 @@ public func SecKeyCreateSignature(
 ///   - signature: The signature.
 ///   - error: Takes `errSecVerifyFailed` where the signature is not the key's, and as `SecKeyCreateSignature`.
 /// - Returns: Whether the signature is the key's.
+@discardableResult
 public func SecKeyVerifySignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ signedData: CFData, _ signature: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -50,6 +52,7 @@ public func SecKeyVerifySignature(
 ///   - plaintext: The message; how long it may be depends on the algorithm.
 ///   - error: As `SecKeyCreateSignature`.
 /// - Returns: The ciphertext; `nil` where there is an error.
+@discardableResult
 public func SecKeyCreateEncryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ plaintext: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -65,6 +68,7 @@ public func SecKeyCreateEncryptedData(
 ///   - ciphertext: The ciphertext.
 ///   - error: As `SecKeyCreateSignature`; `errSecParam` also for a ciphertext that is not for this key.
 /// - Returns: The message, which nobody wipes; `nil` where there is an error.
+@discardableResult
 public func SecKeyCreateDecryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ ciphertext: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -83,6 +87,7 @@ public func SecKeyCreateDecryptedData(
 ///   - parameters: `SecKeyKeyExchangeParameter.requestedSize`, which the algorithms with a KDF need, and `sharedInfo`.
 ///   - error: As `SecKeyCreateSignature`.
 /// - Returns: The x coordinate of the shared point, or what the KDF makes of it; `nil` where there is an error.
+@discardableResult
 public func SecKeyCopyKeyExchangeResult(
     _ privateKey: SecKey, _ algorithm: SecKeyAlgorithm, _ publicKey: SecKey, _ parameters: CFDictionary,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -104,6 +109,7 @@ public func SecKeyCopyKeyExchangeResult(
 ///   - key: The key.
 ///   - operation: What is to be done.
 ///   - algorithm: How.
+@discardableResult
 public func SecKeyIsAlgorithmSupported(
     _ key: SecKey, _ operation: SecKeyOperationType, _ algorithm: SecKeyAlgorithm
 ) -> Bool {

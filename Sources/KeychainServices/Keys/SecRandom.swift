@@ -14,6 +14,7 @@ public typealias SecRandomRef = OpaquePointer
 ///   - count: How many bytes.
 ///   - bytes: Where they go; as large as `count` at least.
 /// - Returns: `errSecSuccess`; `errSecParam` for a negative count; `errSecInternal` where there is no entropy.
+@discardableResult
 public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer) -> Int32 {
     guard count >= 0 else { return errSecParam }
     do {

@@ -14,7 +14,7 @@ public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
         var name: String?
         /// Whether the certificate is a client's.
         var isClient = false
-        /// How revocation is checked; kept, without effect.
+        /// How revocation is checked: nobody is asked, so that only whether an answer is required counts.
         var revocationFlags: CFOptionFlags = 0
     }
 
@@ -26,6 +26,9 @@ public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
         [kSecPolicyAppleSSL as String, kSecPolicyAppleEAP as String, kSecPolicyAppleIPsec as String]
             .contains(properties.identifier)
     }
+
+    /// Whether a chain is good only with an answer that nobody revoked it.
+    var requiresRevocationAnswer: Bool { properties.revocationFlags & kSecRevocationRequirePositiveResponse != 0 }
 
     /// The purpose that a chain is verified for.
     var purpose: CertificateChain.Purpose {

@@ -3,6 +3,7 @@ public import Foundation
 // Policies; SecPolicy.h.
 
 /// A policy that asks for a valid chain and nothing else.
+@discardableResult
 public func SecPolicyCreateBasicX509() -> SecPolicy {
     SecPolicy(SecPolicy.Properties(identifier: kSecPolicyAppleX509Basic as String))
 }
@@ -12,14 +13,20 @@ public func SecPolicyCreateBasicX509() -> SecPolicy {
 /// - Parameters:
 ///   - server: Whether the certificate is a server's; otherwise it is a client's.
 ///   - hostname: The name or address that a server's certificate must be for; `nil` for any.
+@discardableResult
 public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy {
     SecPolicy(SecPolicy.Properties(
         identifier: kSecPolicyAppleSSL as String, name: hostname as String?, isClient: !server))
 }
 
-/// A policy about revocation. It is kept and does nothing: nobody is asked over a network.
+/// A policy about revocation.
 ///
-/// - Parameter revocationFlags: How revocation is checked.
+/// Nobody is asked, over a network or otherwise. What is checked if it can be, as without
+/// `kSecRevocationRequirePositiveResponse`, is therefore not checked, and a chain for which an answer is required is not
+/// trusted: `errSecIncompleteCertRevocationCheck`, unless the certificate itself is an anchor.
+///
+/// - Parameter revocationFlags: The `kSecRevocation…` values that hold.
+@discardableResult
 public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPolicy? {
     SecPolicy(SecPolicy.Properties(
         identifier: kSecPolicyAppleRevocation as String, revocationFlags: revocationFlags))
@@ -30,6 +37,7 @@ public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPo
 /// - Parameters:
 ///   - policyIdentifier: One of the `kSecPolicyApple…` values.
 ///   - properties: `kSecPolicyName`, `kSecPolicyClient` and `kSecPolicyRevocationFlags`.
+@discardableResult
 public func SecPolicyCreateWithProperties(_ policyIdentifier: CFTypeRef, _ properties: CFDictionary?) -> SecPolicy? {
     let known = [
         kSecPolicyAppleX509Basic, kSecPolicyAppleSSL, kSecPolicyAppleSMIME, kSecPolicyAppleEAP, kSecPolicyAppleIPsec,
@@ -55,6 +63,7 @@ public func SecPolicyCreateWithProperties(_ policyIdentifier: CFTypeRef, _ prope
 /// What a policy asks for: `kSecPolicyOid`, and `kSecPolicyName` and `kSecPolicyClient` where it has them.
 ///
 /// - Parameter policyRef: The policy.
+@discardableResult
 public func SecPolicyCopyProperties(_ policyRef: SecPolicy) -> CFDictionary? {
     let result = NSMutableDictionary()
     result.setObject(NSString(string: policyRef.properties.identifier), forKey: kSecPolicyOid)
@@ -64,6 +73,7 @@ public func SecPolicyCopyProperties(_ policyRef: SecPolicy) -> CFDictionary? {
 }
 
 /// The number of `SecPolicy`.
+@discardableResult
 public func SecPolicyGetTypeID() -> CFTypeID { SecPolicy.typeID }
 
 extension SecPolicy: TypeIdentified { static var typeID: CFTypeID { 260 } }

@@ -44,6 +44,8 @@ public final class SecTrust: NSObject, @unchecked Sendable {
     private struct State {
         var question: Question
         var answer: Answer?
+        /// Counts the changes of the question: an answer is kept only while the question is the one it was found for.
+        var generation = 0
     }
 
     private let state: Lock<State>
@@ -58,6 +60,7 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         state.withLock { state in
             change(&state.question)
             state.answer = nil
+            state.generation += 1
         }
     }
 
@@ -65,8 +68,9 @@ public final class SecTrust: NSObject, @unchecked Sendable {
     ///
     /// - Throws: `OpenSSLError` where libcrypto fails; what reading the system's authorities throws.
     func evaluate() throws -> Answer {
-        let (question, known) = state.withLock { ($0.question, $0.answer) }
-        if let known { return known }
+        let asked = state.withLock { $0 }
+        if let known = asked.answer { return known }
+        let question = asked.question
         var answer = try question.answer()
         if answer.failure != nil, let exception = question.exception, exception.isFor(question) {
             let failures = try question.failures(beginningWith: answer)
@@ -75,8 +79,8 @@ public final class SecTrust: NSObject, @unchecked Sendable {
                 chain: answer.chain, failure: left ?? (failures.isComplete ? nil : answer.failure), date: answer.date,
                 isException: left == nil && failures.isComplete)
         }
-        // A change meanwhile makes this the answer to an old question, which is right for this call.
-        state.withLock { if $0.answer == nil { $0.answer = answer } }
+        // A change meanwhile makes this the answer to an old question: right for this call, and for no later one.
+        state.withLock { if $0.generation == asked.generation { $0.answer = answer } }
         return answer
     }
 
@@ -108,6 +112,10 @@ extension SecTrust.Question {
             guard policy.isSatisfied(byAddressesOf: leaf) else {
                 return SecTrust.Answer(chain: chain, failure: errSecHostNameMismatch, date: date)
             }
+        }
+        // Last: what is wrong with the chain itself is the better reason.
+        if chain.count > 1, anchors?.contains(leaf) != true, policies.contains(where: \.requiresRevocationAnswer) {
+            return SecTrust.Answer(chain: chain, failure: errSecIncompleteCertRevocationCheck, date: date)
         }
         return SecTrust.Answer(chain: chain, failure: nil, date: date)
     }

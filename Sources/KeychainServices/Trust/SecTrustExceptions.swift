@@ -10,6 +10,7 @@ import OpenSSL
 ///
 /// - Parameter trust: The object to evaluate.
 /// - Returns: Bytes to be kept; `nil` where the evaluation fails.
+@discardableResult
 public func SecTrustCopyExceptions(_ trust: SecTrust) -> CFData? {
     do {
         let question = trust.question
@@ -143,6 +144,12 @@ extension SecTrust.Question {
         case errSecCreateChainFailed, errSecNotTrusted:
             question.believesSystem = believesSystem ?? (anchors == nil)
             question.anchors = (anchors ?? []) + [certificates[0]]
+        case errSecIncompleteCertRevocationCheck:
+            question.policies = policies.map { policy in
+                var properties = policy.properties
+                properties.revocationFlags &= ~kSecRevocationRequirePositiveResponse
+                return SecPolicy(properties)
+            }
         case errSecCertificateCannotOperate:
             question.policies = [SecPolicyCreateBasicX509()]
         default: return nil

@@ -125,6 +125,7 @@ public func SecTrustSetVerifyDate(_ trust: SecTrust, _ verifyDate: CFDate) -> OS
 /// The moment that is asked about; now, where nobody said.
 ///
 /// - Parameter trust: The object to evaluate.
+@discardableResult
 public func SecTrustGetVerifyTime(_ trust: SecTrust) -> CFAbsoluteTime {
     (trust.question.date ?? Date()).timeIntervalSinceReferenceDate
 }
@@ -159,8 +160,10 @@ public func SecTrustGetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: Unsa
 ///   - trust: The object to evaluate.
 ///   - error: Takes the reason where the certificate is not trusted: `errSecCertificateExpired`,
 ///     `errSecCertificateNotValidYet`, `errSecHostNameMismatch`, `errSecCreateChainFailed` where an issuer is missing,
-///     `errSecCertificateCannotOperate` where it is for something else, `errSecNotTrusted` for everything else.
+///     `errSecCertificateCannotOperate` where it is for something else, `errSecIncompleteCertRevocationCheck` where a
+///     policy requires an answer about revocation, `errSecNotTrusted` for everything else.
 /// - Returns: Whether the certificate is trusted.
+@discardableResult
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
     do {
         guard let failure = try trust.evaluate().failure else { return true }
@@ -204,6 +207,7 @@ public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePoi
 /// The chain, leaf first, as far as it was found; evaluates where that was not done yet. `nil` where that fails.
 ///
 /// - Parameter trust: The object to evaluate.
+@discardableResult
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? {
     do { return try trust.evaluate().chain.map { SecCertificate($0) } as CFArray } catch { return nil }
 }
@@ -211,6 +215,7 @@ public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? {
 /// How many certificates the chain has.
 ///
 /// - Parameter trust: The object to evaluate.
+@discardableResult
 public func SecTrustGetCertificateCount(_ trust: SecTrust) -> CFIndex {
     SecTrustCopyCertificateChain(trust)?.count ?? 0
 }
@@ -220,6 +225,7 @@ public func SecTrustGetCertificateCount(_ trust: SecTrust) -> CFIndex {
 /// - Parameters:
 ///   - trust: The object to evaluate.
 ///   - ix: The place in the chain; the leaf is at 0.
+@discardableResult
 public func SecTrustGetCertificateAtIndex(_ trust: SecTrust, _ ix: CFIndex) -> SecCertificate? {
     guard let chain = SecTrustCopyCertificateChain(trust), (0..<chain.count).contains(ix) else { return nil }
     return chain.object(at: ix) as? SecCertificate
@@ -228,6 +234,7 @@ public func SecTrustGetCertificateAtIndex(_ trust: SecTrust, _ ix: CFIndex) -> S
 /// The public key of the leaf, whether it is trusted or not.
 ///
 /// - Parameter trust: The object to evaluate.
+@discardableResult
 public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
     SecCertificateCopyKey(SecCertificate(trust.question.certificates[0]))
 }
@@ -235,11 +242,13 @@ public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
 /// The older name of `SecTrustCopyKey`.
 ///
 /// - Parameter trust: The object to evaluate.
+@discardableResult
 public func SecTrustCopyPublicKey(_ trust: SecTrust) -> SecKey? { SecTrustCopyKey(trust) }
 
 /// What the last evaluation found: `kSecTrustEvaluationDate` and `kSecTrustResultValue`; `nil` where there was none.
 ///
 /// - Parameter trust: The object to evaluate.
+@discardableResult
 public func SecTrustCopyResult(_ trust: SecTrust) -> CFDictionary? {
     guard let answer = trust.answer else { return nil }
     return [
@@ -248,6 +257,7 @@ public func SecTrustCopyResult(_ trust: SecTrust) -> CFDictionary? {
 }
 
 /// The number of `SecTrust`.
+@discardableResult
 public func SecTrustGetTypeID() -> CFTypeID { SecTrust.typeID }
 
 extension SecTrust: TypeIdentified { static var typeID: CFTypeID { 261 } }

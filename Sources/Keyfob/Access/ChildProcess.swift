@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 package import KeyfobPrimitives
 
@@ -9,10 +10,8 @@ package import KeyfobPrimitives
 
     /// Starts `arguments[0]`, looked up in `PATH`, with the given standard input and output.
     ///
-    /// Its standard error is ours. Variables that begin with `KEYFOB_` are taken out of its
-    /// environment: they hold PINs or say where PINs are, and a program that calls keyfob in turn
-    /// would be sent round in a circle. With `inOwnGroup` it can be killed with all it started, but is
-    /// no longer in the terminal's foreground.
+    /// Its standard error is ours, and so is its environment without secrets (`EnvironmentVariable.inherited`). With
+    /// `inOwnGroup` it can be killed with all it started, but is no longer in the terminal's foreground.
     ///
     /// - Throws: `fileUnavailable` when it cannot be started.
     package init(_ arguments: [String], input: Int32, output: Int32, inOwnGroup: Bool) throws(KeychainError) {
@@ -34,9 +33,7 @@ package import KeyfobPrimitives
         unsafe sigaddset(&signals, SIGPIPE)
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
 
-        let environment = ProcessInfo.processInfo.environment
-            .filter { !$0.key.hasPrefix("KEYFOB_") }
-            .map { "\($0.key)=\($0.value)" }
+        let environment = EnvironmentVariable.inherited().map { "\($0.key)=\($0.value)" }
         var identifier: pid_t = 0
         let result = unsafe Self.withCStrings(arguments) { arguments in
             unsafe Self.withCStrings(environment) { environment in
@@ -47,6 +44,7 @@ package import KeyfobPrimitives
         guard result == 0 else { throw .file("start", arguments.first ?? "a command", result) }
         self.identifier = identifier
         ownsGroup = inOwnGroup
+        RunningChildren.add(RunningChildren.target(identifier, isGroup: inOwnGroup))
     }
 
     deinit {
@@ -55,10 +53,12 @@ package import KeyfobPrimitives
 
     /// Its exit status if it has ended: 0...255, or 128 plus the signal; `nil` while it runs.
     mutating func exitStatus() -> Int32? {
+        // Looked at before it is reaped: as long as it runs, a handler of signals must find it.
+        if keyfob_is_running(identifier) != 0 { return nil }
         var status: Int32 = 0
-        var result = unsafe waitpid(identifier, &status, WNOHANG)
-        while result < 0, errno == EINTR { result = unsafe waitpid(identifier, &status, WNOHANG) }
-        if result == 0 { return nil }
+        RunningChildren.remove(RunningChildren.target(identifier, isGroup: ownsGroup))
+        var result = unsafe waitpid(identifier, &status, 0)
+        while result < 0, errno == EINTR { result = unsafe waitpid(identifier, &status, 0) }
         isReaped = true
         // A host process that ignores SIGCHLD has its children reaped by the kernel; the status is lost
         // then, and only the output can tell whether the command worked.
@@ -76,7 +76,8 @@ package import KeyfobPrimitives
     }
 
     private static func terminate(_ identifier: pid_t, group: Bool) {
-        kill(group ? -identifier : identifier, SIGKILL)
+        RunningChildren.remove(RunningChildren.target(identifier, isGroup: group))
+        RunningChildren.send(SIGKILL, to: RunningChildren.target(identifier, isGroup: group))
         var status: Int32 = 0
         while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
     }

@@ -2,13 +2,16 @@ import Foundation
 import KeyfobPrimitives
 
 /// Variables in the environment of this process, read one at a time.
-enum EnvironmentVariable {
-    /// getenv(3) walks an array that unsetenv(3) moves; ours at least do not meet each other.
-    private static let lock = Lock(0)
+package enum EnvironmentVariable {
+    /// The names of variables that hold secrets, which no child is given.
+    ///
+    /// The lock also stands around getenv(3), which walks an array that unsetenv(3) moves: ours at least do not meet
+    /// each other.
+    private static let withheld = Lock<Set<String>>([])
 
     /// The value of `name`, also an empty one; `nil` where it is not set.
     static func value(_ name: String) -> String? {
-        lock.withLock { _ in
+        withheld.withLock { _ in
             guard let value = unsafe getenv(name) else { return nil }
             return unsafe String(cString: value)
         }
@@ -17,7 +20,7 @@ enum EnvironmentVariable {
     /// The secret that is the value of `name`, which is then gone: from our environment, from that of every later child,
     /// and from `/proc/PID/environ`, because the bytes themselves are overwritten.
     static func take(_ name: String) -> SecretBytes? {
-        lock.withLock { _ in
+        withheld.withLock { _ in
             guard let value = unsafe getenv(name) else { return nil }
             let count = unsafe strlen(value)
             let characters = unsafe UnsafeBufferPointer(start: value, count: count)
@@ -26,5 +29,32 @@ enum EnvironmentVariable {
             unsafe unsetenv(name)
             return secret
         }
+    }
+
+    /// Keeps the variable `name` from every later child, whether or not anybody reads it.
+    package static func withhold(_ name: String) {
+        withheld.withLock { _ = $0.insert(name) }
+    }
+
+    /// Keeps from every later child what a PIN source in its text form names: a variable, or a descriptor.
+    ///
+    /// A descriptor is closed by whoever reads it, but an unlocked keychain is never asked for its PIN.
+    package static func withhold(namedBy source: String?) {
+        guard let source else { return }
+        if source.hasPrefix("env:") { withhold(String(source.dropFirst(4))) }
+        if source.hasPrefix("fd:"), let number = Int32(source.dropFirst(3)), number > 2 {
+            // One that is not open is for whoever reads it to report.
+            _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        }
+    }
+
+    /// The environment of a program that this process starts: ours without what is a secret or says where one is.
+    ///
+    /// Left out are the variables that a PIN source names, also one that was never read because the keychain was
+    /// unlocked, and those that begin with `KEYFOB_`: a program that calls keyfob in turn would be sent round in a circle.
+    package static func inherited() -> [String: String] {
+        withhold(namedBy: value("KEYFOB_PIN_SOURCE"))
+        let names = withheld.withLock { $0 }
+        return ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("KEYFOB_") && !names.contains($0.key) }
     }
 }

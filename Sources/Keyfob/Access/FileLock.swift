@@ -37,7 +37,8 @@ package struct FileLock: ~Copyable {
         return try result.get()
     }
 
-    private consuming func release() {}
+    /// By name: a child that was forked meanwhile has the descriptor, too, and would keep the lock.
+    private consuming func release() { flock(file.descriptor, LOCK_UN) }
 
     /// Waits for the lock until `deadline`; makes the lock file, mode 0600, if it is missing.
     ///

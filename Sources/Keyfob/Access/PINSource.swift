@@ -6,7 +6,7 @@ import Foundation
 /// |---|---|
 /// | `prompt` | the terminal, without echo |
 /// | `pinentry` | the pinentry program |
-/// | `env:NAME` | an environment variable, which is then removed from the environment |
+/// | `env:NAME` | an environment variable, which is then removed from the environment and never given to a child |
 /// | `file:PATH` | the first line of a file that only its owner can read |
 /// | `fd:N`, `stdin` | a file descriptor, to its end |
 /// | `cmd:COMMAND` | the first line that a shell command prints |
@@ -37,8 +37,11 @@ public struct PINSource: Sendable, Hashable {
     /// The standard input, to its end. It is not closed.
     public static let standardInput = PINSource(kind: .descriptor(0))
 
-    /// The environment variable `name`.
-    public static func environment(_ name: String) -> PINSource { PINSource(kind: .environment(name)) }
+    /// The environment variable `name`. From now on no program that this process starts is given it.
+    public static func environment(_ name: String) -> PINSource {
+        EnvironmentVariable.withhold(name)
+        return PINSource(kind: .environment(name))
+    }
 
     /// The first line of the file at `path`.
     public static func file(_ path: String) -> PINSource { PINSource(kind: .file(path)) }

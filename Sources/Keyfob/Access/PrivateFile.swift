@@ -48,19 +48,24 @@ package enum PrivateFile {
         return bytes
     }
 
-    /// Overwrites and removes the file at `url`; true if there was one.
+    /// Removes the file at `url` and overwrites its content; true if there was one.
+    ///
+    /// - Throws: `fileUnavailable` or `refused` where it cannot be removed; it is then whole.
     @discardableResult
     package static func remove(_ url: URL) throws(KeychainError) -> Bool {
-        if let file = OpenFile(path: url.filePath, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK) {
-            let status = try file.status()
-            // Overwriting reaches the bytes where they are: true in memory (tmpfs), best effort elsewhere.
-            if status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1, status.st_size > 0 {
-                try file.write(SecretBytes(repeatElement(0, count: Int(min(status.st_size, 1 << 20)))))
-            }
+        let file = OpenFile(path: url.filePath, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
+        // Before it is overwritten: what cannot be removed must not lose its content.
+        guard unsafe unlink(url.filePath) == 0 else {
+            guard errno == ENOENT else { throw .file("remove", url.filePath, errno) }
+            return false
         }
-        if unsafe unlink(url.filePath) == 0 { return true }
-        guard errno == ENOENT else { throw .file("remove", url.filePath, errno) }
-        return false
+        guard let file else { return true }
+        let status = try file.status()
+        // Overwriting reaches the bytes where they are: true in memory (tmpfs), best effort elsewhere.
+        if status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 0, status.st_size > 0 {
+            try file.write(SecretBytes(repeatElement(0, count: Int(min(status.st_size, 1 << 20)))))
+        }
+        return true
     }
 
     /// Makes the directory at `url` and those above it that are missing, mode 0700.

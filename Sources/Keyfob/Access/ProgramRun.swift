@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import KeyfobPrimitives
 
@@ -5,31 +6,64 @@ import KeyfobPrimitives
 ///
 /// Input and output are files without a name: no pipe can fill up, whatever the program does first. For public
 /// matter, such as requests and certificates.
-enum ProgramRun {
+package enum ProgramRun {
     /// What came of it.
     struct Result {
         let status: Int32
         let output: Data
     }
 
-    /// Output above this many bytes is an error: nothing that is asked for here is that large.
-    private static let limit = 16 << 20
-
     /// Runs `arguments[0]`, looked up in `PATH`; its standard error is ours.
     ///
-    /// Blocks until it has ended. - Throws: `KeychainError`; `fileUnavailable` where it cannot be started, `timedOut`
-    /// where it has not ended at `deadline` and was killed, `dataTooLarge`.
-    static func run(_ arguments: [String], input: Data = Data(), deadline: Deadline) throws -> Result {
+    /// Blocks until it has ended.
+    ///
+    /// - Parameter limit: Output above this many bytes is an error: nothing that is asked for here is that large.
+    /// - Throws: `KeychainError`; `fileUnavailable` where it cannot be started; `timedOut` where it has not ended at
+    ///   `deadline` and `dataTooLarge` where it writes more than `limit`: in either case it was killed.
+    static func run(
+        _ arguments: [String], input: Data = Data(), limit: Int = 16 << 20, deadline: Deadline
+    ) throws -> Result {
         let reading = try scratchFile()
         let writing = try scratchFile()
         try write(input, to: reading)
         let name = arguments.first ?? "the program"
         var child = try ChildProcess(
-            arguments, input: reading.descriptor, output: writing.descriptor, inOwnGroup: false)
-        guard let status = child.exitStatus(by: deadline) else {
-            throw KeychainError(.timedOut, "\(name) did not end in time and was killed.", details: ["program": name])
+            arguments, input: reading.descriptor, output: writing.descriptor, inOwnGroup: !hasTerminal)
+        let tooLarge = KeychainError(
+            .dataTooLarge, "\(name) wrote more than \(limit >> 20) MiB.", details: ["program": name])
+        while true {
+            // Looked at before the end is: what is longer than it may be is not even written to the disk for long.
+            guard try writing.status().st_size <= limit else { throw tooLarge }
+            if let status = child.exitStatus() {
+                guard let output = try read(writing, limit) else { throw tooLarge }
+                return Result(status: status, output: output)
+            }
+            guard !deadline.hasPassed else {
+                throw KeychainError(.timedOut, "\(name) did not end in time and was killed.", details: ["program": name])
+            }
+            usleep(2000)
         }
-        return Result(status: status, output: try read(writing, name))
+    }
+
+    /// Runs `arguments[0]` to its end, however long that takes, and returns its exit status.
+    ///
+    /// It reads nothing, and writes to the descriptor `output`. Blocks until it has ended.
+    ///
+    /// - Throws: `fileUnavailable` where it cannot be started.
+    package static func status(of arguments: [String], output: Int32) throws(KeychainError) -> Int32 {
+        guard let null = OpenFile(path: "/dev/null", flags: O_RDONLY) else { throw .file("open", "/dev/null", errno) }
+        var child = try ChildProcess(arguments, input: null.descriptor, output: output, inOwnGroup: !hasTerminal)
+        while true {
+            if let status = child.exitStatus(by: .after(.seconds(86_400))) { return status }
+        }
+    }
+
+    /// In a group of its own a program can be ended with all that it started; at a terminal it must be able to ask
+    /// there.
+    private static var hasTerminal: Bool {
+        let terminal = unsafe keyfob_open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC, 0)
+        if terminal >= 0 { close(terminal) }
+        return terminal >= 0
     }
 
     private static func scratchFile() throws(KeychainError) -> OpenFile {
@@ -56,7 +90,8 @@ enum ProgramRun {
         }
     }
 
-    private static func read(_ file: borrowing OpenFile, _ name: String) throws(KeychainError) -> Data {
+    /// What was written; `nil` where it is more than `limit`.
+    private static func read(_ file: borrowing OpenFile, _ limit: Int) throws(KeychainError) -> Data? {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -67,9 +102,7 @@ enum ProgramRun {
             }
             guard count > 0 else { return Data(bytes) }
             bytes += buffer.prefix(count)
-            guard bytes.count <= limit else {
-                throw KeychainError(.dataTooLarge, "\(name) printed more than 16 MiB.", details: ["program": name])
-            }
+            guard bytes.count <= limit else { return nil }
         }
     }
 }

@@ -121,7 +121,7 @@ public struct ACMEIssuer: CertificateIssuer {
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let identifiers = order.request.extensions.subjectAlternativeNames.compactMap { name -> [String: String]? in
             if case .dns(let host) = name { return ["type": "dns", "value": host.lowercased()] }
-            return name.ipText.map { ["type": "ip", "value": $0.lowercased()] }
+            return name.ipText.map { ["type": "ip", "value": $0] }
         }
         guard !identifiers.isEmpty else {
             throw KeychainError(.invalidArgument, "ACME certifies host names and addresses, and there is none.")
@@ -190,7 +190,7 @@ public struct ACMEIssuer: CertificateIssuer {
         for url: String, _ states: Set<String>, _ session: inout ACMESession, name: String? = nil
     ) throws -> ACMESession.Answer {
         let deadline = Deadline.after(Self.patience)
-        var pause = 250
+        var pause = Duration.milliseconds(250)
         while true {
             let answer = try session.post(url, nil)
             let state = answer.text("status") ?? ""
@@ -201,10 +201,12 @@ public struct ACMEIssuer: CertificateIssuer {
                     .timedOut, "\(settings.host) did not finish within two minutes.",
                     hint: "Try again: what it has done it keeps.", details: ["state": state])
             }
-            // RFC 8555 7.5.1: the server may say when to ask again; more than a few seconds nobody waits.
-            let wanted = answer.response.header("retry-after").flatMap { Int($0) }.map { $0 * 1000 } ?? pause
-            usleep(UInt32(min(max(wanted, 100), 5_000)) * 1000)
-            pause = min(pause * 3 / 2, 5_000)
+            // RFC 8555 7.5.1: the server may say when to ask again. Who asks for longer than anybody waits is asked once
+            // more at the end.
+            let wanted = answer.response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) } ?? pause
+            let wait = min(max(wanted, .milliseconds(100)), deadline.remaining ?? Self.patience)
+            Thread.sleep(forTimeInterval: wait / .seconds(1))
+            pause = min(pause * 1.5, .seconds(5))
         }
     }
 

@@ -70,7 +70,7 @@ final class ACMEListener: ACMEAnswer, Sendable {
             throw error
         }
         ending = ends
-        let isStarted = DetachedThread.start("keyfob-acme") { [self] in
+        let isStarted = POSIXThread.startDetached("keyfob-acme") { [self] in
             serve()
             hasEnded.withLock { $0 = true }
             hasEnded.broadcast()

@@ -124,7 +124,8 @@ public struct AuthorityIssuer: CertificateIssuer {
     /// Makes a certificate that ends no later than the authority's own. One token operation.
     ///
     /// - Throws: `KeychainError`; `certificateExpired` or `certificateNotYetValid` for an authority that may not sign
-    ///   now, `invalidArgument` for a request that it cannot fulfil, and what the token refuses.
+    ///   now, `invalidArgument` for a request that it cannot fulfil or that its own certificate does not allow, and what
+    ///   the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let authority = try identity.certificate()
         let name = identity.label ?? authority.subjectSummary ?? "the authority"
@@ -134,6 +135,7 @@ public struct AuthorityIssuer: CertificateIssuer {
             throw KeychainError(.issuerFailed, "the request was not signed with the key it is about.")
         }
         let wanted = now + (order.lifetime ?? SelfIssuer.standardLifetime)
+        if wanted > authority.notAfter { order.report("shortened to the end of authority \"\(name)\"") }
         let certificate = try KeychainError.describingRequests {
             try UnsignedCertificate(
                 subject: order.request.subject, publicKey: order.request.publicKey,
@@ -141,6 +143,12 @@ public struct AuthorityIssuer: CertificateIssuer {
                 notBefore: max(now - Self.clockTolerance, authority.notBefore),
                 notAfter: min(wanted, authority.notAfter))
         }.signed { try keychain.tokenKey(for: identity).sign($0, using: $1) }
+        // Name constraints, and whatever else stands in the authority's certificate.
+        if let failure = try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: [authority]).failure {
+            throw KeychainError(
+                .invalidArgument, "authority \"\(name)\" may not issue this certificate: \(failure.code).",
+                hint: "See what it is for: keyfob cert show \(name)", details: ["reason": failure.code.description])
+        }
         return IssuedCertificate(
             certificate: certificate, chain: try keychain.chain(of: authority).certificates)
     }

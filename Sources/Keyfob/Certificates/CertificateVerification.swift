@@ -87,9 +87,15 @@ extension Keychain {
         var chain: [Certificate]
         switch result {
         case .trusted(let trusted):
+            // libcrypto goes on above an anchor that did not sign itself; what stands there made nobody trust anything.
             chain = trusted
-            if let anchor = trusted.last {
-                origin = policy.anchors.contains(anchor) ? .given : own.contains(anchor) ? .keychain : .system
+            for (index, certificate) in trusted.enumerated() {
+                origin =
+                    policy.anchors.contains(certificate)
+                    ? .given : own.contains(certificate) ? .keychain : system.contains(certificate) ? .system : nil
+                guard origin != nil else { continue }
+                chain = Array(trusted[...index])
+                break
             }
         case .rejected:
             chain = CertificateChain.order(leaf: certificate, candidates: candidates + system, on: date).certificates

@@ -28,6 +28,8 @@ struct HTTPRequest {
     var allowsPlain = false
 
     private static let patience: Duration = .seconds(60)
+    /// The largest answer, in bytes. Told to curl, which before 8.4 does not look where no length was announced.
+    private static let limit = 4 << 20
 
     /// Sends the request. Blocks until the answer is there, at most a minute.
     ///
@@ -43,7 +45,7 @@ struct HTTPRequest {
         var arguments = [
             // First, so that no configuration of the user's changes what is sent.
             "curl", "--disable", "--silent", "--show-error", "--include", "--suppress-connect-headers", "--globoff",
-            "--http1.1", "--max-time", "55", "--max-filesize", "4194304", "--proto", protocols,
+            "--http1.1", "--max-time", "55", "--max-filesize", String(Self.limit), "--proto", protocols,
             "--user-agent", "keyfob",
         ]
         if allowsPlain { arguments += ["--location", "--max-redirs", "3", "--proto-redir", protocols] }
@@ -54,7 +56,9 @@ struct HTTPRequest {
         let result: ProgramRun.Result
         do {
             result = try ProgramRun.run(
-                arguments + ["--url", url], input: body ?? Data(), deadline: .after(Self.patience))
+                arguments + ["--url", url], input: body ?? Data(), limit: Self.limit, deadline: .after(Self.patience))
+        } catch let error as KeychainError where error.code == .dataTooLarge {
+            throw unreachable(Self.tooLarge)
         } catch let error as KeychainError where error.code == .fileUnavailable {
             throw KeychainError(
                 .issuerFailed, "curl, which is needed for this, cannot be started.", hint: "Install it: apt install curl",
@@ -64,6 +68,9 @@ struct HTTPRequest {
         return try Self.parse(result.output)
     }
 
+    /// curl's own number for an answer above `--max-filesize`.
+    private static let tooLarge: Int32 = 63
+
     private func unreachable(_ status: Int32) -> KeychainError {
         // The numbers of curl(1) that have something to be done about.
         let reason = switch status {
@@ -72,6 +79,7 @@ struct HTTPRequest {
         case 28: "it takes too long"
         case 35, 58, 59: "the TLS connection fails"
         case 60, 77: "its certificate is not trusted"
+        case Self.tooLarge: "it sends more than \(Self.limit >> 20) MiB"
         default: "curl ended with status \(status)"
         }
         let host = URLComponents(string: url)?.host ?? url

@@ -51,16 +51,17 @@ extension Keychain {
 
     /// The private key on the token that a certificate for a name is about.
     private func installableKey(_ name: String, for certificate: Certificate, fileName: String?) throws -> TokenObject {
-        let keys = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).compactMap(\.object)
-        let named = keys.filter { key in
-            guard let label = key.label?.text else { return false }
+        let items = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)]))
+        let named = items.filter { item in
+            guard let label = item.attributes[.label]?.text else { return false }
             return label == name || IdentityVersion.isVersion(label, of: name)
-        }
+        }.compactMap(\.object)
         // A key that another tool labelled belongs to the name by its certificate.
         let joined = try findOnToken(Criteria(.identity, [.label: .string(name)])).compactMap(\.object)
         if let key = (named + joined).first(where: { Self.isKey($0, of: certificate) }) { return key }
         guard let own = (named + joined).first else {
-            let hint = keys.first { Self.isKey($0, of: certificate) }?.label?.text
+            let own = items.first { $0.object.map { Self.isKey($0, of: certificate) } ?? false }
+            let hint = own?.attributes[.label]?.text
             throw KeychainError(
                 .itemNotFound, "no key \"\(name)\" in keychain \"\(self.name)\".",
                 hint: hint.map { "The certificate belongs to key \"\($0)\": keyfob identity install \($0)" }
@@ -91,9 +92,12 @@ extension Keychain {
 
     /// Gives a name to a certificate, and other labels to those that bore the name before.
     ///
-    /// - Parameter policy: How the identity is renewed; `nil` keeps what was said of the version before.
+    /// - Parameters:
+    ///   - policy: How the identity is renewed; `nil` keeps what was said of the version before.
+    ///   - isFirst: Whether there may be no version before; `duplicateItem` where somebody else was faster.
     func install(
-        _ name: String, key: TokenObject, certificate: Certificate, chain: [Certificate], policy: RenewalPolicy?
+        _ name: String, key: TokenObject, certificate: Certificate, chain: [Certificate], policy: RenewalPolicy?,
+        isFirst: Bool = false
     ) throws -> IdentityInstallation {
         guard Self.isKey(key, of: certificate) else {
             throw Self.mismatch(certificate, key: key, name: name, fileName: nil)
@@ -110,7 +114,9 @@ extension Keychain {
             guard objects.contains(where: { $0.isSame(as: key) }) else {
                 throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
             }
-            succession = try Succession(of: name, certificate, among: objects)
+            succession = try Succession(
+                of: name, certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
+            guard succession.predecessors.isEmpty || !isFirst else { throw isTaken(name) }
             missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
             guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
             return TokenPlan(kind: .install, objects: missing.map(\.planned) + succession.planned)
@@ -121,6 +127,7 @@ extension Keychain {
             return outcome
         } commit: { writer, outcome in
             let attributes = try inherit(succession, policy, writer, keys)
+            try rename(succession, name, writer, keys)
             if let known = succession.leaf { try updateRow(.certificate, known, attributes, [], writer, keys) }
             return try outcome.added.map { object in
                 let isLeaf = object.certificateDER == certificate.der
@@ -132,7 +139,7 @@ extension Keychain {
             throw KeychainError(.failed, "the identity was stored and cannot be found again.")
         }
         return IdentityInstallation(
-            identity: Identity(item: item), isUnchanged: missing.isEmpty && succession.moves.isEmpty,
+            identity: Identity(item: item), isUnchanged: missing.isEmpty && succession.isEmpty,
             kept: succession.predecessors.map(\.label),
             addedCertificates: added.filter { $0.certificateDER != certificate.der }.map { CertificateItem(item: $0) },
             chain: try self.chain(of: certificate, with: chain))
@@ -151,6 +158,29 @@ extension Keychain {
         return changed
     }
 
+    /// The fingerprints of certificates of which an item bears a name, whatever the object is called.
+    func fingerprints(calledOnlyInRows name: String, _ keys: VaultKeys) throws -> Set<Data> {
+        try fingerprints(ofItemsLabelledLike: Criteria(.certificate, [.label: .string(name)]), keys)
+    }
+
+    /// Gives items that have labels of their own the ones that a succession says: several may share an object.
+    func rename(_ succession: Succession, _ name: String, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
+        for (object, label) in succession.predecessors {
+            for (row, attributes) in try labelledRows(object, keys, writer) {
+                guard attributes[.hasOwnLabel] != nil, attributes[.label]?.text == name else { continue }
+                var row = row
+                try row.relabel(.certificate, of: object, keys) { _ in .own(.string(label)) }
+                try writer.update(row)
+            }
+        }
+        guard let leaf = succession.leaf else { return }
+        let rows = try labelledRows(leaf, keys, writer)
+        let labels = rows.map { $0.attributes[.hasOwnLabel] == nil ? name : $0.attributes[.label]?.text }
+        guard var first = rows.first?.row, !labels.contains(name) else { return }
+        try first.relabel(.certificate, of: leaf, keys) { _ in .object(.string(name)) }
+        try writer.update(first)
+    }
+
     /// What the new version takes over from the one before, which is then without it.
     func inherit(
         _ succession: Succession, _ policy: RenewalPolicy?, _ writer: any StoreWriter, _ keys: VaultKeys
@@ -160,8 +190,7 @@ extension Keychain {
         for (object, _) in succession.predecessors {
             guard let row = try row(.certificate, of: object, writer, keys) else { continue }
             let (_, stored) = try keys.openAttributes(row)
-            attributes[.comment] = stored[.comment]
-            for name in names { attributes[name] = stored[name] }
+            for name in names + [.comment] where attributes[name] == nil { attributes[name] = stored[name] }
             try updateRow(.certificate, object, [:], names, writer, keys)
         }
         if let policy { attributes[.renewalPolicy] = .data(try JSONEncoder().encode(policy)) }
@@ -179,19 +208,23 @@ struct Succession {
     var leaf: TokenObject?
     /// The moves, as the plan of a change has them.
     private(set) var planned: [TokenPlan.Object] = []
+    /// Whether nobody gets another name.
+    var isEmpty: Bool { moves.isEmpty && predecessors.isEmpty }
 
     /// Nobody made room.
     init() {}
 
+    /// - Parameter called: The fingerprints of certificates of which an item bears the name, whatever they are called.
     /// - Throws: `KeyFileError` where what bears the name is no certificate.
-    init(of name: String, _ certificate: Certificate, among objects: [TokenObject]) throws {
+    init(of name: String, _ certificate: Certificate, among objects: [TokenObject], called: Set<Data>) throws {
         let hashes = Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
         func bearsName(_ object: TokenObject) -> Bool { object.label?.text == name }
         leaf = objects.first { $0.certificateDER == certificate.der }
         if let leaf, !bearsName(leaf) { moves.append((leaf, name)) }
         // A certificate without a key that bears the name is nobody's version.
         let others = objects.filter { object in
-            object.objectClass == .certificate && bearsName(object) && object.certificateDER != certificate.der
+            object.objectClass == .certificate && (bearsName(object) || called.contains(object.fingerprint))
+                && object.certificateDER != certificate.der
                 && (object.publicKeyHash.map { hashes.contains($0) } ?? false)
         }
         var taken = Set(objects.compactMap { $0.label?.text })
@@ -199,7 +232,7 @@ struct Succession {
             let label = IdentityVersion.label(name, try other.certificate.notAfter, taken: taken)
             taken.insert(label)
             predecessors.append((other, label))
-            moves.append((other, label))
+            if bearsName(other) { moves.append((other, label)) }
         }
         planned = moves.map { TokenPlan.Object($0.object, newLabel: Data($0.label.utf8), among: objects) }
     }

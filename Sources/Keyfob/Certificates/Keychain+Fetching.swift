@@ -36,6 +36,11 @@ extension Keychain {
                 if let found = try Certificate.load(response.body).first(where: { certificate.isIssued(by: $0) }) {
                     return found
                 }
+            } catch let error as KeyFileError {
+                failure = KeychainError(
+                    .issuerFailed, "\(url) answered with something that is no certificate.",
+                    hint: "Ask the authority for its certificate, and: keyfob cert import FILE", details: ["url": url],
+                    cause: error)
             } catch { failure = error }
         }
         if let failure { throw failure }

@@ -60,7 +60,7 @@ extension Keychain {
                 for: key, specification.subject, specification.extensions, specification.lifetime, issuer, report)
             return try install(
                 name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
-                policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime))
+                policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime), isFirst: true)
         } catch {
             throw abandoning(key, isNew: isNew, after: error, issuer)
         }
@@ -73,7 +73,8 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - key: Which key; `nil` does what was done the last time, at first the same key.
-    ///   - lifetime: In seconds; `nil` does what was done the last time.
+    ///   - lifetime: In seconds; `nil` does what was said the last time. Where nobody has said anything the issuer
+    ///     decides; a certificate that was imported lives as long as it did.
     ///   - issuer: Who issues it.
     /// - Throws: `KeychainError`; `refused` for an older version, and as `createIdentity`.
     @available(*, noasync, message: "use the asynchronous form")
@@ -97,20 +98,28 @@ extension Keychain {
             if case .new(let specification) = key { wanted = specification }
             let specification = try wanted ?? KeySpecification(old.publicKey.algorithm)
             pending = try pendingKey(name, specification, isFirst: false)
+            extensions.others.removeAll { $0.type == .subjectKeyIdentifier }
             // What only RSA can do must not be promised of another key.
             if case .rsa = specification.kind {} else { extensions.keyUsage?.remove(.keyEncipherment) }
         } else {
             pending = nil
         }
         let next = try pending?.key ?? tokenKey(for: identity)
-        // An issuer of ours gives what it gave before; others have rules of their own.
-        let span = lifetime ?? policy?.lifetime ?? old.notAfter.timeIntervalSince(old.notBefore)
+        let span: TimeInterval?
+        if lifetime != nil || policy != nil {
+            // Not the old certificate's: its authority may have been about to end.
+            span = lifetime ?? policy?.lifetime
+        } else {
+            // Of one that was made elsewhere it is the owner's choice, from now on too. What issuers of ours add at
+            // the beginning must not make it grow.
+            span = max(1, old.notAfter.timeIntervalSince(old.notBefore) - AuthorityIssuer.clockTolerance)
+        }
         do {
             let issued = try certificate(for: next, old.subject, extensions, span, issuer, report)
             return try install(
                 name, key: try object(of: next), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(
-                    issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: lifetime ?? policy?.lifetime))
+                    issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span))
         } catch {
             guard let pending else { throw error }
             throw abandoning(pending.key, isNew: pending.isNew, after: error, issuer)
@@ -159,7 +168,7 @@ extension Keychain {
         let objects = try index.objects(keys())
         let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
         let waiting = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).filter { item in
-            guard let object = item.object, let label = object.label?.text,
+            guard let object = item.object, let label = item.attributes[.label]?.text,
                 label == name || IdentityVersion.isVersion(label, of: name)
             else { return false }
             return !certified.contains(object.publicKeyHash ?? object.id)
@@ -193,6 +202,12 @@ extension Keychain {
         case .command, .acme: false
         }
         guard isNew, isLocal else { return error }
+        // What failed may have come after the certificate was installed.
+        guard let objects = try? index.objects(keys()),
+            !objects.contains(where: { object in
+                object.objectClass == .certificate && object.publicKeyHash == key.publicKey.identifier
+            })
+        else { return error }
         let own = Criteria(
             .key, [.keyClass: .number(KeyClass.private.rawValue), .applicationLabel: .data(key.publicKey.identifier)])
         // The first error is the one to report; a key that cannot be removed is used by the next attempt.
@@ -215,10 +230,15 @@ extension Keychain {
                 .invalidArgument, "a name does not end in @ and a day: older versions of identities are called so.")
         }
         guard try findOnToken(Criteria(.identity, [.label: .string(name)])).isEmpty else {
-            throw KeychainError(
-                .duplicateItem, "identity \"\(name)\" already exists in keychain \"\(self.name)\".",
-                hint: "Renew it: keyfob identity renew \(name)", details: ["name": name, "keychain": self.name])
+            throw isTaken(name)
         }
+    }
+
+    /// The error for a name that an identity has already.
+    func isTaken(_ name: String) -> KeychainError {
+        KeychainError(
+            .duplicateItem, "identity \"\(name)\" already exists in keychain \"\(self.name)\".",
+            hint: "Renew it: keyfob identity renew \(name)", details: ["name": name, "keychain": self.name])
     }
 }
 

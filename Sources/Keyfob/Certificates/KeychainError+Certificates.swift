@@ -57,7 +57,15 @@ extension CertificateVerification {
                 culprit.extendedKeyUsage.isEmpty
                     ? nil : "It is for: " + culprit.extendedKeyUsage.map(\.description).joined(separator: ", "))
         default:
-            return make(.certificateInvalid, "\(called)\(above) is not accepted: \(failure.code).", nil)
+            let hint: String? = switch failure.code {
+            case .weakSignature, .weakKey, .weakAuthorityKey:
+                "Nobody should accept it any more. It needs a new one"
+                    + (failure.code == .weakSignature ? ", signed with SHA-256 or better" : ", with a key of 2048 bits or more")
+                    + (isLeaf ? ": keyfob identity renew \(name) --new-key" : ", from the authority above it.")
+            case .nameNotPermitted, .nameExcluded: "An authority above it may not issue for this name."
+            default: nil
+            }
+            return make(.certificateInvalid, "\(called)\(above) is not accepted: \(failure.code).", hint)
         }
     }
 }

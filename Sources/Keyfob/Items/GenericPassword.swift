@@ -3,7 +3,7 @@ public import Foundation
 /// A secret under a service and an account; `kSecClassGenericPassword`.
 ///
 /// ```swift
-/// try keychain.add(GenericPassword(service: "db/prod", account: "app"), secret: "correct horse")
+/// try keychain.add(GenericPassword(service: "db/prod", account: "app"), secret: SecretBytes(utf8: "correct horse"))
 /// ```
 ///
 /// Service and account (with access group, synchronizability and token) are the primary key: adding a

@@ -106,8 +106,68 @@ extension Keychain {
         }
     }
 
+    /// Imports a private key without a certificate. - Throws: As the blocking form.
+    public func importKey(_ key: PrivateKey, label: String, isExtractable: Bool = false) async throws -> KeyItem {
+        try await run { try self.importKey(key, label: label, isExtractable: isExtractable) }
+    }
+
+    /// An identity as a PKCS#12 file. - Throws: As the blocking form.
+    public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) async throws -> Data {
+        try await run { try self.exportIdentity(identity, passphrase: passphrase) }
+    }
+
+    /// Tries an identity out. - Throws: As the blocking form.
+    public func checkIdentity(_ identity: Identity, on date: Date = Date()) async throws -> [IdentityFinding] {
+        try await run { try self.checkIdentity(identity, on: date) }
+    }
+
+    /// Makes an identity the preferred one for a service. - Throws: As the blocking form.
+    public func prefer(_ identity: Identity, for service: String) async throws {
+        try await run { try self.prefer(identity, for: service) }
+    }
+
+    /// The item of a reference, of whatever class. - Throws: As the blocking form.
+    public func item(_ reference: PersistentReference) async throws -> Item {
+        try await run { try self.item(reference) }
+    }
+
+    /// The key of an item, ready to be used. - Throws: As the blocking form.
+    public func tokenKey(for key: KeyItem) async throws -> TokenKey { try await run { try self.tokenKey(for: key) } }
+
+    /// A certification request for the key of an identity. - Throws: As the blocking form.
+    public func certificationRequest(
+        for identity: Identity, subject: DistinguishedName, extensions: CertificateExtensions,
+        scheme: SignatureScheme? = nil
+    ) async throws -> CertificationRequest {
+        try await run {
+            try self.certificationRequest(for: identity, subject: subject, extensions: extensions, scheme: scheme)
+        }
+    }
+
     /// The chain of a certificate. - Throws: As the blocking form.
     public func chain(of certificate: Certificate) async throws -> CertificateChain {
         try await run { try self.chain(of: certificate) }
+    }
+
+    /// The chain of a certificate, also among further ones. - Throws: As the blocking form.
+    public func chain(of certificate: Certificate, with further: [Certificate]) async throws -> CertificateChain {
+        try await run { try self.chain(of: certificate, with: further) }
+    }
+}
+
+extension TokenKey {
+    /// Signs a digest that the caller made. - Throws: As the blocking form.
+    public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) async throws -> [UInt8] {
+        try await keychain.run { try self.signDigest(digest, using: scheme) }
+    }
+
+    /// Decrypts with an RSA key and OAEP. - Throws: As the blocking form.
+    public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) async throws -> SecretBytes {
+        try await keychain.run { try self.decryptOAEP(ciphertext, hash: hash) }
+    }
+
+    /// Decrypts with an RSA key. - Throws: As the blocking form.
+    public func decrypt(_ ciphertext: [UInt8], using scheme: EncryptionScheme) async throws -> SecretBytes {
+        try await keychain.run { try self.decrypt(ciphertext, using: scheme) }
     }
 }

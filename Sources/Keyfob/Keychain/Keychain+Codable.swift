@@ -24,9 +24,7 @@ extension Keychain {
         _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
     ) throws {
-        var item = Item(itemClass, try Self.criteria(key, itemClass, attributes).attributes)
-        if item.attributes[.label] == nil { item.attributes[.label] = .string(key) }
-        _ = try addRow(item, secret: SecretBytes(JSONEncoder().encode(value)))
+        try saveValue(SecretBytes(JSONEncoder().encode(value)), for: key, as: itemClass, attributes)
     }
 
     /// The value under a key.
@@ -37,9 +35,7 @@ extension Keychain {
         _ type: Value.Type, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
     ) throws -> Value {
-        let found = try findItems(Self.criteria(key, itemClass, attributes)).first
-        guard let found, let secret = try secret(of: found) else { throw Self.missing(key, name) }
-        return try JSONDecoder().decode(type, from: secret.copyData())
+        try JSONDecoder().decode(type, from: savedValue(for: key, as: itemClass, attributes).copyData())
     }
 
     /// Replaces the value under a key. - Throws: `KeychainError`; `itemNotFound` where the key is free.
@@ -48,11 +44,7 @@ extension Keychain {
         _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
     ) throws {
-        let secret = SecretBytes(try JSONEncoder().encode(value))
-        let criteria = try Self.criteria(key, itemClass, attributes)
-        do { try update(criteria, [:], secret: secret) } catch let error as KeychainError
-            where error.code == .itemNotFound
-        { throw Self.missing(key, name) }
+        try replaceValue(SecretBytes(JSONEncoder().encode(value)), for: key, as: itemClass, attributes)
     }
 
     /// Removes the value under a key. - Throws: `KeychainError`; `itemNotFound` where the key is free.
@@ -61,6 +53,66 @@ extension Keychain {
         for key: String, as itemClass: ItemClass = .genericPassword, attributes: ItemAttributes = [:]
     ) throws {
         do { try delete(Self.criteria(key, itemClass, attributes)) } catch let error as KeychainError
+            where error.code == .itemNotFound
+        { throw Self.missing(key, name) }
+    }
+
+    /// Stores a value under a key that is free. - Throws: As the blocking form.
+    public func save(
+        _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
+        attributes: ItemAttributes = [:]
+    ) async throws {
+        // Encoded by the caller: the value need not be one that may go to another thread.
+        let secret = SecretBytes(try JSONEncoder().encode(value))
+        try await run { try self.saveValue(secret, for: key, as: itemClass, attributes) }
+    }
+
+    /// The value under a key. - Throws: As the blocking form.
+    public func retrieve<Value: Decodable>(
+        _ type: Value.Type, for key: String, as itemClass: ItemClass = .genericPassword,
+        attributes: ItemAttributes = [:]
+    ) async throws -> Value {
+        let secret = try await run { try self.savedValue(for: key, as: itemClass, attributes) }
+        return try JSONDecoder().decode(type, from: secret.copyData())
+    }
+
+    /// Replaces the value under a key. - Throws: As the blocking form.
+    public func update(
+        _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
+        attributes: ItemAttributes = [:]
+    ) async throws {
+        let secret = SecretBytes(try JSONEncoder().encode(value))
+        try await run { try self.replaceValue(secret, for: key, as: itemClass, attributes) }
+    }
+
+    /// Removes the value under a key. - Throws: As the blocking form.
+    public func deleteValue(
+        for key: String, as itemClass: ItemClass = .genericPassword, attributes: ItemAttributes = [:]
+    ) async throws {
+        try await run { try self.deleteValue(for: key, as: itemClass, attributes: attributes) }
+    }
+
+    private func saveValue(
+        _ secret: SecretBytes, for key: String, as itemClass: ItemClass, _ attributes: ItemAttributes
+    ) throws {
+        var item = Item(itemClass, try Self.criteria(key, itemClass, attributes).attributes)
+        if item.attributes[.label] == nil { item.attributes[.label] = .string(key) }
+        _ = try addRow(item, secret: secret)
+    }
+
+    private func savedValue(
+        for key: String, as itemClass: ItemClass, _ attributes: ItemAttributes
+    ) throws -> SecretBytes {
+        let found = try findItems(Self.criteria(key, itemClass, attributes)).first
+        guard let found, let secret = try secret(of: found) else { throw Self.missing(key, name) }
+        return secret
+    }
+
+    private func replaceValue(
+        _ secret: SecretBytes, for key: String, as itemClass: ItemClass, _ attributes: ItemAttributes
+    ) throws {
+        let criteria = try Self.criteria(key, itemClass, attributes)
+        do { try update(criteria, [:], secret: secret) } catch let error as KeychainError
             where error.code == .itemNotFound
         { throw Self.missing(key, name) }
     }

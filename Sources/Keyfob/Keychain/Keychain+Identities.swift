@@ -60,7 +60,7 @@ extension Keychain {
         do {
             _ = try token.withSession(.read) { try token.verifiedHandle(of: object, in: $0) }
             add(.good, "key", "key on token")
-        } catch {
+        } catch let error as KeychainError where error.code == .itemNotFound {
             add(.bad, "key", "the key is not on the token", "What is there: keyfob token show --objects")
             return findings
         }
@@ -231,13 +231,13 @@ extension Keychain {
                 .extractable(false), .encrypt(false), .decrypt(false), .wrap(true), .unwrap(false),
                 .secret(.value, wrappingKey),
             ])
-            let bytes = try session.wrap(
+            // It ends with the session at the latest.
+            defer { try? session.destroy(carrier) }
+            return try session.wrap(
                 token.verifiedHandle(of: object, in: session), with: carrier, using: Mechanism(.aesKeyWrapPad))
-            try session.destroy(carrier)
-            return bytes
         }
         let pkcs8 = try AESKeyWrap.unwrapPadded(wrapped, key: wrappingKey)
-        return try PrivateKey.load(pkcs8.prefix(Self.lengthOfDER(pkcs8)).copyData())
+        return try PrivateKey.load(der: pkcs8.prefix(Self.lengthOfDER(pkcs8)))
     }
 
     /// How many bytes the first DER element of `bytes` takes: SoftHSM fills what it wraps with zeroes up to a

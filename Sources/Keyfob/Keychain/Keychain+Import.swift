@@ -59,12 +59,16 @@ extension Keychain {
         }
         var missing: [NewObject] = []
         var succession = Succession()
-        // Somebody who gives no name is content with two of a name.
-        let others = label == nil ? [] : try findOnToken(Criteria(.identity, [.label: .string(name)]))
-            .filter { $0.certificateDER != certificate.der }
-        guard others.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
         let added = try writer(keys).perform(.create) { objects in
-            if isReplacing, label != nil { succession = try Succession(of: name, certificate, among: objects) }
+            // Somebody who gives no name is content with two of a name.
+            if label != nil {
+                succession = try Succession(
+                    of: name, certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
+                guard succession.predecessors.isEmpty || isReplacing else {
+                    throw duplicate(.identity, [.label: .string(name)])
+                }
+                if !isReplacing { succession = Succession() }
+            }
             // The key that was there first keeps the name (``IdentityVersion``).
             let taken = Set(objects.compactMap { $0.label?.text } + succession.moves.map(\.label))
             let pair = try pair(
@@ -82,6 +86,7 @@ extension Keychain {
             return outcome
         } commit: { writer, outcome in
             let inherited = try inherit(succession, nil, writer, keys)
+            try rename(succession, name, writer, keys)
             if let known = succession.leaf { try updateRow(.certificate, known, inherited, [], writer, keys) }
             // The public half needs no row: it is found through the private one.
             return try outcome.added.filter { $0.objectClass != .publicKey }.map { object in
@@ -97,7 +102,7 @@ extension Keychain {
         }
         let addedAuthorities = added.filter { item in above.contains { $0.der == item.certificateDER } }
         return IdentityImport(
-            identity: Identity(item: leafItem), isUnchanged: missing.isEmpty && succession.moves.isEmpty,
+            identity: Identity(item: leafItem), isUnchanged: missing.isEmpty && succession.isEmpty,
             addedCertificates: addedAuthorities.map { CertificateItem(item: $0) },
             knownCertificates: above.count - addedAuthorities.count, kept: succession.predecessors.map(\.label),
             chain: ordered)
@@ -187,7 +192,7 @@ extension KeychainError {
         case .legacyEncryption:
             KeychainError(
                 .legacyEncryption, "\(fileName) uses \(error.algorithm ?? "an old cipher"), which is not allowed here.",
-                hint: "Convert it: keyfob identity import … --allow-legacy, or re-export it with AES-256",
+                hint: "Read it all the same: --allow-legacy. Or re-export it with AES-256",
                 details: details, cause: error)
         case .damaged:
             KeychainError(

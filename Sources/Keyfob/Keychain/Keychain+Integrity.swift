@@ -5,15 +5,27 @@ extension Keychain {
     /// What is wrong with the vault; empty when it is sound.
     ///
     /// Reads every row, but no secret: pages and attributes that are damaged, rows that another program put back, added
-    /// or removed. Needs no token operation once the keychain is unlocked. No finding tells a name or a value.
+    /// or removed; and whether the token has the keys without which no password opens. No finding tells the name or the
+    /// value of an item.
     ///
-    /// - Throws: `KeychainError`; `vaultUnavailable`, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
     public func vaultFindings() throws -> [String] {
         let keys = try keys()
-        let findings = try store.integrityFindings(keys.tree)
+        let findings = try store.integrityFindings(keys.tree) + missingWrappingKeys()
         do { return try findings + damagedItems(keys) } catch let error as KeychainError where error.code == .vaultDamaged {
             // Pages from which no row can be read at all.
             return findings.isEmpty ? [error.message] : findings
+        }
+    }
+
+    /// What nobody notices while the keychain is unlocked, and nobody can mend once it is locked.
+    private func missingWrappingKeys() throws -> [String] {
+        // Another program has removed it, perhaps since this one found it.
+        token.forgetHandles()
+        return try wrappingKeyRows().compactMap { row in
+            let handle = try token.withSession(.read) { try token.handle(ofSecretKey: row.objectID, in: $0) }
+            guard handle == nil else { return nil }
+            return "wrapping key \"\(row.keyID)\" is not on token \"\(token.label)\": its passwords cannot be opened"
         }
     }
 

@@ -48,18 +48,32 @@ extension Keychain {
             TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
         } commit: { writer, outcome in
             let objects = present + TokenStore.completing(outcome.added)
+            var named = Set(present)
             let versions = try parts.map { part in
                 let object = part.objects.first.flatMap { new in objects.first { new.isSame(as: $0) } }
                 guard part.objects.isEmpty || object != nil else {
                     throw KeychainError(.tokenDisobeyed, "the token made an object and does not show it.")
                 }
-                return (try newRow(part, of: object, writer, keys), part.item)
+                // A new object is called after the first of its items; one that was there keeps its name.
+                let isNamesake = object.map { named.insert($0).inserted } ?? false
+                return (try newRow(part, of: object, isNamesake: isNamesake, writer, keys), part.item)
             }
             try replaceRows(versions, ServicesRules(defaults: [:]), writer, keys)
             try planRemoval(of: parts.compactMap(\.item.object), among: present, writer, keys)
         }
         // Everything is replaced: a token that will not let go of an old object now is asked again before the next change.
         try? writer(keys).recover()
+        // The same for one that will not write a label.
+        try? callAfterItems(parts.compactMap(\.item.object), keys)
+    }
+
+    /// Whether the object behind an item is what would take its place.
+    package func isHeld(_ replacement: Replacement, by item: Item) -> Bool {
+        // What cannot be made is not there.
+        guard let object = item.object, let new = try? Self.objects(of: replacement, label: nil).first else {
+            return false
+        }
+        return new.isSame(as: object)
     }
 
     /// An item, and what takes the place of the object behind it.
@@ -89,7 +103,7 @@ extension Keychain {
 
     /// The next version of an item's row: it speaks of another object, or holds bytes.
     private func newRow(
-        _ part: ReplacedItem, of object: TokenObject?, _ writer: any StoreWriter, _ keys: VaultKeys
+        _ part: ReplacedItem, of object: TokenObject?, isNamesake: Bool, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> SealedRow {
         let item = part.item
         guard let old = try writer.row(identity: part.identity, withSecret: false) else {
@@ -103,7 +117,11 @@ extension Keychain {
         let modified = max(Self.now(), old.modified + 1)
         attributes[.modificationDate] = .date(Self.date(modified))
         if let object {
-            (attributes[.label], attributes[.objectID]) = (nil, .data(object.id))
+            let label = part.changes[.label] ?? item.attributes[.label]
+            let isUnchanged = object == item.object && attributes[.hasOwnLabel] == nil
+            let keepsName = isUnchanged && label?.bytes == object.label?.bytes
+            attributes.setLabel(isNamesake || keepsName ? .object(label) : .own(label))
+            attributes[.objectID] = .data(object.id)
             attributes[.objectFingerprint] = .data(object.fingerprint)
         }
         var row = try seal(
@@ -114,7 +132,7 @@ extension Keychain {
             var complete = try object.itemAttributes()
             complete.merge(attributes)
             row.primaryKey = try keys.primaryKey(item.itemClass, complete)
-            row.terms = [try keys.term(item.itemClass, .objectFingerprint, .data(object.fingerprint))]
+            row.terms = try keys.terms(item.itemClass, of: object, attributes)
         }
         return row
     }

@@ -90,12 +90,16 @@ extension Keychain {
         let base = try object.itemAttributes()
         var complete = base
         complete.merge(item.attributes)
-        complete[.label] = object.label ?? base[.label]
         let now = Self.now()
         complete[.creationDate] = .date(Self.date(now))
         complete[.modificationDate] = .date(Self.date(now))
         var kept = ItemAttributes()
         for (name, value) in complete where name != .label && base[name] != value { kept[name] = value }
+        let label = item.attributes[.label]
+        let isCalledOtherwise = label != nil && label?.bytes != object.label?.bytes
+        let isOwn = try !isNew && (isCalledOtherwise || !rows(object, keys, writer).isEmpty)
+        kept.setLabel(isOwn ? .own(label) : .object(label))
+        complete[.label] = kept.label(of: object, base: base[.label])
         kept[.objectID] = .data(object.id)
         kept[.objectFingerprint] = .data(object.fingerprint)
         let identity = Data(try RandomBytes.bytes(count: 16))
@@ -103,7 +107,7 @@ extension Keychain {
             identity: identity, classDigest: keys.digest(of: item.itemClass),
             primaryKey: try keys.primaryKey(item.itemClass, complete), version: 1, created: now, modified: now,
             attributes: try keys.sealAttributes(kept, of: item.itemClass, row: identity, version: 1))
-        row.terms = [try keys.term(item.itemClass, .objectFingerprint, .data(object.fingerprint))]
+        row.terms = try keys.terms(item.itemClass, of: object, kept)
         if let old = try writer.row(primaryKey: row.primaryKey) {
             guard try isLeft(old, beside: object, isNew: isNew, keys) else { throw duplicate(item.itemClass, complete) }
             try writer.delete(rowID: old.id)
@@ -154,6 +158,7 @@ extension Keychain {
         let keys = try keys()
         let found = try findOnToken(criteria)
         guard !found.isEmpty else { return 0 }
+        if let check = criteria.services?.check { for item in found { try check(item) } }
         let items = found.filter { $0.object != nil }
         let bare = try found.filter { $0.object == nil }.compactMap { item in
             var own = criteria
@@ -170,45 +175,39 @@ extension Keychain {
         guard secret == nil else {
             throw KeychainError(.refused, "what a token holds of a certificate or key is replaced one by one.")
         }
+        let parts = items.flatMap(Self.parts)
         let label = changes[.label]
         let isRelabelling = label != nil || removing.contains(.label)
-        let targets = items.flatMap { [$0.object, $0.certificateObject].compactMap { $0 } }
+        var relabelling: LabelChange?
         var affected: [TokenObject] = []
         var planned: [TokenPlan.Object] = []
         return try writer(keys).perform(.change) { objects in
             // They were found before the lock was taken, and other tools do not take it.
-            guard targets.allSatisfy({ target in objects.contains { $0.isSame(as: target) } }) else {
+            guard parts.allSatisfy({ part in objects.contains { $0.isSame(as: part.object) } }) else {
                 throw KeychainError(
                     .itemNotFound, "an object was removed or replaced by another program meanwhile.",
                     hint: "Try again.")
             }
             guard isRelabelling else { return nil }
-            affected = try targets + Self.publicHalves(of: targets, objects).filter {
+            let change = try LabelChange(label, of: parts) { object in
+                try store.read(keys.tree) { try labelledRows(object, keys, $0) }
+                    .map { ($0.row.identity, $0.attributes[.hasOwnLabel] != nil) }
+            }
+            relabelling = change
+            affected = try change.relabelled + Self.publicHalves(of: change.relabelled, objects).filter {
                 try rows($0, keys).isEmpty
             }
+            guard !affected.isEmpty else { return nil }
             planned = affected.map { TokenPlan.Object($0, newLabel: label?.bytes ?? Data(), among: objects) }
             return TokenPlan(kind: .relabel, objects: planned)
         } change: { session, _ in
-            var outcome = TokenWriter.Outcome()
-            for (object, planned) in zip(affected, planned) {
-                let handle = try token.verifiedHandle(of: object, in: session)
-                try token.setLabel(
-                    label?.bytes ?? Data(), of: handle, isCopied: planned.isCopied == true, in: session)
-                var after = object
-                after.label = label
-                outcome.changed.append((object, after))
-            }
-            return outcome
+            try relabel(zip(affected, planned).map { ($0, $1, label?.bytes ?? Data()) }, in: session)
         } commit: { writer, _ in
-            for item in items {
-                for (itemClass, object) in Self.halves(of: item) {
-                    // An object may have several rows; of an identity the reference is the certificate's.
-                    let isKeyOfIdentity = item.itemClass == .identity && itemClass == .key
-                    let identity = (isKeyOfIdentity ? item.keyReference : item.reference)?.identity
-                    try updateRow(
-                        itemClass, object, identity: identity, changes, removing, isServices: criteria.services != nil, writer,
-                        keys)
-                }
+            for part in relabelling?.staying ?? [] { try keepLabel(of: part, writer, keys) }
+            for part in parts {
+                try updateRow(
+                    part.itemClass, part.object, identity: part.identity, changes, removing,
+                    label: relabelling?.label(of: part), isServices: criteria.services != nil, writer, keys)
             }
             try replaceRows(bare, criteria.services, writer, keys)
             return items.count + bare.count
@@ -228,11 +227,18 @@ extension Keychain {
         .isSensitive, .isExtractable, .wasAlwaysSensitive, .wasNeverExtractable,
     ]
 
-    private static func halves(of item: Item) -> [(ItemClass, TokenObject)] {
-        var halves: [(ItemClass, TokenObject)] = []
-        if let object = item.object { halves.append((item.itemClass == .certificate ? .certificate : .key, object)) }
-        if let certificate = item.certificateObject { halves.append((.certificate, certificate)) }
-        return halves
+    /// The halves of an item. An object may have several rows; of an identity the reference is the certificate's.
+    private static func parts(of item: Item) -> [LabelChange.Part] {
+        let isIdentity = item.itemClass == .identity
+        let own = item.object.map {
+            LabelChange.Part(
+                itemClass: isIdentity ? .key : item.itemClass, object: $0,
+                identity: (isIdentity ? item.keyReference : item.reference)?.identity)
+        }
+        let certificate = item.certificateObject.map {
+            LabelChange.Part(itemClass: .certificate, object: $0, identity: item.reference?.identity)
+        }
+        return [own, certificate].compactMap { $0 }
     }
 
     /// The public halves of the private keys among some objects: other tools show the pair under one label.
@@ -262,21 +268,27 @@ extension Keychain {
         return rows
     }
 
+    /// Changes what the vault says of an item on the token, and makes a row of it where it has none.
+    ///
+    /// - Parameter label: Where its label is from now on; `nil` where it stays.
     func updateRow(
         _ itemClass: ItemClass, _ object: TokenObject, identity: Data? = nil, _ changes: ItemAttributes,
-        _ removing: [AttributeName], isServices: Bool = false, _ writer: any StoreWriter, _ keys: VaultKeys
+        _ removing: [AttributeName], label: RowLabel? = nil, isServices: Bool = false, _ writer: any StoreWriter,
+        _ keys: VaultKeys
     ) throws {
         var own = changes
         let schema = ClassSchema.of(itemClass)
         for name in changes.names where schema[name] == nil || name == .label { own[name] = nil }
         guard var row = try row(itemClass, of: object, identity: identity, writer, keys) else {
+            if let label { own.setLabel(label) }
             guard own.count > 0 else { return }
             try adopt(itemClass, object, own, writer, keys)
             return
         }
         var (_, attributes) = try keys.openAttributes(row)
         attributes.merge(own)
-        for name in removing { attributes[name] = nil }
+        for name in removing where name != .label { attributes[name] = nil }
+        if let label { attributes.setLabel(label) }
         row.version += 1
         row.modified = max(Self.now(), row.modified + 1)
         attributes[.modificationDate] = .date(Self.date(row.modified))
@@ -284,14 +296,24 @@ extension Keychain {
         var complete = try object.itemAttributes()
         complete.merge(attributes)
         row.primaryKey = try keys.primaryKey(itemClass, complete)
-        row.terms = [try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))]
+        row.terms = try keys.terms(itemClass, of: object, attributes)
         if isServices { try makeRoom(for: row, writer, keys) }
         do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
             throw duplicate(itemClass, complete)
         }
     }
 
+    /// Has an item keep the label that it had from its object, which gets another.
+    private func keepLabel(of part: LabelChange.Part, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
+        guard var row = try row(part.itemClass, of: part.object, identity: part.identity, writer, keys) else { return }
+        let base = try part.object.itemAttributes()[.label]
+        try row.relabel(part.itemClass, of: part.object, keys) { .own($0.label(of: part.object, base: base)) }
+        try writer.update(row)
+    }
+
     /// The row of an object, where it has one; of several that of `identity`.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` where the object has rows, and not that one: it was removed meanwhile.
     func row(
         _ itemClass: ItemClass, of object: TokenObject, identity: Data? = nil, _ reader: any StoreReader,
         _ keys: VaultKeys
@@ -301,6 +323,11 @@ extension Keychain {
         try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: true) { row in
             found = row
             return identity != nil && row.identity != identity
+        }
+        if let identity, let found, found.identity != identity {
+            // Of a damaged row nothing is known, not even that it is another one.
+            _ = try keys.openAttributes(found)
+            throw KeychainError(.itemNotFound, "an item was removed by another program meanwhile.", hint: "Try again.")
         }
         return found
     }
@@ -322,7 +349,7 @@ extension Keychain {
             identity: identity, classDigest: keys.digest(of: itemClass),
             primaryKey: try keys.primaryKey(itemClass, complete), version: 1, created: now, modified: now,
             attributes: try keys.sealAttributes(kept, of: itemClass, row: identity, version: 1))
-        row.terms = [try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))]
+        row.terms = try keys.terms(itemClass, of: object, kept)
         _ = try writer.insert(row)
     }
 
@@ -347,7 +374,8 @@ extension Keychain {
         var doomed: [TokenObject] = []
         var doomedRows: [SealedRow] = []
         var isUntouched = true
-        return try writer(keys).perform(.destroy) { objects in
+        var left: [TokenObject] = []
+        let count = try writer(keys).perform(.destroy) { objects in
             // What another program has removed or replaced since it was found is not there to be removed.
             let targets = Self.doomed(items, objects).filter { one in objects.contains { $0.isSame(as: one) } }
             guard !targets.isEmpty else {
@@ -358,7 +386,7 @@ extension Keychain {
                 let rows = try rows(object, keys)
                 let leaving = rows.filter { identities.contains($0.identity) }
                 doomedRows += leaving
-                if leaving.count == rows.count { doomed.append(object) }
+                if leaving.count == rows.count { doomed.append(object) } else { left.append(object) }
             }
             let staying = objects.filter { $0.objectClass == .privateKey && !doomed.contains($0) }
             doomed = try doomed.filter { half in
@@ -389,6 +417,9 @@ extension Keychain {
             return try items.count - recorded.count
                 + remove(recorded + bare, leavingTombstones: true, writer, keys)
         }
+        // What was to be removed is: that the token would not write a label is no reason to say otherwise.
+        try? callAfterItems(left, keys)
+        return count
     }
 
     /// Removes the rows of items, or makes tombstones of them, and returns how many there were.

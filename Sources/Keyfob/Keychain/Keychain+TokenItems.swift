@@ -14,9 +14,11 @@ extension Keychain {
         var objects = try visibleObjects(keys, criteria)
         // Every certificate may be an issuer.
         if !criteria.issuers.isEmpty { objects = objects.map(\.parsingCertificate) }
+        let labelled = try keys.map { try fingerprints(ofItemsLabelledLike: criteria, $0) } ?? []
+        func mayMatch(_ object: TokenObject) -> Bool { criteria.mayMatch(object, labelled) }
         var items: [Item] = switch criteria.itemClass {
-        case .identity: try identities(objects, keys, criteria)
-        default: try items(criteria.itemClass, objects, keys, hidesPublicHalves: criteria.services != nil) { criteria.mayMatch($0) }
+        case .identity: try identities(objects, keys, criteria, where: mayMatch)
+        default: try items(criteria.itemClass, objects, keys, hidesPublicHalves: criteria.services != nil, where: mayMatch)
         }
         if criteria.services != nil, let keys { items += try itemsWithoutObject(criteria.itemClass, keys) }
         let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
@@ -127,6 +129,26 @@ extension Keychain {
             .map(\.element.item)
     }
 
+    /// The fingerprints of objects of which an item has a label of its own, and the one that is looked for.
+    func fingerprints(ofItemsLabelledLike criteria: Criteria, _ keys: VaultKeys) throws -> Set<Data> {
+        guard let label = criteria.attributes[.label] else { return [] }
+        // An identity is called as its certificate.
+        let itemClass: ItemClass = criteria.itemClass == .identity ? .certificate : criteria.itemClass
+        var fingerprints: Set<Data> = []
+        try store.read(keys.tree) { reader in
+            try reader.forEachRow(
+                classDigest: keys.digest(of: itemClass), terms: [keys.term(itemClass, .label, label)], withSecrets: false
+            ) { row in
+                // A damaged row is told of where its object is looked at.
+                if let fingerprint = try? keys.openAttributes(row).1[.objectFingerprint]?.bytes {
+                    fingerprints.insert(fingerprint)
+                }
+                return true
+            }
+        }
+        return fingerprints
+    }
+
     struct RecordedItem {
         let order: Int64
         let identity: Data
@@ -187,9 +209,8 @@ extension Keychain {
         if let recorded {
             attributes.merge(recorded.attributes)
             // The token's label is the one that other tools change.
-            attributes[.label] = base[.label]
-            attributes[.objectID] = nil
-            attributes[.objectFingerprint] = nil
+            attributes[.label] = recorded.attributes.label(of: object, base: base[.label])
+            for name in [AttributeName.objectID, .objectFingerprint, .hasOwnLabel] { attributes[name] = nil }
         }
         var item = Item(itemClass, attributes)
         item.stored = attributes
@@ -224,13 +245,15 @@ extension Keychain {
     // MARK: Identities
 
     /// The join of certificates and private keys by public key.
-    private func identities(_ objects: [TokenObject], _ keys: VaultKeys?, _ criteria: Criteria) throws -> [Item] {
+    private func identities(
+        _ objects: [TokenObject], _ keys: VaultKeys?, _ criteria: Criteria, where mayMatch: (TokenObject) -> Bool
+    ) throws -> [Item] {
         let privateKeys = objects.filter { $0.objectClass == .privateKey }
         // Without a public half the id stands in for its hash, as every tool that writes keys sets it.
         let byHash = Dictionary(grouping: privateKeys) { $0.publicKeyHash ?? $0.id }
         let certificates = try items(.certificate, objects, keys) { object in
             guard let hash = object.publicKeyHash, byHash[hash] != nil else { return false }
-            return criteria.mayMatch(object)
+            return mayMatch(object)
         }.filter { criteria.mayHold($0.attributes) }
         let keyItems = Dictionary(grouping: try items(.key, privateKeys, keys)) {
             $0.object?.publicKeyHash ?? $0.object?.id
@@ -271,9 +294,15 @@ extension Criteria {
         return criteria.matches(certificate)
     }
 
-    /// Whether an object can match, told from what is known without parsing anything.
-    func mayMatch(_ object: TokenObject) -> Bool {
-        if let label = attributes[.label], let own = object.label, !own.matches(label) { return false }
+    /// Whether an item of an object can match, told from what is known without parsing anything.
+    ///
+    /// - Parameter labelled: The fingerprints of objects of which an item has the label, although they do not.
+    func mayMatch(_ object: TokenObject, _ labelled: Set<Data>) -> Bool {
+        if let label = attributes[.label], let own = object.label, !own.matches(label),
+            !labelled.contains(object.fingerprint)
+        {
+            return false
+        }
         guard object.objectClass == .certificate, let hash = attributes[.publicKeyHash]?.bytes else { return true }
         return object.publicKeyHash == hash
     }

@@ -66,9 +66,11 @@ extension Keychain {
             state.wrappingKeys = []
         }
         index.forget()
-        try unlockedState.remove(stateName)
         pinEnvironment.forget()
+        // Each of them, whatever becomes of the other.
+        let removal = Result { _ = try unlockedState.remove(stateName) }
         try token.logout()
+        try removal.get()
     }
 
     /// The state that lies between two commands.
@@ -197,10 +199,15 @@ extension Keychain {
                     + "keyfob unlock \(name) --pin-source prompt",
                 details: ["token": token.label, "source": stored.name])
         }
-        let (previous, isUnlocked) = lockState.withLock { state in
-            defer { state.pin = pin }
-            return (state.pin, state.keys != nil)
+        let (previous, isUnlocked, wasRestored) = lockState.withLock { state in
+            defer {
+                state.pin = pin
+                // What is sent now is not what an earlier unlocking left.
+                state.isRestored = false
+            }
+            return (state.pin, state.keys != nil, state.isRestored)
         }
+        let unlocked: VaultKeys
         do {
             // A token that is logged in asks for no PIN: another one than it was given would be believed unseen.
             if isUnlocked, previous.map({ $0 != pin }) ?? true { try token.logout() }
@@ -213,9 +220,14 @@ extension Keychain {
             try memory.forget(serial: serial, label: token.label)
             try token.didLogIn()
             lockState.withLock { $0.keys = keys }
-            return try settleInterruptedChanges(keys)
+            unlocked = keys
         } catch {
-            lockState.withLock { $0.pin = previous }
+            lockState.withLock { state in
+                state.pin = previous
+                state.isRestored = wasRestored
+            }
+            // What was refused was not the PIN that counts again.
+            if previous.map({ $0 != pin }) ?? false { token.forgetRefusal() }
             guard let stored, let refusal = error as? KeychainError, refusal.code == .pinIncorrect else { throw error }
             try memory.remember(pin, serial: serial, label: token.label)
             var details = refusal.details
@@ -226,6 +238,7 @@ extension Keychain {
             throw KeychainError(
                 refusal.code, refusal.message, hint: hint, details: details, cause: refusal.cause)
         }
+        return try settleInterruptedChanges(unlocked)
     }
 
     /// Unwraps the metadata key. One token operation.
@@ -250,8 +263,30 @@ extension Keychain {
         lockState.withLock { state in
             state.keys = keys
             state.pin = pin
+            state.isRestored = true
         }
+        // Whoever looked at public objects before has sessions without a login.
+        try token.adoptPIN()
         return keys
+    }
+
+    /// Takes note that the token has refused the PIN as it is now; one that an earlier unlocking left is not sent again.
+    ///
+    /// It was changed since, by another program. The next call asks the PIN's source, which may have the new one.
+    func pinWasRefused() {
+        let stale = lockState.withLock { state -> SecretBytes? in
+            guard state.isRestored, let pin = state.pin else { return nil }
+            state.keys = nil
+            state.pin = nil
+            state.isRestored = false
+            return pin
+        }
+        guard let stale else { return }
+        index.forget()
+        // The refusal itself is what the caller is told; what cannot be noted is met again.
+        try? WrongPINMemory(directories: directories).remember(
+            stale, serial: token.uri.serial ?? "", label: token.label)
+        _ = try? unlockedState.remove(stateName)
     }
 
     /// Changes that a killed process left unfinished are settled when the keychain is unlocked next.
@@ -264,6 +299,10 @@ extension Keychain {
         guard isFirst, try store.read({ try !$0.intents().isEmpty }) else { return keys }
         do { try writer(keys).recover() } catch let error as KeychainError where error.code == .vaultBusy {
             // Somebody lives who is at it; readers are shown nothing of it, and writers settle it under the lock.
+        } catch {
+            // Readers are shown nothing of it; writers meet it again, and report it.
+            options.logger.warning(
+                "an interrupted change could not be settled", metadata: ["keychain": "\(name)", "error": "\(error)"])
         }
         return keys
     }

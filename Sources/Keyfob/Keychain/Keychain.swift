@@ -56,10 +56,11 @@ public final class Keychain: Sendable {
         public var allowsInsecureFiles: Bool
         /// Whether the process makes a few calls and ends, as a command does.
         public var isOneShot: Bool
-        /// Whether the token is opened at once, on a thread of its own, while the caller finds out what it needs; with
-        /// a login where the keychain is unlocked.
+        /// Whether opening the keychain opens its token too, while a thread opens the vault; with a login where the
+        /// keychain is unlocked.
         ///
-        /// Worth it for a process that is going to use the token for certain and wants to end soon.
+        /// Worth it for a process that is going to use the token for certain and wants to end soon. What is wrong with
+        /// the token is told by the first call that needs it.
         public var opensTokenAhead: Bool
         /// Called when a token call takes longer than half a second, as when it waits for a touch.
         public var slowCallNotice: (@Sendable (String, Duration) -> Void)?
@@ -80,6 +81,8 @@ public final class Keychain: Sendable {
     struct LockState {
         var keys: VaultKeys?
         var pin: SecretBytes?
+        /// Whether `pin` is what an earlier unlocking left, which the token has not accepted in this process yet.
+        var isRestored = false
         var wrappingKeys: [WrappingKeyRow] = []
         /// Whether unlocking in this process has settled interrupted changes.
         var hasRecovered = false
@@ -100,11 +103,7 @@ public final class Keychain: Sendable {
             commandDeadline: options.pinCommandTimeout)
         self.token = token
         index = ObjectIndex(store: store, token: token)
-    }
-
-    deinit {
-        // A login rewrites the token's file: a process that ends now must not end in the middle of that.
-        token.finishOpeningAhead()
+        token.refusedPIN.withLock { $0 = { [weak self] in self?.pinWasRefused() } }
     }
 
     /// Opens a keychain by name; without one, the default keychain.

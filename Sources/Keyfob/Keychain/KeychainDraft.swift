@@ -17,6 +17,9 @@ struct KeychainDraft {
         var token: String?
     }
 
+    /// What the name of a note ends with.
+    static let suffix = ".creating"
+
     private let name: String
     private let directories: Directories
     private let softHSM: SoftHSMDirectory
@@ -30,7 +33,7 @@ struct KeychainDraft {
     private var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
 
     /// Where the note lies, and for an instant the finished configuration.
-    var file: URL { folder.appendingPathComponent(".\(name).creating", isDirectory: false) }
+    var file: URL { folder.appendingPathComponent(".\(name)\(Self.suffix)", isDirectory: false) }
 
     /// Notes that the keychain is being made. Call it with the lock of all creations held.
     ///
@@ -76,10 +79,14 @@ struct KeychainDraft {
             }
             let uuid = note.uuid.uuidString.lowercased()
             if !others.contains(where: { $0.uuid == note.uuid }) {
-                try PrivateFile.remove(directories.data.appendingPathComponent("pins/\(uuid).pin", isDirectory: false))
-                for suffix in ["", "-wal", "-shm", ".lock"] {
-                    try PrivateFile.remove(
-                        directories.data.appendingPathComponent("vaults/\(uuid).sqlite\(suffix)", isDirectory: false))
+                // By the beginning of their names: a kill may have come while one was being written.
+                for folder in ["pins", "vaults"] {
+                    let folder = directories.data.appendingPathComponent(folder, isDirectory: true)
+                    guard FileManager.default.fileExists(atPath: folder.filePath) else { continue }
+                    for name in try FileManager.default.contentsOfDirectory(atPath: folder.filePath)
+                    where name.hasPrefix(uuid + ".") {
+                        try PrivateFile.remove(folder.appendingPathComponent(name, isDirectory: false))
+                    }
                 }
             }
         }

@@ -42,16 +42,12 @@ extension Keychains {
     public func create(_ name: String, on choice: TokenChoice, options: Keychain.Options = .init()) throws -> Creation {
         try Self.validate(name)
         try PrivateFile.createDirectory(directories.configuration)
-        // One creation at a time: two processes that both find the name free must not both make a token.
-        let lock = VaultLock(
-            path: directories.configuration.appendingPathComponent(".lock", isDirectory: false).path,
-            name: "the list of keychains")
-        return try lock.withLock(until: .after(options.timeout)) {
-            guard try !all().contains(where: { $0.name == name }) else {
+        return try withLock(until: .after(options.timeout)) {
+            guard try !listing().names.contains(name) else {
                 throw KeychainError(
                     .duplicateKeychain, "a keychain \"\(name)\" exists already.", details: ["keychain": name])
             }
-            try KeychainDraft(name, in: directories).clear(besides: all())
+            try clearRemains(for: name)
             return try createLocked(name, choice, options)
         }
     }
@@ -122,25 +118,6 @@ extension Keychains {
             for step in undo.reversed() { try? step() }
             throw error
         }
-    }
-
-    /// Removes a keychain: its vault and its configuration, and the token if Keyfob made it.
-    ///
-    /// > Important: Every password of it, and on a token of ours every key, is gone for good.
-    ///
-    /// - Throws: `KeychainError`; `noSuchKeychain`, `fileUnavailable`.
-    public func delete(_ name: String) throws {
-        let configuration = try configuration(name)
-        try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
-        // A token that nobody can name is nobody's to remove.
-        if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {
-            // A token that is gone is no reason to keep what is left of the keychain.
-            do { try softHSM.destroyToken(uri) } catch where error.code == .tokenAbsent {}
-        }
-        if let source = configuration.pinSource, source.hasPrefix("file:" + directories.data.path) {
-            try PrivateFile.remove(URL(fileURLWithPath: String(source.dropFirst(5))))
-        }
-        try removeFiles(of: configuration)
     }
 }
 

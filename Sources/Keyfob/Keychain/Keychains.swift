@@ -14,23 +14,54 @@ public struct Keychains: Sendable {
         self.directories = directories
     }
 
-    private var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
+    var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
     private var defaultFile: URL {
         directories.configuration.appendingPathComponent("default-keychain", isDirectory: false)
     }
 
-    private func file(_ name: String) -> URL { folder.appendingPathComponent(name + ".json", isDirectory: false) }
+    func file(_ name: String) -> URL { folder.appendingPathComponent(name + ".json", isDirectory: false) }
 
     /// The directory of Keyfob's own SoftHSM tokens.
     public var softHSM: SoftHSMDirectory { SoftHSMDirectory(directories: directories) }
 
-    /// All configurations, by name. - Throws: `KeychainError` with code `invalidConfiguration` or `fileUnavailable`.
-    public func all() throws -> [KeychainConfiguration] {
+    /// The configurations that can be read, by name.
+    ///
+    /// One that cannot is no reason to hide the others; `listing()` tells of it.
+    ///
+    /// - Throws: `KeychainError` or a system's error where the directory cannot be read.
+    public func all() throws -> [KeychainConfiguration] { try listing().keychains }
+
+    /// Which keychains there are, those with a damaged configuration too.
+    public struct Listing: Sendable {
+        /// The configurations that can be read, by name.
+        public let keychains: [KeychainConfiguration]
+        /// The names of the others, and why each cannot be read.
+        public let damaged: [(name: String, error: KeychainError)]
+
+        /// All names, those of damaged configurations too.
+        public var names: [String] { (keychains.map(\.name) + damaged.map(\.name)).sorted() }
+    }
+
+    /// All keychains, by name. - Throws: As `all()`.
+    public func listing() throws -> Listing {
+        var keychains: [KeychainConfiguration] = []
+        var damaged: [(name: String, error: KeychainError)] = []
+        for name in try fileNames() where name.hasSuffix(".json") && !name.hasPrefix(".") {
+            let name = String(name.dropLast(5))
+            do { keychains.append(try configuration(name)) } catch let error as KeychainError {
+                // Removed since the directory was read, or a file that is nobody's keychain.
+                guard ![.noSuchKeychain, .notInitialized, .invalidArgument].contains(error.code) else { continue }
+                damaged.append((name, error))
+            }
+        }
+        return Listing(keychains: keychains, damaged: damaged)
+    }
+
+    /// What lies in the directory of configurations, sorted.
+    func fileNames() throws -> [String] {
         let path = folder.filePath
         guard FileManager.default.fileExists(atPath: path) else { return [] }
-        return try FileManager.default.contentsOfDirectory(atPath: path)
-            .filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
-            .map { try configuration(String($0.dropLast(5))) }
+        return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
     /// The name of the default keychain: what `KEYFOB_KEYCHAIN` says is the caller's business.
@@ -70,11 +101,13 @@ public struct Keychains: Sendable {
     private func unreadable(_ name: String, cause: (any Error)? = nil) -> KeychainError {
         KeychainError(
             .invalidConfiguration, "the configuration of keychain \"\(name)\" cannot be read: \(file(name).filePath).",
-            hint: "Restore the file from a backup; the vault and the token are not affected.", cause: cause)
+            hint: "Restore the file from a backup; the vault and the token are not affected.",
+            details: ["keychain": name, "path": file(name).filePath], cause: cause)
     }
 
     private func missing(_ name: String, isNamed: Bool) throws -> KeychainError {
-        let others = try all().map(\.name)
+        // By the names of the files: whoever lists keychains asks for each, and must not be asked back.
+        let others = try fileNames().filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.map { String($0.dropLast(5)) }
         if others.isEmpty {
             return KeychainError(
                 .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init",
@@ -100,6 +133,9 @@ public struct Keychains: Sendable {
                 .invalidConfiguration, "the token of keychain \"\(configuration.name)\" is not a PKCS#11 URI.",
                 cause: error)
         }
+        // Now: an unlocked keychain never reads its source, and programs may be started all the same.
+        EnvironmentVariable.withhold(namedBy: uri.pinSource)
+        EnvironmentVariable.withhold(namedBy: configuration.pinSource)
         let softHSM = softHSM
         let isOurs = configuration.module == .softHSM
         var pool = SessionPool.Configuration()
@@ -111,24 +147,28 @@ public struct Keychains: Sendable {
             uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool,
             openModule: { try Self.module(configuration.module, softHSM: softHSM) },
             pin: { state.withLock { $0.pin } })
+        let openStore = { @Sendable in
+            try SQLiteStore(
+                path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
+                busyTimeout: Double(options.timeout.components.seconds))
+        }
+        let store: SQLiteStore
         if options.opensTokenAhead {
             // Sets an environment variable, which must be done before there is a second thread.
             if isOurs { try softHSM.claimProcess() }
-            token.openAhead { [directories] in
-                guard let pin = Self.unlockedPIN(configuration, directories) else { return false }
-                // A PIN that was given meanwhile goes first.
-                state.withLock { if $0.pin == nil { $0.pin = pin } }
-                return true
+            // The vault on the new thread and the token on this one: the token is what takes longest, and a core that
+            // sleeps takes a millisecond to wake.
+            store = try POSIXThread.run("keyfob-vault", openStore) {
+                if let pin = Self.unlockedPIN(configuration, directories) {
+                    state.withLock { state in
+                        state.pin = pin
+                        state.isRestored = true
+                    }
+                }
+                token.openAhead()
             }
-        }
-        let store: SQLiteStore
-        do {
-            store = try SQLiteStore(
-                path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
-                busyTimeout: Double(options.timeout.components.seconds))
-        } catch {
-            token.finishOpeningAhead()
-            throw error
+        } else {
+            store = try openStore()
         }
         return Keychain(
             configuration: configuration, directories: directories, options: options, store: store, token: token,
@@ -189,11 +229,8 @@ public struct Keychains: Sendable {
         try PrivateFile.write(SecretBytes(encoder.encode(configuration)), to: draft ?? file(configuration.name))
     }
 
-    func removeFiles(of configuration: KeychainConfiguration) throws {
-        try PrivateFile.remove(file(configuration.name))
-        if try defaultName() == configuration.name { try PrivateFile.remove(defaultFile) }
-        for suffix in ["", "-wal", "-shm", ".lock"] {
-            try PrivateFile.remove(URL(fileURLWithPath: configuration.vault + suffix))
-        }
+    /// Takes the place of the default one away from a keychain that is no more.
+    func clearDefault(_ name: String) throws {
+        if try defaultName() == name { try PrivateFile.remove(defaultFile) }
     }
 }

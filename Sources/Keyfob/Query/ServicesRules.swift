@@ -9,7 +9,7 @@ package struct ServicesRules: Sendable {
     /// Whether removed items leave a tombstone: their primary key, without the secret.
     package var leavesTombstones = false
 
-    /// Called with each password that is about to be changed, as it is before; what it throws ends the change, and nothing
+    /// Called with each item that is about to be changed, as it is before; what it throws ends the change, and nothing
     /// is changed then.
     package var check: (@Sendable (Item) throws -> Void)?
 

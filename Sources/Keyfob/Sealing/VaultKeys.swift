@@ -81,6 +81,16 @@ struct VaultKeys: Sendable {
         try term(itemClass, .objectFingerprint, .data(Data()))
     }
 
+    /// The digests under which the row of an object is found: the object's fingerprint, and a label that is not the
+    /// object's.
+    func terms(_ itemClass: ItemClass, of object: TokenObject, _ attributes: ItemAttributes) throws -> Set<Data> {
+        var terms: Set = [try term(itemClass, .objectFingerprint, .data(object.fingerprint))]
+        if attributes[.hasOwnLabel] != nil, let label = attributes[.label] {
+            terms.insert(try term(itemClass, .label, label))
+        }
+        return terms
+    }
+
     /// Digests that narrow a search, the most telling first; empty when none of the attributes has an index.
     func searchTerms(_ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> [Data] {
         let schema = ClassSchema.of(itemClass)

@@ -52,25 +52,32 @@ enum WrapSuites {
                 return suite
             } catch let error as PKCS11Error {
                 failures.append("\(suite.name) (\(error.function.rawValue): \(error.returnValue.name))")
+            } catch let error as KeychainError {
+                // What came back has not the form of the suite.
+                failures.append("\(suite.name) (\(error.message))")
             }
         }
         throw KeychainError(
             .mechanismUnsupported,
             "this token can wrap keys in no way that Keyfob knows: \(failures.joined(separator: ", ")).",
-            hint: "Passwords need one of them. Keys, certificates and identities work without.")
+            hint: "Every keychain needs one of them, for the key that seals its passwords. Use another token.")
     }
 
     private static func prove(_ suite: any WrapSuite, in session: borrowing Session) throws {
         let id = try session.random(count: 20)
         let key = try suite.generateKey(label: "keyfob-probe", id: id, isPermanent: false, in: session)
+        // It ends with the session at the latest.
+        defer { try? session.destroy(key) }
         let sample = SecretBytes(try session.random(count: 32))
-        let wrapped = try suite.wrap(sample, with: key, in: session)
-        let result = try suite.unwrap(wrapped, with: key, in: session)
-        try session.destroy(key)
-        guard result == sample, wrapped.count > 32 else {
+        var wrapped = try suite.wrap(sample, with: key, in: session)
+        guard try suite.unwrap(wrapped, with: key, in: session) == sample, wrapped.count > 32 else {
             throw PKCS11Error(
                 function: .unwrapKey, returnValue: .functionFailed, detail: "a wrapped key came back changed")
         }
+        wrapped[wrapped.count - 1] ^= 1
+        do { _ = try suite.unwrap(wrapped, with: key, in: session) } catch { return }
+        throw PKCS11Error(
+            function: .unwrapKey, returnValue: .functionFailed, detail: "a changed byte was not noticed")
     }
 }
 

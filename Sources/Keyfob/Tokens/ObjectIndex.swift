@@ -83,7 +83,7 @@ final class ObjectIndex: Sendable {
 
     private func rebuild(_ keys: VaultKeys, _ detector: any TokenChangeDetector) throws -> [TokenObject] {
         let before = detector.snapshot()?.stamp
-        let objects = try token.readObjects().objects
+        let objects = try wholeListing().objects
         guard let before, detector.snapshot()?.stamp == before else { return objects }
         // Objects that nothing tells apart cannot be kept apart in the index either.
         guard Self.areDistinct(objects) else { return objects }
@@ -95,6 +95,24 @@ final class ObjectIndex: Sendable {
         }
         remember(objects, before, isComplete: true)
         return objects
+    }
+
+    /// All objects of a token of ours, the private ones too.
+    ///
+    /// Whoever took a list without them for the whole would import keys a second time, and hide identities from every
+    /// other process by the index. The first look may have been cut short by somebody who locked the keychain.
+    private func wholeListing() throws -> TokenStore.Listing {
+        let first = try token.readObjects()
+        if first.isWhole { return first }
+        // The pool may believe itself logged in; it logs in anew for the next look.
+        try token.logout()
+        let second = try token.readObjects()
+        guard second.isWhole else {
+            throw KeychainError(
+                .pinRequired, "token \"\(token.label)\" shows its private objects to nobody who is not logged in.",
+                hint: "Unlock the keychain: keyfob unlock")
+        }
+        return second
     }
 
     /// Whether every object has an entry of its own.

@@ -42,7 +42,8 @@ struct TokenSnapshot: Sendable, Hashable {
 
     private init(sorted: [Entry]) {
         entries = sorted
-        stamp = unsafe sorted.withUnsafeBytes { unsafe Digest.sha256($0) }
+        // Indexes of earlier versions may lack the private objects, and are made anew for it.
+        stamp = Data([2]) + (unsafe sorted.withUnsafeBytes { unsafe Digest.sha256($0) })
     }
 
     /// The state in which some objects, by identity, are as said; `nil` for one that is gone.

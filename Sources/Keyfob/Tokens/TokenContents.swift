@@ -30,7 +30,8 @@ public struct TokenContents: Sendable {
     public let debris: Int
 
     init(_ store: TokenStore, wrappingKeyIDs: Set<Data> = []) throws {
-        let (objects, debris) = try store.readObjects()
+        let listing = try store.readObjects()
+        let (objects, debris) = (listing.objects, listing.debris)
         self.debris = debris
         self.objects = objects.map { object in
             Object(

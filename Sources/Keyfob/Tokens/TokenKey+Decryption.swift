@@ -22,7 +22,7 @@ extension TokenKey {
     /// - Throws: `KeychainError`; `mechanismUnsupported` for another kind of key, or where the token has not even plain
     ///   RSA; `invalidArgument` where the ciphertext is not for this key; `itemNotFound` where the key is gone, and the
     ///   errors of `unlock()`.
-    @available(*, noasync, message: "call it from a thread of your own")
+    @available(*, noasync, message: "use the asynchronous form")
     public func decrypt(_ ciphertext: [UInt8], using scheme: EncryptionScheme) throws -> SecretBytes {
         guard case .rsa(let bits) = publicKey.algorithm else {
             throw KeychainError(.mechanismUnsupported, "\(scheme) takes an RSA key, not \(publicKey.algorithm).")
@@ -39,12 +39,14 @@ extension TokenKey {
             do {
                 if let mechanism = Self.mechanism(scheme), !token.lacks(mechanism) {
                     do throws(PKCS11Error) {
-                        return try session.decryptSecret(input, with: handle, using: mechanism)
+                        return try session.decryptSecret(
+                            input, with: handle, using: mechanism, authenticatingWith: pinOfEachUse)
                     } catch {
                         guard token.learns(from: error, using: mechanism) else { throw error }
                     }
                 }
-                let block = try session.decryptSecret(input, with: handle, using: Mechanism(.rsaX509))
+                let block = try session.decryptSecret(
+                    input, with: handle, using: Mechanism(.rsaX509), authenticatingWith: pinOfEachUse)
                 return try RSAPadding.message(inDecrypted: block, using: scheme)
             } catch let error as CryptoError {
                 throw Self.notForThisKey(error)
@@ -81,9 +83,10 @@ extension TokenKey {
                     .objectClass(.secretKey), .keyType(.genericSecret), .token(false), .isPrivate(true),
                     .sensitive(false), .extractable(true), .valueLength(UInt(curve.fieldBytes)),
                 ])
-            let secret = try session.secretAttribute(.value, of: derived)
-            try session.destroy(derived)
-            guard let secret, secret.count == curve.fieldBytes else {
+            // It ends with the session at the latest.
+            defer { try? session.destroy(derived) }
+            guard let secret = try session.secretAttribute(.value, of: derived), secret.count == curve.fieldBytes
+            else {
                 throw KeychainError(
                     .mechanismUnsupported, "token \"\(token.label)\" does not give out what it derives.")
             }

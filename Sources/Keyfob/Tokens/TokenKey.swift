@@ -47,6 +47,7 @@ public struct TokenKey: Sendable {
     /// RSA.
     ///
     /// - Throws: As `sign(_:using:)`; `invalidArgument` for a wrong length.
+    @available(*, noasync, message: "use the asynchronous form")
     public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
         if let expected = scheme.digest?.count, digest.count != expected {
             throw KeychainError(
@@ -87,6 +88,7 @@ public struct TokenKey: Sendable {
     private func sign(
         _ digest: [UInt8], _ scheme: SignatureScheme, with key: ObjectHandle, in session: borrowing Session
     ) throws -> [UInt8] {
+        let pin = pinOfEachUse
         switch publicKey.algorithm {
         case .rsa(let bits):
             let isPSS = scheme.isPSS
@@ -94,7 +96,9 @@ public struct TokenKey: Sendable {
             if let (mechanism, input) = Self.mechanism(scheme, digest), !keychain.token.lacks(mechanism),
                 !isPSS || !padsHere.isSet
             {
-                do throws(PKCS11Error) { return try session.sign(input, with: key, using: mechanism) } catch {
+                do throws(PKCS11Error) {
+                    return try session.sign(input, with: key, using: mechanism, authenticatingWith: pin)
+                } catch {
                     // Tokens that do not check parameters beforehand refuse PSS in the middle, under many names.
                     guard keychain.token.learns(from: error, using: mechanism) || isPSS && error.isRefusalOfMechanism
                     else { throw error }
@@ -106,7 +110,8 @@ public struct TokenKey: Sendable {
                 throw KeychainError(.invalidArgument, "cannot sign this way: \(error.detail).", cause: error)
             }
             do throws(PKCS11Error) {
-                let signature = try session.sign(block, with: key, using: Mechanism(.rsaX509))
+                let signature = try session.sign(
+                    block, with: key, using: Mechanism(.rsaX509), authenticatingWith: pin)
                 if isPSS, refusal != nil { padsHere.set(true) }
                 return signature
             } catch {
@@ -116,9 +121,16 @@ public struct TokenKey: Sendable {
         case .ec(let curve):
             // Tokens differ in what they make of a digest that is longer than the order of the curve.
             let input = curve.bits.map { Array(digest.prefix(($0 + 7) / 8)) } ?? digest
-            return try ECDSASignature(raw: session.sign(input, with: key, using: Mechanism(.ecdsa))).der
-        default: return try session.sign(digest, with: key, using: .eddsa)
+            return try ECDSASignature(
+                raw: session.sign(input, with: key, using: Mechanism(.ecdsa), authenticatingWith: pin)).der
+        default: return try session.sign(digest, with: key, using: .eddsa, authenticatingWith: pin)
         }
+    }
+
+    /// The PIN, where the token wants it at each use of this key (`CKA_ALWAYS_AUTHENTICATE`, as PIV's key for signatures).
+    var pinOfEachUse: SecretBytes? {
+        guard object.flags.contains(.alwaysAuthenticate) else { return nil }
+        return keychain.lockState.withLock { $0.pin }
     }
 
     /// The token's own padding for a scheme of RSA, and what it wants to be given.
@@ -135,6 +147,7 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; `itemNotFound` for an item that is not on the token, `invalidArgument` for one
     ///   that is no private key or whose public key nobody knows.
+    @available(*, noasync, message: "use the asynchronous form")
     public func tokenKey(for key: KeyItem) throws -> TokenKey {
         guard let object = key.item.object, object.objectClass == .privateKey else {
             throw KeychainError(.invalidArgument, "the item is not a private key on the token.")

@@ -135,6 +135,12 @@ extension TokenObject {
         }
     }
 
+    /// What `CKA_LABEL` says: text where it is UTF-8, `nil` where it is empty.
+    static func label(reading bytes: some Collection<UInt8>) -> AttributeValue? {
+        guard !bytes.isEmpty else { return nil }
+        return String(validating: bytes, as: UTF8.self).map { .string($0) } ?? .data(Data(bytes))
+    }
+
     /// The object behind what was read of it, or `nil` for debris: no class, or a certificate without a value.
     ///
     /// - Parameter parsesCertificate: Whether a certificate's public key is wanted.
@@ -142,9 +148,7 @@ extension TokenObject {
         guard let objectClass = values.objectClass else { return nil }
         self.objectClass = objectClass
         id = values[.id].map { Data($0) } ?? Data()
-        label = values[.label].flatMap { bytes in
-            bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self).map { .string($0) } ?? .data(Data(bytes))
-        }
+        label = values[.label].flatMap { Self.label(reading: $0) }
         flags = Self.flagTypes.reduce(into: []) { flags, row in
             if values.bool(row.0) == true { flags.insert(row.1) }
         }
@@ -230,6 +234,8 @@ extension AttributeName {
     static let objectID = AttributeName(rawValue: "_cid")
     /// In a row of the vault: fingerprint of the object the row belongs to.
     static let objectFingerprint = AttributeName(rawValue: "_fpr")
+    /// In a row of the vault: that its label is not the one of the object the row belongs to.
+    static let hasOwnLabel = AttributeName(rawValue: "_lbl")
 }
 
 extension TokenObject {

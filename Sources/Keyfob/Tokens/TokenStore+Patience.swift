@@ -31,8 +31,6 @@ extension TokenStore {
 
     /// Loads the module and logs in at the first call of this process, while no other process of Keyfob's does.
     private func reach(_ first: (SessionPool) throws -> Void) throws -> SessionPool {
-        // Before the lock that the thread of `openAhead` holds, or is about to take.
-        finishOpeningAhead()
         if hasWorked.load(ordering: .relaxed) { return try pool() }
         let reached = try alone {
             let pool = try pool()

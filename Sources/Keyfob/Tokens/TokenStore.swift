@@ -22,11 +22,10 @@ final class TokenStore: Sendable {
     private let madePool = AtomicLazyReference<SessionPool>()
     /// Whether the token has been reached by this process.
     let hasWorked = Atomic(false)
-    private let isOpeningAhead = Atomic(false)
+    /// Called when the token has refused a PIN.
+    let refusedPIN = Lock<(@Sendable () -> Void)?>(nil)
     /// Counts `forgetHandles()`.
     private let forgettings = Atomic(0)
-    /// The same, to wait for.
-    private let openingAhead = Lock(false)
 
     private struct State {
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
@@ -84,13 +83,8 @@ final class TokenStore: Sendable {
     /// The token's label, for messages.
     var label: String { uri.token ?? uri.serial ?? "token" }
 
-    /// The pool of sessions, made at the first call. Waits for `openAhead`.
+    /// The pool of sessions, made at the first call.
     func pool() throws -> SessionPool {
-        finishOpeningAhead()
-        return try makePool()
-    }
-
-    private func makePool() throws -> SessionPool {
         if let pool = madePool.load() { return pool }
         // Loading runs the module's code, so it happens outside the lock; of two winners one is kept.
         let module = try openModule()
@@ -103,43 +97,22 @@ final class TokenStore: Sendable {
         return madePool.storeIfNil(made)
     }
 
-    /// Loads the module on a thread of its own, and logs in there; whoever needs the token first waits for it.
+    /// Loads the module, and logs in where there is a PIN already, for a caller that is going to need both.
     ///
     /// What goes wrong is met again, and reported, by the first call that needs the token. A PIN that was refused is
     /// not sent again: the pool remembers it.
-    ///
-    /// - Parameter hasPIN: Whether there is a PIN already; called on that thread.
-    func openAhead(hasPIN: @escaping @Sendable () -> Bool) {
-        isOpeningAhead.store(true, ordering: .releasing)
-        openingAhead.withLock { $0 = true }
-        let isStarted = DetachedThread.start("keyfob-token") { [self] in
-            do {
-                try alone {
-                    let pool = try makePool()
-                    guard hasPIN() else { return _ = try pool.tokenInfo() }
-                    // The session that is opened for a login waits in the pool for the first call.
-                    try pool.withSession { _ in }
-                    hasWorked.store(true, ordering: .relaxed)
-                }
-            } catch {
-                // Met again by whoever waits.
+    func openAhead() {
+        do {
+            try alone {
+                let pool = try pool()
+                guard try pin() != nil else { return _ = try pool.tokenInfo() }
+                // The session that is opened for a login waits in the pool for the first call.
+                try pool.withSession { _ in }
+                hasWorked.store(true, ordering: .relaxed)
             }
-            endOpeningAhead()
+        } catch {
+            // Met again.
         }
-        // Where there are no more threads to have, the first call opens the token.
-        if !isStarted { endOpeningAhead() }
-    }
-
-    private func endOpeningAhead() {
-        openingAhead.withLock { $0 = false }
-        isOpeningAhead.store(false, ordering: .releasing)
-        openingAhead.broadcast()
-    }
-
-    /// Waits until the thread of `openAhead` has ended, where there is one.
-    func finishOpeningAhead() {
-        guard isOpeningAhead.load(ordering: .acquiring) else { return }
-        _ = openingAhead.wait(until: .never) { $0 ? nil : true }
     }
 
     /// Runs `body` with a session, and once more with fresh handles where a handle had died.
@@ -182,9 +155,19 @@ final class TokenStore: Sendable {
         do {
             if state.withLock({ $0.isAnonymous }) { try pool().logout() }
             // Also where the way there was open: a PIN that was refused before may be another one now.
-            try patiently(first: { try $0.login() }) { try $0.login() }
+            try patiently(first: { try $0.login(provingPIN: true) }) { try $0.login() }
         } catch let error as PKCS11Error { throw refusal(error, .login) }
     }
+
+    /// Has sessions that were opened while there was no PIN log in, now that there is one.
+    func adoptPIN() throws {
+        guard state.withLock({ $0.isAnonymous }) else { return }
+        try logout()
+        state.withLock { $0.isAnonymous = false }
+    }
+
+    /// Has the next call send the PIN, although one was refused: it is another one by now.
+    func forgetRefusal() { madePool.load()?.forgetRefusal() }
 
     /// Ends the login; every handle of a private object dies with it.
     func logout() throws {
@@ -199,6 +182,7 @@ final class TokenStore: Sendable {
         if error.function == .login, error.returnValue == .pinIncorrect {
             // A few words of the message, no more: a token that does not tell is no second failure.
             flags = (try? pool().tokenInfo().flags) ?? []
+            refusedPIN.withLock { $0 }?()
         }
         return .token(error, operation, token: label, serial: uri.serial, flags: flags)
     }
@@ -388,19 +372,30 @@ final class TokenStore: Sendable {
     ///
     /// Objects without a class, certificates without a value and the like are debris of a killed process:
     /// left out, and counted in `debris`.
-    func readObjects() throws -> (objects: [TokenObject], debris: Int) {
+    func readObjects() throws -> Listing {
         let first = try readListedObjects()
         // There are files of which SoftHSM shows no object: private ones before a login, and the rests of kills; or it
         // has stopped looking.
         guard let files = changeDetector?.snapshot()?.entries.count, files > first.listed, try regainSight() else {
-            return (first.objects, first.debris)
+            return first
         }
-        let second = try readListedObjects()
-        return (second.objects, second.debris)
+        return try readListedObjects()
     }
 
-    private func readListedObjects() throws -> (objects: [TokenObject], debris: Int, listed: Int) {
+    /// What is on the token.
+    struct Listing {
+        var objects: [TokenObject]
+        /// How many objects could not be understood.
+        var debris: Int
+        /// How many there were.
+        var listed: Int
+        /// Whether the user was logged in all the while, so that private objects are among them.
+        var isWhole: Bool
+    }
+
+    private func readListedObjects() throws -> Listing {
         try withSession(.read) { session in
+            let epoch = try pool().loginEpoch
             var objects: [TokenObject] = []
             var debris = 0
             let handles = try session.findObjects()
@@ -416,7 +411,9 @@ final class TokenStore: Sendable {
                 guard let found else { continue }
                 objects.append(found)
             }
-            return (Self.completing(objects), debris, handles.count)
+            let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
+            return Listing(
+                objects: Self.completing(objects), debris: debris, listed: handles.count, isWhole: isWhole)
         }
     }
 

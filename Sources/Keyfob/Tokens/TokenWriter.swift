@@ -145,9 +145,11 @@ struct TokenWriter: Sendable {
                 guard let own = own[index] else { continue }
                 switch plan.settlement(of: planned) {
                 case .destroy:
-                    for (handle, _) in own { try leavingWhatTheTokenProtects { try session.destroy(handle) } }
+                    // The plan was for one. Of several that look alike one was there before, and nothing tells which.
+                    guard own.count == 1 || planned.fingerprint != nil || plan.kind == .destroy else { continue }
+                    for (handle, _) in own { try leavingWhatTheTokenProtects(in: session) { try session.destroy(handle) } }
                 case .restoreLabel:
-                    try leavingWhatTheTokenProtects { try token.restoreLabel(planned, of: own, in: session) }
+                    try leavingWhatTheTokenProtects(in: session) { try token.restoreLabel(planned, of: own, in: session) }
                 }
             }
             // Certificates that were lost while their label was written.
@@ -160,12 +162,19 @@ struct TokenWriter: Sendable {
         token.forgetHandles()
     }
 
-    /// Passes over an object that the token will never let be changed: the plan would otherwise stand in the way
-    /// of every later change.
-    private func leavingWhatTheTokenProtects(_ body: () throws -> Void) throws {
+    /// Passes over an object that the token does not let be changed: the plan would otherwise stand in the way of every
+    /// later change. What is said of session, login or device is met again by the pool, which heals it.
+    private func leavingWhatTheTokenProtects(in session: borrowing Session, _ body: () throws -> Void) throws {
         do { try body() } catch let error as PKCS11Error
-            where error.returnValue == .actionProhibited || error.returnValue == .attributeReadOnly
-        {}
+            where [.destroyObject, .setAttributeValue, .copyObject].contains(error.function)
+        {
+            switch error.recovery {
+            case .final: return
+            // A token on which only its officer may do so; or nobody is logged in any more.
+            case .logInAgain: guard try session.info().isUserLoggedIn else { throw error }
+            default: throw error
+            }
+        }
     }
 
     // MARK: Index

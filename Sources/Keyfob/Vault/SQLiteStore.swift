@@ -44,27 +44,40 @@ final class SQLiteStore: ItemStore {
         }
         // Nobody could read anything in it by that, but exchange it for an earlier copy, or destroy it.
         for suffix in ["", "-wal"] { try PrivateFile.requireUnwritableByOthers(path + suffix) }
-        try Self.checkHeader(path)
+        guard unsafe access(path, R_OK) == 0 else {
+            throw KeychainError(
+                .vaultUnavailable, "the vault \(path) cannot be read.", hint: "Check the file's permissions.",
+                cause: KeychainError.file("read", path, errno))
+        }
         do {
-            connection = try VaultConnection { try Self.connect(path: path, use: use, busyTimeout: busyTimeout) }
+            connection = try VaultConnection {
+                try Self.connect(path: path, use: use, busyTimeout: busyTimeout) {
+                    try Self.checkHeader($0, path: path)
+                }
+            }
             identity = try connection.use { try Self.identify($0, path: path) }
         } catch { throw Self.translate(error, path: path, title: title) }
     }
 
     /// Looks at the file before SQLite does, which would write a header into an empty file and change the
     /// journal of another program's database.
-    private static func checkHeader(_ path: String) throws {
-        let header: [UInt8]
-        do throws(KeychainError) {
-            guard let file = OpenFile(path: path, flags: O_RDONLY) else { throw .file("read", path, errno) }
-            header = try file.read(limit: 100).copyBytes()
-        } catch {
-            throw KeychainError(
-                .vaultUnavailable, "the vault \(path) cannot be read.", hint: "Check the file's permissions.",
-                cause: error)
+    ///
+    /// Through the connection's own descriptor: SQLite's locks are those of fcntl(2), and to close any other
+    /// descriptor of the file would drop the locks that all connections of this process have on it.
+    private static func checkHeader(_ db: Database, path: String) throws {
+        var header = [UInt8](repeating: 0, count: 100)
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let found = unsafe sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_FILE_POINTER, &file)
+        guard found == SQLITE_OK, let file = unsafe file, let read = unsafe file.pointee.pMethods?.pointee.xRead else {
+            throw KeychainError(.vaultUnavailable, "the vault \(path) cannot be read.")
+        }
+        let result = unsafe header.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress, CInt($0.count), 0) }
+        // What a short file lacks is zero.
+        guard result == SQLITE_OK || result == ResultCode.SQLITE_IOERR_SHORT_READ.rawValue else {
+            throw DatabaseError(resultCode: ResultCode(rawValue: result))
         }
         let magic = Array("SQLite format 3".utf8) + [0]
-        let application = header.count == 100 ? Int(UInt32(bigEndianBytes: header[68..<72]) ?? 0) : 0
+        let application = Int(UInt32(bigEndianBytes: header[68..<72]) ?? 0)
         guard header.starts(with: magic), application == Schema.applicationID else {
             throw KeychainError(.vaultDamaged, "\(path) is not a Keyfob vault.", hint: "Restore it from a backup.")
         }
@@ -97,13 +110,18 @@ final class SQLiteStore: ItemStore {
         }
     }
 
-    private static func connect(path: String, use: Use, busyTimeout: TimeInterval) throws -> any DatabaseWriter {
+    /// - Parameter check: Called with each new connection before anything of the file is read or locked.
+    static func connect(
+        path: String, use: Use, busyTimeout: TimeInterval,
+        check: @escaping @Sendable (Database) throws -> Void = { _ in }
+    ) throws -> any DatabaseWriter {
         var configuration = Configuration()
         configuration.busyMode = .timeout(busyTimeout)
         configuration.label = "keyfob.vault"
         configuration.prepareDatabase { db in
-            // GRDB's default for WAL is NORMAL, which may lose the last commits when the power goes.
-            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000")
+            try check(db)
+            // A command's connection takes it from here; see below for a server's.
+            try db.execute(sql: "\(durability); PRAGMA wal_autocheckpoint = 4000")
             // In KiB: a server keeps the upper levels of a large vault's indexes.
             try db.execute(sql: "PRAGMA cache_size = \(use == .server ? -64_000 : -16_000)")
             // A page freed by a deletion is overwritten: ciphertext that was deleted does not linger.
@@ -118,12 +136,18 @@ final class SQLiteStore: ItemStore {
         }
         switch use {
         case .server:
-            return try DatabasePool(path: path, configuration: configuration)
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            // GRDB has set it to NORMAL meanwhile, as it makes sure of the mode.
+            try pool.writeWithoutTransaction { try $0.execute(sql: durability) }
+            return pool
         case .oneShot:
             // The mode is part of the file since it was made; setting it again would write.
             return try DatabaseQueue(path: path, configuration: configuration)
         }
     }
+
+    /// GRDB sets NORMAL with write-ahead logging, which may lose the last commits when the power goes.
+    private static let durability = "PRAGMA synchronous = FULL"
 
     private static func identify(_ database: any DatabaseWriter, path: String) throws -> Data {
         let state = try database.read { db in

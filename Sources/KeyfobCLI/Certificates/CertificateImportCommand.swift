@@ -10,20 +10,31 @@ struct CertificateImportCommand: ParsableCommand {
         examples: Examples(
             "keyfob cert import r10.pem", "keyfob cert import corp-ca.crt --name corp-ca",
             "keyfob cert import - < chain.pem"),
-        discussion: "Files are PEM, with any number of certificates, or DER. Importing the same again changes nothing.")
+        discussion: """
+            Files are PEM, with any number of certificates, DER, or PKCS#12, whose private key is left alone. Importing \
+            the same again changes nothing.
+            """)
 
-    @Argument(help: "PEM or DER files; - is standard input.")
+    @Argument(help: "PEM, DER or PKCS#12 files; - is standard input.")
     var files: [FileArgument]
 
     @Option(
         name: [.customLong("name")], help: "The name; without one, the certificate's own. For one certificate only.")
     var label: String?
 
+    @OptionGroup var passphrase: PassphraseOptions
+
+    @OptionGroup var legacy: LegacyOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
         let output = try global.output()
-        let certificates = try files.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
+        var contents = IdentityFiles(
+            allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
+        ) { try passphrase.read(.file($0), global) }
+        for file in files { try contents.addCertificates(file) }
+        let certificates = contents.certificates.map(\.certificate)
         guard label == nil || certificates.count == 1 else {
             throw UsageError(
                 "--name is for one certificate, and there are \(certificates.count).",
@@ -31,27 +42,42 @@ struct CertificateImportCommand: ParsableCommand {
         }
         let keychain = try global.openKeychain()
         // With a login, so that certificates which need one are known too.
-        var known = Set(try keychain.find(.certificates).map(\.der))
-        let results = certificates.map { (certificate: $0, isNew: known.insert($0.der).inserted) }
+        var labels = Dictionary(
+            try keychain.find(.certificates).map { ($0.der, $0.label) }, uniquingKeysWith: { first, _ in first })
+        if let label, let one = certificates.first, let known = labels[one.der] ?? nil, known != label {
+            throw KeychainError(
+                .duplicateItem,
+                "the certificate is in keychain \"\(keychain.name)\" already, as \"\(known)\"; nothing was stored.",
+                hint: "Use that name, or remove it first: keyfob cert rm \(ShellWord.quoted(known))",
+                details: ["keychain": keychain.name, "name": known])
+        }
+        var seen = Set(labels.keys)
+        let results = certificates.map { (certificate: $0, isNew: seen.insert($0.der).inserted) }
         if !global.dryRun {
-            try keychain.add(contentsOf: results.filter(\.isNew).map { CertificateItem($0.certificate, label: label) })
+            let added = try keychain.add(
+                contentsOf: results.filter(\.isNew).map { CertificateItem($0.certificate, label: label) })
+            for item in added { labels[item.der] = item.label }
         }
         let now = Date()
+        func name(_ certificate: Certificate) -> String {
+            labels[certificate.der].flatMap { $0 } ?? label ?? CertificatePhrases.subject(certificate)
+        }
         let document = Document([
             "changed": .boolean(!global.dryRun && results.contains { $0.isNew }), "keychain": .string(keychain.name),
             "dry_run": .boolean(global.dryRun),
             "certificates": .array(
                 results.map { result in
                     .object(
-                        [.init("new", .boolean(result.isNew))] + CertificatePhrases.members(result.certificate, on: now)
-                    )
+                        [.init("new", .boolean(result.isNew)), .init("name", .string(name(result.certificate)))]
+                            + CertificatePhrases.members(result.certificate, on: now))
                 }),
         ])
-        let lines = results.map { result in
-            let name = Visible.text(label ?? CertificatePhrases.subject(result.certificate))
+        var lines = results.map { result in
             let verb = !result.isNew ? "Unchanged:" : global.dryRun ? "Would store" : "Stored"
-            return "\(verb) certificate \"\(name)\", \(CertificatePhrases.validity(result.certificate, on: now))."
+            return "\(verb) certificate \"\(Visible.text(name(result.certificate)))\", "
+                + "\(CertificatePhrases.validity(result.certificate, on: now))."
         }
+        if !contents.keys.isEmpty { lines.append("Its private key was left alone; with it: keyfob identity import FILE") }
         try output.emit(document, sentence: lines.joined(separator: "\n"))
     }
 }

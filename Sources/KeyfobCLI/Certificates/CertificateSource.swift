@@ -3,7 +3,8 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// A certificate that is meant: a file that is there, standard input, or an item of the keychain.
+/// A certificate that is meant: an item of the keychain by its name, a file that is there, standard input, or an item by
+/// another of its marks.
 struct CertificateSource: ExpressibleByArgument {
     private let text: String
 
@@ -31,7 +32,8 @@ struct CertificateSource: ExpressibleByArgument {
     ///
     /// - Throws: `KeychainError` of the file; as `ItemName.certificate(in:)`.
     func load(from keychain: Keychain) throws -> (certificate: Certificate, others: [Certificate], label: String) {
-        if let file {
+        // A name is first of all that of an item: a file of the same name lies in the directory by chance.
+        if let file, try text == "-" || text.contains("/") || keychain.publicCertificates(label: text).isEmpty {
             let all = try KeyFile.certificates(file.read(), fileName: file.name)
             let leaf = all.first { one in !all.contains { $0 != one && $0.isIssued(by: one) } } ?? all[0]
             return (leaf, all.filter { $0 != leaf }, file.name)

@@ -155,8 +155,11 @@ struct CertificateChainCommand: ParsableCommand {
                 .init(state.rawValue, state.style), .init(place),
             ])
         }
-        try output.emit(document, table: table)
         // That nobody trusts it is another question: keyfob cert verify.
-        if let error = result.error(name: name), error.code == .chainIncomplete { throw error }
+        let error = result.error(name: name).flatMap { $0.code == .chainIncomplete ? $0 : nil }
+        // A program reads one document: the result, or the error.
+        if let error, output.format.isMachineReadable { throw error }
+        try output.emit(document, table: table)
+        if let error { throw error }
     }
 }

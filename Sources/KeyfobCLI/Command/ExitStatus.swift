@@ -10,7 +10,7 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
     static let success = Self(rawValue: 0)
     /// Failed, not classified.
     static let failure = Self(rawValue: 1)
-    /// Wrong usage, or a manifest or configuration that cannot be read.
+    /// Wrong usage.
     static let usage = Self(rawValue: 2)
     /// Not found.
     static let notFound = Self(rawValue: 3)
@@ -24,7 +24,7 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
     static let absent = Self(rawValue: 7)
     /// The token, or the key on it, cannot do that.
     static let unsupported = Self(rawValue: 8)
-    /// Input that is damaged or in the wrong format.
+    /// Input or a configuration that is damaged or in the wrong format.
     static let damaged = Self(rawValue: 9)
     /// There is something to do; only with `--exit-code`.
     static let attention = Self(rawValue: 10)
@@ -80,7 +80,7 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
         .noSuchKeychain: .notFound,
         .duplicateKeychain: .conflict,
         .notInitialized: .notFound,
-        .invalidConfiguration: .usage,
+        .invalidConfiguration: .damaged,
 
         .vaultDamaged: .damaged,
         .vaultTooNew: .damaged,

@@ -109,6 +109,11 @@ struct PassphraseOptions: ParsableArguments {
             valueName: "source"))
     var passSource: String?
 
+    func validate() throws {
+        // The keychain's PIN may come from a command, which runs before this is read.
+        EnvironmentVariable.withhold(namedBy: passSource)
+    }
+
     /// The source of `--pass-source`. - Throws: `KeychainError` with code `invalidArgument`.
     func source() throws -> PINSource? { try passSource.map { try PINSource(parsing: $0) } }
 

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Keyfob
+import PKCS11
 
 /// The options that every command takes, before or after its verb.
 ///
@@ -11,9 +13,6 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("The token to use, by its label or as a PKCS#11 URI.", valueName: "name|uri"))
     var token: String?
-
-    @Option(help: ArgumentHelp("The profile of the configuration to use.", valueName: "name"))
-    var profile: String?
 
     @Option(
         help: ArgumentHelp(
@@ -43,7 +42,9 @@ struct GlobalOptions: ParsableArguments {
     @Flag(name: [.customShort("q"), .long], help: "Print results and errors only.")
     var quiet = false
 
-    @Flag(name: [.customShort("v"), .long], help: "Say more; twice for every PKCS#11 call.")
+    @Flag(
+        name: [.customShort("v"), .long],
+        help: "Say more; errors name the result of PKCS#11. Twice: each call of the token's library, too.")
     var verbose: Int
 
     @Option(help: ArgumentHelp("When to colour: never, auto or always.", valueName: "when"))
@@ -55,13 +56,17 @@ struct GlobalOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long to wait for a busy keychain or token, or a PIN source's command, such as 10s.", valueName: "duration"))
     var timeout: TimeSpan?
 
-    @Option(help: ArgumentHelp("The configuration file to use.", valueName: "file"))
-    var config: String?
+    func validate() throws {
+        // Commands that open no keychain start programs too.
+        EnvironmentVariable.withhold(namedBy: pinSource)
+        if verbose > 1 {
+            CallTrace.observe { function, result in StandardError.write("keyfob: \(function) \(result)\n") }
+        }
+    }
 
     /// The names above whose next argument is their value; a test compares them with the parser's own.
     static let namesTakingValue: Set<String> = [
-        "-k", "--keychain", "--token", "--profile", "--pin-source", "--format", "--color", "--progress", "--timeout",
-        "--config",
+        "-k", "--keychain", "--token", "--pin-source", "--format", "--color", "--progress", "--timeout",
     ]
 }
 
@@ -72,18 +77,12 @@ extension GlobalOptions {
     /// The token of `--token` or `KEYFOB_TOKEN`.
     var tokenName: String? { token ?? Environment.nonEmpty("KEYFOB_TOKEN") }
 
-    /// The profile of `--profile` or `KEYFOB_PROFILE`.
-    var profileName: String? { profile ?? Environment.nonEmpty("KEYFOB_PROFILE") }
-
     /// The PIN source given on the command line. It goes before the one in a token's URI, which goes
     /// before the environment's, so the two stay apart.
     var explicitPINSource: String? { pinSource }
 
     /// The PIN source of `KEYFOB_PIN_SOURCE`.
     var environmentPINSource: String? { Environment.nonEmpty("KEYFOB_PIN_SOURCE") }
-
-    /// The configuration file of `--config` or `KEYFOB_CONFIG`.
-    var configurationFile: String? { config ?? Environment.nonEmpty("KEYFOB_CONFIG") }
 
     /// The PKCS#11 module of `KEYFOB_MODULE`.
     var modulePath: String? { Environment.nonEmpty("KEYFOB_MODULE") }

@@ -36,7 +36,10 @@ struct Invocation {
             if children.isEmpty { break }
             guard let child = children.first(where: { Self.names(of: $0).contains(word) }) else {
                 // ArgumentParser's own `help` stands in no list of subcommands.
-                if path.isEmpty, word == "help" { break }
+                if path.isEmpty, word == "help" {
+                    try Self.checkHelp(arguments[(index + 1)...], children)
+                    break
+                }
                 throw Self.unknown(word, after: path, children)
             }
             command = child
@@ -46,6 +49,20 @@ struct Invocation {
         self.command = command
         self.path = path
         self.arguments = leading + arguments[index...]
+    }
+
+    /// Refuses the words after `help` where they name no command: ArgumentParser would explain the nearest above.
+    private static func checkHelp(
+        _ words: ArraySlice<String>, _ children: [any ParsableCommand.Type]
+    ) throws {
+        var (children, path) = (children, [String]())
+        for word in words where !word.hasPrefix("-") {
+            guard let child = children.first(where: { names(of: $0).contains(word) }) else {
+                throw unknown(word, after: path, children)
+            }
+            path.append(name(of: child))
+            children = child.configuration.subcommands
+        }
     }
 
     /// The command line in the order that the root command can parse.

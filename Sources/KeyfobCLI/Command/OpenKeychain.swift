@@ -22,7 +22,7 @@ extension GlobalOptions {
     /// - Throws: `KeychainError` with code `invalidArgument` for a PIN source that is none.
     func keychainOptions(allowsFinalTry: Bool = false) throws -> Keychain.Options {
         var options = Keychain.Options(
-            terminal: terminal, showsProgress: progress == .always || (progress == .auto && !quiet && Self.hasWatcher))
+            terminal: terminal, showsProgress: showsProgress)
         if let timeout {
             options.timeout = timeout.duration
             options.pinCommandTimeout = timeout.duration
@@ -33,6 +33,9 @@ extension GlobalOptions {
         options.allowsFinalTry = allowsFinalTry
         return options
     }
+
+    /// Whether progress is shown: as `--progress` says, or where somebody watches who has not asked for quiet.
+    var showsProgress: Bool { progress == .always || (progress == .auto && !quiet && Self.hasWatcher) }
 
     /// Whether somebody may be reading what goes to standard error.
     static var hasWatcher: Bool { isatty(STDERR_FILENO) == 1 }

@@ -62,7 +62,9 @@ struct IdentityCreateCommand: ParsableCommand {
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = Steps(output)
-        let made = try keychain.createIdentity(name, specification, issuer: issuer) { steps.add($0) }
+        let made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
+            try keychain.createIdentity(name, specification, issuer: issuer) { steps.add($0) }
+        }
         let certificate = try made.identity.certificate()
         let now = Date()
         let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain, chain: made.chain)

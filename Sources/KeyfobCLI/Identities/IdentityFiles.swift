@@ -54,7 +54,12 @@ struct IdentityFiles {
     mutating func addKey(_ file: FileArgument) throws { try addKey(file.read(), file.name) }
 
     /// Reads the certificates of a file. - Throws: `KeychainError` of the file.
-    mutating func addCertificates(_ file: FileArgument) throws { try addCertificates(file.read(), file.name) }
+    ///
+    /// Of PKCS#12 the keys come along: they are under the same passphrase.
+    mutating func addCertificates(_ file: FileArgument) throws {
+        let data = try file.read()
+        if kind(of: data, file) == .pkcs12 { try addPKCS12(data, file.name) } else { try addCertificates(data, file.name) }
+    }
 
     /// Every key with its certificate.
     ///
@@ -72,7 +77,15 @@ struct IdentityFiles {
         }
         return try keys.flatMap { entry -> [Pair] in
             let own = certificates.filter { $0.certificate.publicKey == entry.key.publicKey }
-            guard !own.isEmpty else { throw mismatch(entry.key, entry.fileName) }
+            guard !own.isEmpty else {
+                // A file may hold the keys of several certificates, of which one was meant.
+                let isOneOfSeveral = keys.contains { other in
+                    other.fileName == entry.fileName
+                        && certificates.contains { $0.certificate.publicKey == other.key.publicKey }
+                }
+                guard isOneOfSeveral else { throw mismatch(entry.key, entry.fileName) }
+                return []
+            }
             return own.map {
                 Pair(
                     fileName: entry.fileName, key: entry.key, certificate: $0.certificate,
@@ -121,6 +134,7 @@ struct IdentityFiles {
     private mutating func addPKCS12(_ data: Data, _ name: String) throws {
         let contents = try readPKCS12(data, name)
         isIntegrityChecked = true
+        for entry in contents.keys { try Self.requireUsable(entry.key, name) }
         keys += contents.keys.map { ($0.key, name, $0.friendlyName) }
         certificates += contents.certificates.map { ($0.certificate, name, $0.friendlyName) }
     }
@@ -140,7 +154,19 @@ struct IdentityFiles {
     private mutating func addKey(_ data: Data, _ name: String) throws {
         let passphrase = passphrase
         for part in Self.privateKeys(in: data) {
-            keys.append((try KeyFile.load(part, fileName: name) { try passphrase(name) }, name, nil))
+            let key = try KeyFile.load(part, fileName: name) { try passphrase(name) }
+            try Self.requireUsable(key, name)
+            keys.append((key, name, nil))
+        }
+    }
+
+    /// Refuses a key that cannot be put on a token, before anything is asked for.
+    private static func requireUsable(_ key: PrivateKey, _ name: String) throws {
+        do { _ = try key.components() } catch let error as CryptoError where error.code == .unsupportedKey {
+            throw KeychainError(
+                .mechanismUnsupported,
+                "\(name) holds a private key of a kind that is not put on tokens here: \(key.publicKey.algorithm).",
+                hint: "RSA, EC on P-256, P-384 or P-521, and Ed25519 are.", details: ["file": name], cause: error)
         }
     }
 

@@ -18,18 +18,6 @@ struct IdentityImportCommand: ParsableCommand {
             once the identity works (keyfob identity check). Importing the same again changes nothing.
             """)
 
-    /// Whether PKCS#12 files with RC2, RC4 or 3DES are read.
-    enum Legacy: String, EnumerableFlag {
-        case allowLegacy, noLegacy
-
-        static func help(for value: Legacy) -> ArgumentHelp? {
-            switch value {
-            case .allowLegacy: "Read PKCS#12 files that use RC2, RC4, DES or 3DES."
-            case .noLegacy: "Refuse such files; the default."
-            }
-        }
-    }
-
     @Argument(help: "PKCS#12, PEM or DER files; - is standard input.")
     var files: [FileArgument] = []
 
@@ -51,7 +39,7 @@ struct IdentityImportCommand: ParsableCommand {
     @Flag(help: "Let the key leave the token again, as a PKCS#12 file.")
     var extractable = false
 
-    @Flag var legacy: Legacy = .noLegacy
+    @OptionGroup var legacy: LegacyOptions
 
     @Flag(help: "Import a certificate that has expired, or is not valid yet.")
     var allowExpired = false
@@ -70,7 +58,7 @@ struct IdentityImportCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         var contents = IdentityFiles(
-            allowsLegacy: legacy == .allowLegacy, hasPassphraseSource: passphrase.passSource != nil
+            allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
         ) { try passphrase.read(.file($0), global) }
         for file in files { try contents.add(file) }
         if let key { try contents.addKey(key) }
@@ -100,8 +88,10 @@ struct IdentityImportCommand: ParsableCommand {
             return try output.emit(document, sentence: "\(summary)\nNothing was imported (--dry-run).")
         }
         var imports: [IdentityImport] = []
-        for (index, pair) in pairs.enumerated() {
-            let name = label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } ?? pair.friendlyName
+        let wanted = pairs.enumerated().map { index, _ in label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } }
+        for (pair, name) in zip(pairs, wanted) { try refuse(pair, named: name, in: keychain) }
+        for (pair, name) in zip(pairs, wanted) {
+            let name = name ?? pair.friendlyName
             do {
                 imports.append(
                     try keychain.importIdentity(
@@ -116,6 +106,34 @@ struct IdentityImportCommand: ParsableCommand {
         let document = try document(imports, keychain, now)
         let lines = try sentences(imports, summary, keychain, now)
         try output.emit(document, sentence: lines.joined(separator: "\n"))
+    }
+
+    /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.
+    private func refuse(_ pair: IdentityFiles.Pair, named name: String?, in keychain: Keychain) throws {
+        if let name {
+            let known = try keychain.find(.certificates).first { $0.der == pair.certificate.der }
+            if let known, let label = known.label, label != name {
+                let word = ShellWord.quoted(label)
+                throw KeychainError(
+                    .duplicateItem,
+                    "the certificate of \(pair.fileName) is in the keychain already, as \"\(label)\"; "
+                        + "nothing was imported as \"\(name)\".",
+                    hint: "Use that name: --name \(word)     or remove it first: keyfob cert rm \(word)",
+                    details: ["keychain": keychain.name, "name": label])
+            }
+        }
+        guard extractable else { return }
+        let identifier = pair.key.publicKey.identifier
+        let known = try keychain.find(.keys.keyClass(.private)).first { $0.publicKeyHash == identifier }
+        if let known, !known.isExtractable {
+            let label = known.label ?? ""
+            throw KeychainError(
+                .duplicateItem,
+                "the key of \(pair.fileName) is on the token already, as \"\(label)\", and not extractable; "
+                    + "nothing was imported.",
+                hint: "Leave out --extractable, or remove it first: keyfob identity rm \(ShellWord.quoted(label))",
+                details: ["keychain": keychain.name, "name": label])
+        }
     }
 
     private func document(_ imports: [IdentityImport], _ keychain: Keychain, _ now: Date) throws -> Document {

@@ -8,13 +8,15 @@ struct IdentityRenewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "renew", "Get the next certificate of an identity.",
         examples: Examples(
-            "keyfob identity renew api --exec 'systemctl reload nginx'", "keyfob identity renew --all",
+            "keyfob identity renew --all --exec 'keyfob uri web --for nginx --write /etc/nginx/tls && systemctl reload nginx'",
+            "keyfob identity renew api",
             "keyfob identity renew api --new-key --force"),
         discussion: """
             A renewal is due when 66% of the lifetime have passed. The issuer is the one that the identity was made \
             with, unless another is named; the version before is kept as NAME@DAY until keyfob identity retire. With \
             --all, every identity that is due and whose issuer is known. The command of --exec is run by a shell, \
-            once, after something was renewed.
+            once, after something was renewed; where it fails or is interrupted, the next renew runs it again. It is \
+            given no variable that holds a secret, and none of KEYFOB_…: name the keychain there, with -k.
             """)
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
@@ -35,7 +37,7 @@ struct IdentityRenewCommand: ParsableCommand {
     @OptionGroup(title: "Who issues it") var issuance: IssuerOptions
     @OptionGroup(title: "The new key") var key: NewKeyOptions
 
-    @Option(help: ArgumentHelp("What to run after a renewal, such as 'systemctl reload nginx'.", valueName: "command"))
+    @Option(help: ArgumentHelp("What to run after a renewal, as keyfob uri NAME --for PROGRAM prints it.", valueName: "command"))
     var exec: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -63,9 +65,12 @@ struct IdentityRenewCommand: ParsableCommand {
         var documents: [Value] = []
         var failures: [any Error] = []
         var renewed = 0
+        let pending = PendingHooks(keychain)
+        var waiting: [String] = []
+        if exec != nil { waiting = try identities.compactMap(\.label).filter { try pending.contains($0) } }
         for identity in identities {
             do {
-                let (document, isRenewed) = try renew(identity, keychain, output, now)
+                let (document, isRenewed) = try renew(identity, keychain, output, now, pending)
                 documents.append(document)
                 if isRenewed { renewed += 1 }
             } catch where all {
@@ -75,15 +80,24 @@ struct IdentityRenewCommand: ParsableCommand {
             }
         }
         var hook: Value = .null
-        if renewed > 0, let exec {
-            let status = try RenewalHook.run(exec)
+        if renewed == 0, !waiting.isEmpty, exec != nil {
+            let names = Visible.text(waiting.joined(separator: ", "))
+            try output.say(
+                "\(names): renewed before, but the command after it did not end well; "
+                    + (global.dryRun ? "it would be run again" : "running it again"))
+        }
+        if renewed > 0 || !waiting.isEmpty, !global.dryRun, let exec {
+            let status = try Waiting.notice("the command after the renewal", isShown: global.showsProgress) {
+                try RenewalHook.run(exec)
+            }
             hook = .integer(Int64(status))
             try output.say("  ran: \(Visible.text(exec)) (\(status == 0 ? "ok" : "status \(status)"))")
+            if status == 0 { for name in identities.compactMap(\.label) { try pending.remove(name) } }
             if status != 0 {
                 failures.append(
                     KeychainError(
                         .failed, "the certificate was renewed, but the command after it ended with status \(status).",
-                        hint: "Run it by hand: \(exec)", details: ["status": String(status)]))
+                        hint: "The next renew runs it again. By hand: \(exec)", details: ["status": String(status)]))
             }
         }
         if all, identities.isEmpty { try output.say("Nothing to do: no identity has an issuer that is known.") }
@@ -98,7 +112,7 @@ struct IdentityRenewCommand: ParsableCommand {
     }
 
     private func renew(
-        _ identity: Identity, _ keychain: Keychain, _ output: Output, _ now: Date
+        _ identity: Identity, _ keychain: Keychain, _ output: Output, _ now: Date, _ pending: PendingHooks
     ) throws -> (Value, isRenewed: Bool) {
         let label = Visible.text(identity.label ?? "")
         let percent = Int((try identity.lifetimeUsed(on: now) * 100).rounded(.down))
@@ -124,10 +138,23 @@ struct IdentityRenewCommand: ParsableCommand {
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = RenewalSteps()
-        let made = try keychain.renewIdentity(
-            identity, key: renewsKey ? .new(key.isGiven ? key.specification : nil) : .same, lifetime: issuance.seconds,
-            issuer: issuer
-        ) { steps.add($0) }
+        // Before the certificate is there: whoever is killed after that must be followed by somebody who knows.
+        let isFirst = try exec != nil && !pending.contains(identity.label ?? "")
+        if isFirst { try pending.add(identity.label ?? "") }
+        let made: IdentityInstallation
+        do {
+            made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
+                try keychain.renewIdentity(
+                    identity, key: renewsKey ? .new(key.isGiven ? key.specification : nil) : .same,
+                    lifetime: issuance.seconds, issuer: issuer
+                ) { steps.add($0) }
+            }
+        } catch {
+            // Where nothing was renewed there is nothing to do after it; where that cannot be told, there may be.
+            let now = try? keychain.only(.identity(label: identity.label ?? "")).der
+            if isFirst, now == identity.der { try pending.remove(identity.label ?? "") }
+            throw error
+        }
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
         try output.say("  " + (steps.all + ["certificate valid until \(end)"]).joined(separator: ", "))
         try output.say("  installed" + made.kept.map { "; old certificate kept as \(Visible.text($0))" }.joined())

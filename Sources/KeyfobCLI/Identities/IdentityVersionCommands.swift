@@ -32,13 +32,17 @@ struct IdentityUseCommand: ParsableCommand {
             if !global.dryRun { try keychain.prefer(identity, for: service) }
             return try output.emit(
                 Document(["name": .string(label), "service": .string(service), "dry_run": .boolean(global.dryRun)]),
-                sentence: "\"\(Visible.text(label))\" is preferred for \(Visible.text(service)).")
+                sentence: "\"\(Visible.text(label))\" \(global.dryRun ? "would be" : "is") preferred for \(Visible.text(service)).")
         }
         guard let current = identity.nameOfVersion else {
             let document = try IdentityPhrases.document(identity, isChanged: false, keychain)
             return try output.emit(document, sentence: "Nothing to do: \"\(Visible.text(label))\" is in use.")
         }
-        guard !global.dryRun else { return try output.say("Nothing was changed (--dry-run).") }
+        guard !global.dryRun else {
+            let document = try IdentityPhrases.document(
+                identity, isChanged: false, keychain, further: [.init("dry_run", true)])
+            return try output.emit(document, sentence: "Nothing was changed (--dry-run).")
+        }
         let made = try keychain.use(identity)
         let kept = made.kept.map { " The one before is kept as \(Visible.text($0))." }.joined()
         let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept)

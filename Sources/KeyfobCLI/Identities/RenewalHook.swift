@@ -1,20 +1,13 @@
-import Foundation
+import Glibc
+import Keyfob
 import KeyfobPrimitives
 
 /// The command that is run after a renewal.
 enum RenewalHook {
     /// Runs a command with `/bin/sh -c` and returns its exit status. Its output goes to standard error, so that
-    /// standard output stays ours. Variables that begin with `KEYFOB_` are not passed on: some hold PINs.
+    /// standard output stays ours. Variables that hold secrets, or say where they are, are not passed on.
     static func run(_ command: String) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", command]
-        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("KEYFOB_") }
-        process.standardOutput = FileHandle.standardError
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
+        try ProgramRun.status(of: ["/bin/sh", "-c", command], output: STDERR_FILENO)
     }
 }
 

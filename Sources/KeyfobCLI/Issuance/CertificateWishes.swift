@@ -59,6 +59,10 @@ struct CertificateWishes: ParsableArguments {
         if cn != nil, subject != nil { throw ValidationError("--cn is part of --subject; give one of them.") }
         if pathLength != nil, !authority { throw ValidationError("--path-length is for an --authority.") }
         if authority, !usage.isEmpty { throw ValidationError("an --authority issues; --usage is for others.") }
+        let purposes = Set(usage.map(\.usage))
+        if purposes.contains(.timeStamping), purposes.count > 1 {
+            throw ValidationError("a certificate for time-stamping is for nothing else (RFC 3161).")
+        }
         for address in ip where GeneralName(ipAddress: address) == nil {
             throw ValidationError("\"\(Visible.text(address))\" is no IP address.")
         }
@@ -105,9 +109,9 @@ struct CertificateWishes: ParsableArguments {
             return extensions
         }
         let usages = usage.isEmpty ? [CertificateUsage.server] : usage.map(\.usage)
-        // Who connects looks at the alternative names only: a server without one serves nobody.
-        if names.isEmpty, usages.contains(.server), let host = try name().commonName, Self.isHost(host) {
-            names.append(GeneralName(ipAddress: host) ?? .dns(host))
+        // Who connects looks at the alternative names of hosts only: a server without one serves nobody.
+        if dns.isEmpty, ip.isEmpty, usages.contains(.server), let host = try name().commonName, Self.isHost(host) {
+            names.insert(GeneralName(ipAddress: host) ?? .dns(host), at: 0)
         }
         let purposes = usages.contains(.any) ? [] : usages.compactMap(\.extendedKeyUsage)
         return .endEntity(names, purposes, key: key)

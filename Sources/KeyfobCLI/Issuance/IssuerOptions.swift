@@ -63,6 +63,8 @@ struct IssuerOptions: ParsableArguments {
     var lifetime: TimeSpan?
 
     func validate() throws {
+        // It is read late or not at all; programs that are started before must not have it either.
+        EnvironmentVariable.withhold(namedBy: eabKeySource)
         if selfSigned, issuer != nil { throw ValidationError("--self-signed and --issuer exclude each other.") }
         let isACME = issuer?.hasPrefix("acme:") ?? false
         let ways = [webRoot, listen, dnsHook].compactMap(\.self)

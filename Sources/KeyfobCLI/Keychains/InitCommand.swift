@@ -35,7 +35,7 @@ struct InitCommand: ParsableCommand {
 
     /// Whether the keychain exists; says so after it was opened.
     private func isThere(_ name: String, _ keychains: Keychains, _ output: Output) throws -> Bool {
-        guard try keychains.all().contains(where: { $0.name == name }) else { return false }
+        guard try keychains.listing().names.contains(name) else { return false }
         let keychain = try Keychain.open(name, options: global.keychainOptions())
         let label = try PKCS11URI(keychain.configuration.token).token ?? ""
         if let wanted = global.token, wanted != label, wanted != keychain.configuration.token {

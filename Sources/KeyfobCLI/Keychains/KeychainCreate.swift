@@ -26,7 +26,7 @@ struct KeychainCreate: ParsableCommand {
         let output = try global.output()
         do {
             // Before a passphrase is asked for: nobody likes to type one in vain.
-            if try Keychains().all().contains(where: { $0.name == name }) {
+            if try Keychains().listing().names.contains(name) {
                 throw KeychainError(
                     .duplicateKeychain, "a keychain \"\(name)\" exists already.", hint: "Keep it quietly: --if-missing",
                     details: ["keychain": name])

@@ -23,7 +23,8 @@ struct KeychainList: ParsableCommand {
         let state = UnlockedState(directories: keychains.directories)
         var table = Table([.init("NAME"), .init("TOKEN"), .init("STATE"), .init("DEFAULT")])
         var list: [Value] = []
-        for configuration in try keychains.all() {
+        let listing = try keychains.listing()
+        for configuration in listing.keychains {
             let isDefault = configuration.name == defaultName
             let isUnlocked = try state.location(of: configuration.uuid.uuidString.lowercased()) != nil
             let isUnattended = configuration.pinSource.map { !["prompt", "pinentry"].contains($0) } ?? false
@@ -35,6 +36,15 @@ struct KeychainList: ParsableCommand {
                 .object([
                     .init("name", .string(configuration.name)), .init("token", .string(token)),
                     .init("state", .string(word)), .init("default", .boolean(isDefault)),
+                ]))
+        }
+        for (name, error) in listing.damaged {
+            let isDefault = name == defaultName
+            table.add([.init(name), .init("?"), .init("damaged", .bad), .init(isDefault ? "yes" : "")])
+            list.append(
+                .object([
+                    .init("name", .string(name)), .init("token", .null), .init("state", .string("damaged")),
+                    .init("default", .boolean(isDefault)), .init("problem", KeychainReport.problem(error)),
                 ]))
         }
         if list.isEmpty, !output.format.isMachineReadable {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Keyfob
 
 /// `keyfob keychain rm`: removes a keychain with all that is in it.
@@ -9,6 +10,9 @@ struct KeychainRemove: ParsableCommand {
             "keyfob keychain rm site",
             "keyfob keychain rm site --dry-run",
             "keyfob keychain rm ci --yes"),
+        discussion:
+            "What a removal that was stopped has left, the same command removes. Of a keychain whose configuration is "
+            + "damaged only that file goes, for nobody knows which token and vault were its own.",
         aliases: ["remove", "delete"])
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
@@ -20,21 +24,31 @@ struct KeychainRemove: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let keychains = Keychains()
-        let configuration = try keychains.configuration(name)
-        let isOurs = configuration.module == .softHSM
-        let what =
-            isOurs ? "its passwords, keys and certificates" : "its passwords; keys and certificates stay on the token"
+        let what: String
+        var stays = ""
+        switch try keychains.removal(of: name) {
+        case .whole(let configuration):
+            what =
+                configuration.module == .softHSM
+                ? "with its passwords, keys and certificates"
+                : "with its passwords; keys and certificates stay on the token"
+        case .rest: what = "as far as an earlier removal or creation has left it"
+        case .configuration:
+            what = "from the list; its configuration cannot be read, so that token, PIN and vault stay"
+            let data = HomePath.shown(keychains.directories.data.path)
+            stays = " Its token, PIN and vault stay, which nobody can tell from others now: below \(data)."
+        }
         if global.dryRun {
-            return try report(output, "Would remove keychain \"\(name)\" with \(what).", isChanged: false)
+            return try report(output, "Would remove keychain \"\(name)\" \(what).", isChanged: false)
         }
         if !global.yes {
-            let question = "Remove keychain \"\(name)\" with \(what)? This cannot be undone."
+            let question = "Remove keychain \"\(name)\" \(what)? This cannot be undone."
             guard try global.terminal.confirm(question, byTyping: name) else {
                 return try report(output, "Kept keychain \"\(name)\".", isChanged: false)
             }
         }
         try keychains.delete(name)
-        try report(output, "Removed keychain \"\(name)\".", isChanged: true)
+        try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
     }
 
     private func report(_ output: Output, _ sentence: String, isChanged: Bool) throws {

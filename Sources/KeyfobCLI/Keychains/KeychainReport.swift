@@ -51,7 +51,8 @@ struct KeychainReport {
             let certificateItems = try keychain.find(.certificates)
             certificates = certificateItems.count
             keys = try keychain.find(.keys.keyClass(.private)).count + keychain.find(.keys.keyClass(.symmetric)).count
-            let identities = try keychain.find(.identities).map(\.item)
+            // Nobody renews an older version: its place has been taken.
+            let identities = try keychain.find(.identities).filter { $0.nameOfVersion == nil }.map(\.item)
             nextExpiry = Self.next(identities.isEmpty ? certificateItems.map(\.item) : identities)
         } catch let error as KeychainError {
             problem = error
@@ -128,13 +129,14 @@ struct KeychainReport {
                     .object([.init("name", .string(nextExpiry.name)), .init("date", .time(nextExpiry.date))])))
         }
         if let problem {
-            members.append(
-                .init(
-                    "problem",
-                    .object([.init("code", .string(problem.code.rawValue)), .init("message", .string(problem.message))])
-                ))
+            members.append(.init("problem", Self.problem(problem)))
         }
         return members
+    }
+
+    /// What is wrong, for a document.
+    static func problem(_ error: KeychainError) -> Value {
+        .object([.init("code", .string(error.code.rawValue)), .init("message", .string(error.message))])
     }
 
     /// Whether somebody should do something about it now.

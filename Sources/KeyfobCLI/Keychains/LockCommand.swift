@@ -24,14 +24,28 @@ struct LockCommand: ParsableCommand {
         let output = try global.output()
         if all, name != nil { throw UsageError("--all and a name exclude each other.", hint: "Give one of the two.") }
         let keychains = Keychains()
-        let chosen = try all ? keychains.all() : [keychains.configuration(name ?? global.selectedKeychainName())]
+        let listing = try all ? keychains.listing() : nil
+        let chosen = try listing?.keychains ?? [keychains.configuration(name ?? global.selectedKeychainName())]
         let state = UnlockedState(directories: keychains.directories)
         // The state is removed without opening the vault: a damaged one must be lockable, too.
         var locked: [String] = []
+        var failures = listing?.damaged.map(\.error) ?? []
         for configuration in chosen {
             let key = configuration.uuid.uuidString.lowercased()
-            let wasUnlocked = try global.dryRun ? state.location(of: key) != nil : state.remove(key)
-            if wasUnlocked { locked.append(configuration.name) }
+            do throws(KeychainError) {
+                let wasUnlocked = try global.dryRun ? state.location(of: key) != nil : state.remove(key)
+                if wasUnlocked { locked.append(configuration.name) }
+            } catch {
+                failures.append(error)
+            }
+        }
+        // All the others are locked by now; what is left is a failure, not an afterthought of a success.
+        if let first = failures.first {
+            throw KeychainError(
+                first.code,
+                "not every keychain could be locked: " + failures.map(\.message).joined(separator: "\n"),
+                hint: locked.isEmpty ? first.hint : "Locked: " + locked.joined(separator: ", "), details: first.details,
+                cause: first)
         }
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
         let sentence =

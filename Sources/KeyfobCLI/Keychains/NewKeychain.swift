@@ -17,7 +17,7 @@ struct NewKeychain {
         let keychains = Keychains()
         try check()
         if global.tokenName != nil || options.module != nil { return try makeOnExistingToken(keychains) }
-        try describe(keychains)
+        if options.recoveryFile != "-" { try describe(keychains) }
         if global.dryRun { return try reportDryRun(token: name) }
         if options.unattended {
             let made = try keychains.create(name, on: .new(.file), options: global.keychainOptions())
@@ -51,6 +51,11 @@ struct NewKeychain {
     private func check() throws {
         // Before it is printed, and before a passphrase is asked for.
         try Keychains.validate(name)
+        if options.recoveryFile == "-", output.format.isMachineReadable {
+            throw UsageError(
+                "the recovery code and a document cannot both go to standard output.",
+                hint: "Give a file: --recovery-file FILE")
+        }
         if options.unattended, global.explicitPINSource != nil {
             throw UsageError(
                 "--unattended and --pin-source exclude each other.",
@@ -144,6 +149,8 @@ struct NewKeychain {
                     "protection": .string(configuration.protection),
                 ]), sentence: "")
         }
+        // Where the code itself is printed nothing else is: it may be going to a file after all.
+        if recoveryFile?.path == "-" { return }
         try output.say(
             "Created \(isNew ? "token \"\(Visible.text(token))\", " : "")wrapping key \"\(made.wrappingKey)\" "
                 + "(\(Self.keyName(suite: made.suite)), not extractable), keychain \"\(name)\".")

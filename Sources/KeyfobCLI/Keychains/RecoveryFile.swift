@@ -4,9 +4,10 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// The file that a recovery code is put in: made before there is a code, so that no code is ever without a place.
+/// The file that a recovery code is put in: made before there is a code, so that no code is ever without a place. Or standard
+/// output.
 struct RecoveryFile {
-    /// Its path.
+    /// Its path; `-` for standard output.
     let path: String
     private let keychain: String
 
@@ -16,6 +17,10 @@ struct RecoveryFile {
     /// - Throws: `KeychainError`; `refused` where the wanted file exists, `fileUnavailable` where it cannot be made.
     init(keychain: String, path: String?) throws {
         self.keychain = keychain
+        if path == "-" {
+            self.path = "-"
+            return
+        }
         if let path {
             let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
             guard try Self.reserve(absolute) else {
@@ -51,11 +56,14 @@ struct RecoveryFile {
             To use it: keyfob unlock \(keychain) --recovery
 
             """
-        try PrivateFile.write(code.text + SecretBytes(utf8: rest), to: URL(fileURLWithPath: path))
+        let text = code.text + SecretBytes(utf8: rest)
+        guard path != "-" else { return try StandardOutput.write(text) }
+        try PrivateFile.write(text, to: URL(fileURLWithPath: path))
     }
 
     /// Removes the file, after a keychain could not be made.
     func remove() {
+        guard path != "-" else { return }
         unsafe unlink(path)
     }
 

@@ -24,11 +24,19 @@ struct StatusCommand: ParsableCommand {
         let isDefault = try keychains.defaultName() == configuration.name
         let report = KeychainReport(
             configuration, isDefault: isDefault, options: try global.keychainOptions(), readsContents: true)
-        let others = try keychains.all().map(\.name).filter { $0 != configuration.name }
+        let listing = try keychains.listing()
+        let others = listing.keychains.map(\.name).filter { $0 != configuration.name }
         var text = report.text
         if !others.isEmpty { text += "\nothers      \(others.joined(separator: ", "))" }
+        for (_, error) in listing.damaged { text += "\ndamaged     \(Visible.text(error.message))" }
+        let damaged = listing.damaged.map { name, error in
+            Value.object([.init("name", .string(name)), .init("problem", KeychainReport.problem(error))])
+        }
         try output.emit(
-            Document(members: report.members + [.init("others", .array(others.map { .string($0) }))]), sentence: text)
-        if exitCode, report.wantsAttention { throw ExitCode(ExitStatus.attention.rawValue) }
+            Document(
+                members: report.members + [
+                    .init("others", .array(others.map { .string($0) })), .init("damaged", .array(damaged)),
+                ]), sentence: text)
+        if exitCode, report.wantsAttention || !damaged.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
     }
 }

@@ -27,7 +27,7 @@ enum TokenChoice {
             do {
                 for slot in try loaded.slots() {
                     let info = try slot.tokenInfo()
-                    if info.flags.contains(.tokenInitialized) { present.append(info.label) }
+                    if info.flags.contains(.tokenInitialized), !info.label.isEmpty { present.append(info.label) }
                     if uri.matches(info) { found.append(Found(info: info, uri: uri, location: location)) }
                 }
             } catch {
@@ -45,9 +45,18 @@ enum TokenChoice {
                     .refused, "the token was never initialised, and keyfob does not do that to a token of yours.",
                     hint: "Initialise it with its vendor's tool, or: pkcs11-tool --init-token --init-pin")
             }
+            if let name, let own = try TokenInventory.own().matches(name).first {
+                let keychains = own.keychains.map { "\"\($0)\"" }.joined(separator: ", ")
+                throw KeychainError(
+                    .refused,
+                    "token \"\(Visible.text(own.label))\" is one that keyfob made"
+                        + (keychains.isEmpty ? "." : ", for keychain \(keychains)."),
+                    hint: "A keychain with a token of its own: keyfob keychain create NAME")
+            }
             let names = Set(present).sorted().map { Visible.text($0) }.joined(separator: ", ")
             throw KeychainError(
-                .tokenAbsent, "token \"\(Visible.text(name ?? ""))\" is not present.",
+                .tokenAbsent,
+                name.map { "token \"\(Visible.text($0))\" is not present." } ?? "the module has no initialised token.",
                 hint: "Insert it, or see what is there: keyfob token ls"
                     + (names.isEmpty ? "" : ". Present now: \(names)"))
         }

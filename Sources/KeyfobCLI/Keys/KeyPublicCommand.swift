@@ -41,8 +41,11 @@ struct KeyPublicCommand: ParsableCommand {
                 .init("pem", .string(publicKey.pem)),
                 .init("ssh", .optional(OpenSSHKey.line(publicKey, comment: label))),
                 .init("fingerprint", .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo))),
-                .init("file", .optional(destination)),
+                .init("file", .optional(destination)), .init("dry_run", .boolean(global.dryRun)),
             ])
+        if hasFile, global.dryRun {
+            return try output.emit(document, sentence: "Nothing was written (--dry-run).")
+        }
         if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
         let bytes: SecretBytes
         switch form {

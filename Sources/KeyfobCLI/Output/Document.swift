@@ -1,3 +1,4 @@
+import Foundation
 import Yams
 
 /// The one result of a command, in any of the machine-readable forms.
@@ -45,10 +46,13 @@ struct Document: Equatable, Sendable {
                 default: "_"
                 }
             }
-            // A shell variable cannot hold a zero byte, and what a shell cuts off must not look whole.
-            let value = text.replacing("\0", with: "").replacing("'", with: "'\\''")
             let safe = name.first.map { $0.isNumber } == true ? "_" + String(name) : String(name)
-            lines += "\(safe)='\(value)'\n"
+            // A shell variable cannot hold a zero byte, and without it the text would be another.
+            if text.utf8.contains(0) {
+                lines += "\(safe)_B64='\(Data(text.utf8).base64EncodedString())'\n"
+            } else {
+                lines += "\(safe)='\(text.replacing("'", with: "'\\''"))'\n"
+            }
         }
         return lines
     }

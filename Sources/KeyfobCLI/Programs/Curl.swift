@@ -5,6 +5,7 @@ import PKCS11
 struct Curl: Program {
     static let name = "curl"
     static let summary = "a client, with mutual TLS"
+    static let usesEngine = true
     static let usage = CertificateUsage.client
 
     static func recipe(for use: TokenUse) throws -> Recipe {

@@ -5,7 +5,9 @@ import PKCS11
 struct HTTPD: Program {
     static let name = "httpd"
     static let summary = "Apache's web server"
+    static let usesEngine = true
     static let usage = CertificateUsage.server
+    static let reload: String? = "systemctl reload apache2"
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)

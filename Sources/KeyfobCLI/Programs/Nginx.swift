@@ -6,7 +6,9 @@ import PKCS11
 struct Nginx: Program {
     static let name = "nginx"
     static let summary = "a web server"
+    static let usesEngine = true
     static let usage = CertificateUsage.server
+    static let reload: String? = "systemctl reload nginx"
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)

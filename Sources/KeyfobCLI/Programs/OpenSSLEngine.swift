@@ -28,6 +28,19 @@ enum OpenSSLEngine {
         return path
     }
 
+    /// The error for a token with an Ed25519 key; `nil` where there is none.
+    ///
+    /// libp11 gives up on the private keys of a token altogether at the first whose kind it does not know.
+    static func obstacle(on use: TokenUse) -> KeychainError? {
+        guard let first = use.edwardsKeys.first else { return nil }
+        return KeychainError(
+            .mechanismUnsupported,
+            "token \"\(use.tokenLabel)\" holds an Ed25519 private key, \"\(first)\", and beside one OpenSSL's pkcs11 "
+                + "engine reaches no key of the token.",
+            hint: "Put it in another keychain: keyfob keychain create NAME",
+            details: ["token": use.tokenLabel, "key": first])
+    }
+
     /// A configuration of OpenSSL that loads the engine and initialises it at the start.
     ///
     /// For programs that load a key from an engine without initialising it first, as nginx does.

@@ -6,6 +6,7 @@ import PKCS11
 struct OpenSSLTool: Program {
     static let name = "openssl"
     static let summary = "s_client and s_server"
+    static let usesEngine = true
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)

@@ -6,6 +6,7 @@ import PKCS11
 struct PostgreSQL: Program {
     static let name = "postgresql"
     static let summary = "clients by libpq; the server reads its key from a file only"
+    static let usesEngine = true
     static let usage = CertificateUsage.client
 
     static func recipe(for use: TokenUse) throws -> Recipe {

@@ -12,8 +12,12 @@ protocol Program: Sendable {
     static var summary: String { get }
     /// Whether it needs the key's certificate as well.
     static var needsCertificate: Bool { get }
+    /// Whether it reaches the token through OpenSSL's engine.
+    static var usesEngine: Bool { get }
     /// What the certificate must be for; `any` for programs that are clients and servers, or do not care.
     static var usage: CertificateUsage { get }
+    /// The command that has a running server read its files anew; `nil` for programs that read them at every start.
+    static var reload: String? { get }
 
     /// How the program reaches the key.
     ///
@@ -24,6 +28,21 @@ protocol Program: Sendable {
 extension Program {
     static var needsCertificate: Bool { true }
     static var usage: CertificateUsage { .any }
+    static var usesEngine: Bool { false }
+    static var reload: String? { nil }
+
+    /// How a renewal reaches the files, which hold the certificate of the day on which they were written.
+    ///
+    /// - Parameter keychain: The keychain's name where it is not the default one: no variable tells a hook.
+    static func renewal(of label: String, in directory: String, keychain: String?) -> [String] {
+        let option = keychain.map { " -k " + ShellWord.quoted($0) } ?? ""
+        let words = ["keyfob uri", ShellWord.quoted(label), "--for", name, "--write", ShellWord.quoted(directory)]
+        let hook = words.joined(separator: " ") + option + (reload.map { " && " + $0 } ?? "")
+        return [
+            "the certificate is a copy, which a renewal does not change; let the renewal write it again:",
+            "  keyfob identity renew --all\(option) --exec \(ShellWord.quoted(hook))",
+        ]
+    }
 
     /// The error for a certificate that is not for what the program does with it; `nil` where it is.
     static func unsuitability(of certificate: Certificate?, called label: String) -> KeychainError? {

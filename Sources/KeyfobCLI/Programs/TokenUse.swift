@@ -21,6 +21,8 @@ struct TokenUse {
     let publicKey: PublicKey
     /// The certificate and those above it without the root; empty for a key alone.
     let chain: [Certificate]
+    /// The names of the token's Ed25519 private keys.
+    var edwardsKeys: [String] = []
     /// The root above it, where the keychain has it.
     let root: Certificate?
     /// Where the recipe's files are, an absolute path.

@@ -23,7 +23,7 @@ enum NameCompletion {
     static var keychains: CompletionKind {
         .custom { _, _, prefix in
             do {
-                return try Keychains().all().map(\.name).filter { $0.utf8.starts(with: prefix.utf8) }
+                return try Keychains().listing().names.filter { $0.utf8.starts(with: prefix.utf8) }
             } catch {
                 return []
             }

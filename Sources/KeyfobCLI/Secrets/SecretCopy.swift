@@ -35,6 +35,11 @@ struct SecretCopy: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
+    func validate() throws {
+        // The other keychain's PIN may come from a command, which runs before this is read.
+        EnvironmentVariable.withhold(namedBy: toPinSource)
+    }
+
     func run() throws {
         let output = try global.output()
         try selection.check(name: name)
@@ -63,10 +68,16 @@ struct SecretCopy: ParsableCommand {
         try SecretStoring.report(outcome, newName ?? name, item, target, isDryRun: global.dryRun, output)
     }
 
-    /// The item with its new name; all else that describes it stays.
-    private func copy(of stored: Item) -> Item {
+    /// A new item with all that describes a stored one, but for its dates.
+    static func described(_ stored: Item) -> Item {
         var item = Item(stored.itemClass, stored.attributes)
         for name: AttributeName in [.creationDate, .modificationDate] { item.attributes[name] = nil }
+        return item
+    }
+
+    /// The item with its new name; all else that describes it stays.
+    private func copy(of stored: Item) -> Item {
+        var item = Self.described(stored)
         if let newName {
             if item.itemClass == .genericPassword {
                 item.attributes[.service] = .string(newName)

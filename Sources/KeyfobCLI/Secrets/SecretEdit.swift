@@ -13,7 +13,11 @@ struct SecretEdit: ParsableCommand {
             "keyfob secret edit app/config",
             "keyfob secret edit app/config --allow-empty",
             "keyfob secret edit db/prod --user app"),
-        discussion: "The editor ($VISUAL, else $EDITOR, else vi) gets a file in memory that is wiped afterwards.")
+        discussion: """
+            The editor ($VISUAL, else $EDITOR, else vi) gets a file in memory that is wiped afterwards. Where the item \
+            was changed meanwhile, or cannot be stored, you are asked what is to become of what you typed; without a \
+            terminal it is lost.
+            """)
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
     var name: String
@@ -41,16 +45,92 @@ struct SecretEdit: ParsableCommand {
         if global.dryRun {
             return try SecretStoring.report(.replaced, name, item, keychain, isDryRun: true, output)
         }
-        // Ctrl-C belongs to the editor meanwhile, and the file must be wiped whatever ends it.
-        let new = try Interruption.deferring { try Self.edit(old) }
-        guard let reference = item.reference, new != old else {
-            return try SecretStoring.report(.kept, name, item, keychain, isDryRun: false, output)
+        let canAsk = global.terminal.canAsk
+        if !canAsk, !output.isQuiet, !output.format.isMachineReadable {
+            StandardError.write(
+                "keyfob: nobody can be asked here: a value that cannot be stored after the editor has ended is lost.\n")
         }
-        guard allowEmpty || !new.isEmpty else {
-            throw UsageError("the file was left empty; nothing was stored.", hint: "If that is meant: --allow-empty")
+        var draft = Draft(item: item, base: old, value: old)
+        var isStored = false
+        while !isStored {
+            do {
+                // Ctrl-C belongs to the editor meanwhile, and the file must be wiped whatever ends it.
+                draft.value = try Interruption.deferring { try Self.edit(draft.value) }
+            } catch let error as KeychainError where canAsk && draft.value != old {
+                // What was typed before is not lost with a second editor.
+                isStored = try ask(error, &draft, in: keychain)
+                continue
+            }
+            guard draft.value != draft.base else {
+                return try SecretStoring.report(.kept, name, item, keychain, isDryRun: false, output)
+            }
+            guard allowEmpty || !draft.value.isEmpty else {
+                throw UsageError(
+                    "the file was left empty; nothing was stored.", hint: "If that is meant: --allow-empty")
+            }
+            isStored = try store(&draft, in: keychain, canAsk: canAsk)
         }
-        try keychain.update(Criteria(reference), [:], secret: new)
         try SecretStoring.report(.replaced, name, item, keychain, isDryRun: false, output)
+    }
+
+    /// What a person has typed, and what it is to take the place of.
+    private struct Draft {
+        var item: Item
+        /// What the item held when the person was last told of it.
+        var base: SecretBytes
+        var value: SecretBytes
+    }
+
+    /// Stores what was typed; false where the person wants to go on editing it.
+    ///
+    /// Between two attempts it is in our memory only.
+    private func store(_ draft: inout Draft, in keychain: Keychain, canAsk: Bool) throws -> Bool {
+        do {
+            try keychain.replaceSecret(of: draft.item, draft.base, with: draft.value)
+            return true
+        } catch let error as KeychainError {
+            guard canAsk else { throw lost(error) }
+            return try ask(error, &draft, in: keychain)
+        }
+    }
+
+    /// Asks what is to become of a value that was refused. True where it was stored after all.
+    private func ask(_ refusal: KeychainError, _ draft: inout Draft, in keychain: Keychain) throws -> Bool {
+        var refusal = refusal
+        while true {
+            StandardError.write(Failure(refusal).text(verbose: global.verbose > 0))
+            let answer = try global.terminal.choose(
+                "What you typed is kept. Edit it again (e), store it all the same (s) or give it up (q):",
+                among: "esq")
+            if answer == "q" {
+                throw KeychainError(
+                    refusal.code, "nothing was stored, and what was typed is gone.", details: refusal.details,
+                    cause: refusal.cause)
+            }
+            do {
+                guard let stored = try keychain.stored(like: draft.item) else {
+                    if answer == "e" { return false }
+                    try keychain.add(SecretCopy.described(draft.item), secret: draft.value)
+                    return true
+                }
+                // From here on it is this secret that the person knows to be replaced.
+                (draft.item, draft.base) = (stored, try keychain.secret(of: stored) ?? SecretBytes([]))
+                if answer == "e" { return false }
+                try keychain.replaceSecret(of: stored, draft.base, with: draft.value)
+                return true
+            } catch let error as KeychainError {
+                if answer == "e" { return false }
+                refusal = error
+            }
+        }
+    }
+
+    /// The error of a value that is lost, since nobody can be asked.
+    private func lost(_ error: KeychainError) -> KeychainError {
+        KeychainError(
+            error.code, error.message + " What was typed is lost.",
+            hint: error.hint ?? "Edit it again: keyfob secret edit \(ShellWord.quoted(name))", details: error.details,
+            cause: error.cause)
     }
 
     /// Lets a person change `old` and returns what is then in the file.
@@ -67,7 +147,16 @@ struct SecretEdit: ParsableCommand {
             inOwnGroup: false)
         let status = process.exitStatus(by: .after(.seconds(365 * 86_400))) ?? 1
         guard status == 0 else {
-            throw KeychainError(.cancelled, "the editor ended with status \(status); nothing was changed.")
+            guard !Interruption.isRequested else {
+                throw KeychainError(.cancelled, "the editor was interrupted; nothing was changed.")
+            }
+            let word = Visible.text(editor)
+            throw KeychainError(
+                .failed,
+                [126, 127].contains(status)
+                    ? "the editor \"\(word)\" cannot be started; nothing was changed."
+                    : "the editor \"\(word)\" ended with status \(status); nothing was changed.",
+                hint: "Another one: VISUAL=nano keyfob secret edit …     It is $VISUAL, else $EDITOR, else vi.")
         }
         // Opened by its name: editors replace the file they were given.
         let descriptor = unsafe keyfob_open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)

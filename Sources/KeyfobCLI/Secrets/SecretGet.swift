@@ -25,7 +25,8 @@ struct SecretGet: ParsableCommand {
 
     @Option(
         name: [.customShort("o"), .long],
-        help: ArgumentHelp("Write the bytes alone to a file that only you can read.", valueName: "file"),
+        help: ArgumentHelp(
+            "Write the bytes alone to a file that only you can read; - is standard output.", valueName: "file"),
         completion: .file())
     var output: String?
 
@@ -41,7 +42,11 @@ struct SecretGet: ParsableCommand {
         let keychain = try global.openKeychain(opensTokenAhead: true)
         let item = try selection.choice.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
-        if let file = self.output { return try Self.write(secret, to: file) }
+        if let file = self.output, file != "-" {
+            guard !global.dryRun else { return try output.say("Nothing was written (--dry-run).") }
+            return try Self.write(secret, to: file)
+        }
+        if self.output != nil { return try Self.print(secret, raw: true, force: force) }
         if output.format.isMachineReadable {
             let members = [
                 Value.Member("name", .string(item.nameText)), .init("user", .string(item.userText)),

@@ -30,6 +30,8 @@ struct SecretInput: ParsableArguments {
     ///
     /// - Throws: `UsageError`.
     func check(_ global: GlobalOptions) throws {
+        // The PIN may come from a command, which runs before this is read.
+        if let fromEnv { EnvironmentVariable.withhold(fromEnv) }
         let given = [fromStandardInput, fromFile != nil, fromEnv != nil, fromFd != nil].filter { $0 }.count
         guard given <= 1 else {
             throw UsageError(

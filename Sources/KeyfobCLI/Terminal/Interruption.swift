@@ -1,7 +1,8 @@
 import Glibc
+import Keyfob
 
 /// What SIGINT, SIGTERM and SIGHUP do: restore the terminal and end with exit status 130, or, while a
-/// command works through something resumable, only ask it to stop.
+/// command does what must not be cut off, only ask it, and the program it waits for, to stop.
 ///
 /// Handlers, not `signalfd`: threads of PKCS#11 modules do not block signals for us.
 enum Interruption {
@@ -10,6 +11,8 @@ enum Interruption {
         var settings = termios()
         var defers = false
         var isRequested = false
+        /// How many signals other than SIGINT came while `defers`.
+        var requests = 0
     }
 
     // Reached by the handler, so it must be memory that no runtime lock guards. Written by the main
@@ -27,14 +30,18 @@ enum Interruption {
         // systemd and some languages start children with SIGPIPE ignored; then `keyfob ls | head -1`
         // would end in an error message instead of in silence.
         signal(SIGPIPE, SIG_DFL)
+        // A parent that ignores SIGCHLD would hand that on, and an editor's or a hook's failure be lost with its
+        // status.
+        signal(SIGCHLD, SIG_DFL)
         // Touched here so that the handler never is the first to run the initialiser.
         unsafe state.pointee.isRequested = false
+        RunningChildren.prepare()
         for number in [SIGINT, SIGTERM, SIGHUP] {
             var previous = sigaction()
             guard unsafe sigaction(number, nil, &previous) == 0 else { continue }
             if unsafe unsafeBitCast(previous.__sigaction_handler.sa_handler, to: Int.self) == 1 { continue }
             var action = sigaction()
-            unsafe action.__sigaction_handler.sa_handler = { _ in Interruption.handle() }
+            unsafe action.__sigaction_handler.sa_handler = { Interruption.handle($0) }
             action.sa_flags = SA_RESTART
             unsafe sigaction(number, &action, nil)
         }
@@ -44,7 +51,12 @@ enum Interruption {
     static var isRequested: Bool { unsafe state.pointee.isRequested }
 
     /// Runs `body`, which looks at `isRequested` between its steps; a second signal ends the process.
+    ///
+    /// Not so while `body` waits for a program: it has something to put away when that ends. Ctrl-C then belongs to
+    /// the program, and the other signals are passed on to it, as SIGKILL from the third on.
     static func deferring<Result>(_ body: () throws -> Result) rethrows -> Result {
+        unsafe state.pointee.isRequested = false
+        unsafe state.pointee.requests = 0
         unsafe state.pointee.defers = true
         defer { unsafe state.pointee.defers = false }
         return try body()
@@ -61,17 +73,27 @@ enum Interruption {
     }
 
     /// Calls only what signal-safety(7) allows.
-    private static func handle() {
+    private static func handle(_ number: Int32) {
         let terminal = unsafe state.pointee.terminal
-        if unsafe terminal < 0 && state.pointee.defers && !state.pointee.isRequested {
+        if unsafe terminal < 0 && state.pointee.defers {
+            let isFirst = unsafe !state.pointee.isRequested
             unsafe state.pointee.isRequested = true
-            return
+            let waits: Bool
+            if number == SIGINT {
+                waits = RunningChildren.isAny
+            } else {
+                unsafe state.pointee.requests += 1
+                waits = unsafe RunningChildren.signal(state.pointee.requests < 3 ? SIGTERM : SIGKILL)
+            }
+            if isFirst || waits { return }
         }
         if terminal >= 0 {
             unsafe tcsetattr(terminal, TCSANOW, &state.pointee.settings)
             var newline: UInt8 = 0x0A
             _ = unsafe write(terminal, &newline, 1)
         }
+        // An issuer's command, a hook, an editor: nobody is left to wait for what they do.
+        RunningChildren.signal(SIGTERM)
         _exit(130)
     }
 }

@@ -70,6 +70,17 @@ struct Terminal: Sendable {
         return try readAnswer(prompt, question: question, flag: flag) == name
     }
 
+    /// Asks for one of several letters, until it is one of them.
+    ///
+    /// - Throws: as `confirm`.
+    func choose(_ question: String, among letters: String) throws -> Character {
+        let prompt = "\(Visible.text(question)) "
+        while true {
+            let answer = try readAnswer(prompt, question: question, flag: "another command").lowercased()
+            if let letter = answer.first, answer.count == 1, letters.contains(letter) { return letter }
+        }
+    }
+
     private func readAnswer(_ prompt: String, question: String, flag: String) throws -> String {
         guard mayAsk, let descriptor = open() else {
             let reason = mayAsk ? "there is no terminal to ask" : "asking is switched off"

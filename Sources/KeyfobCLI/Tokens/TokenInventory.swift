@@ -42,7 +42,7 @@ struct TokenInventory {
     init(includesAll: Bool) throws {
         let configurations = try Keychains().all()
         let ours = try Self.ours(configurations)
-        // A module that cannot be started has no tokens to show; `keyfob doctor` says why.
+        // A module that cannot be started has no tokens to show. `keyfob init --token … --module …` says why.
         let modules = StandardError.silenced { (try? Module.registered()) ?? [] }
         var entries = ours
         for module in modules {
@@ -111,7 +111,7 @@ struct TokenInventory {
     func entry(_ name: String) throws -> Entry {
         let found = try matches(name)
         guard let first = found.first else {
-            let present = entries.map(\.label).joined(separator: ", ")
+            let present = entries.map(\.label).filter { !$0.isEmpty }.joined(separator: ", ")
             throw KeychainError(
                 .tokenAbsent, "token \"\(name)\" is not present.",
                 hint:

@@ -76,7 +76,11 @@ struct URICommand: ParsableCommand {
             return try output.emit(document, sentence: "")
         }
         let subject = try keyOf(identity, uri, label, program, keychain)
-        try present(program, subject, output)
+        // Older versions are not renewed, and a key alone has no certificate.
+        let isRenewed = identity.map { $0.nameOfVersion == nil } ?? false
+        let isDefault = try Keychains().defaultName() == keychain.name
+        let renewal = program.renewal(of: label, in: subject.directory, keychain: isDefault ? nil : keychain.name)
+        try present(program, subject, renewal: isRenewed ? renewal : [], output)
     }
 
     /// What `program` is told: the key, and the certificates above it.
@@ -91,6 +95,12 @@ struct URICommand: ParsableCommand {
             (chain, root) = (found.withoutRoot, found.isComplete ? found.certificates.last : nil)
             publicKey = try identity.certificate().publicKey
         } else {
+            guard uri.type != .certificate else {
+                throw KeychainError(
+                    .itemNotFound,
+                    "certificate \"\(label)\" has no private key in the keychain, and \(program.name) needs one.",
+                    hint: "Import both: keyfob identity import KEYFILE CERTFILE", details: ["certificate": label])
+            }
             guard !program.needsCertificate, let name else {
                 throw KeychainError(
                     .itemNotFound,
@@ -102,6 +112,8 @@ struct URICommand: ParsableCommand {
             }
             (chain, root, publicKey) = ([], nil, key)
         }
+        let edwardsKeys = !program.usesEngine ? [] : try keychain.find(.keys.keyClass(.private))
+            .filter { $0.keyType == .ed25519 }.map { $0.label ?? "" }
         let slot = try keychain.slot()
         let module: String
         switch keychain.configuration.module {
@@ -112,17 +124,25 @@ struct URICommand: ParsableCommand {
             label: label, uri: uri, module: module, slotID: slot.id, tokenLabel: keychain.tokenLabel,
             softHSMConfiguration: keychain.configuration.module == .softHSM
                 ? Keychains().softHSM.configuration.path : nil,
-            pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, root: root,
+            pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
+            root: root,
             directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path)
     }
 
     /// Writes, checks and prints what the command line asks for.
-    private func present(_ program: any Program.Type, _ subject: TokenUse, _ output: Output) throws {
+    private func present(
+        _ program: any Program.Type, _ subject: TokenUse, renewal: [String], _ output: Output
+    ) throws {
         var recipe = try program.recipe(for: subject)
+        if recipe.files.contains(subject.fullChain) { recipe.notes += renewal }
         if let unsuitability = program.unsuitability(of: subject.chain.first, called: subject.label) {
             // A peer of one's own may not look at it; the program that is started for a proof does.
             guard !check else { throw unsuitability }
             recipe.notes.append(unsuitability.message)
+        }
+        if program.usesEngine, let obstacle = OpenSSLEngine.obstacle(on: subject) {
+            guard !check else { throw obstacle }
+            recipe.notes += [obstacle.message] + [obstacle.hint].compactMap { $0 }
         }
         if destination != nil, !global.dryRun {
             do {
@@ -152,7 +172,7 @@ struct URICommand: ParsableCommand {
             "files": .array(
                 recipe.files.map { file in
                     .object([
-                        .init("path", .string(subject.path(file))), .init("written", .boolean(destination != nil)),
+                        .init("path", .string(subject.path(file))), .init("written", .boolean(destination != nil && !global.dryRun)),
                         .init("content", .string(file.content)),
                     ])
                 }),
@@ -167,7 +187,9 @@ struct URICommand: ParsableCommand {
     private func text(_ recipe: Recipe, _ subject: TokenUse, _ proof: String?) -> String {
         var text = ""
         let names = recipe.files.map(\.name).joined(separator: ", ")
-        if destination != nil {
+        if destination != nil, global.dryRun {
+            text += "Would write \(names); none holds a secret. Nothing was written (--dry-run).\n"
+        } else if destination != nil {
             text += "Wrote \(names); none holds a secret.\n"
         } else if !recipe.files.isEmpty {
             text += "# files: \(names); write them with --write DIRECTORY\n"
@@ -203,7 +225,12 @@ struct URICommand: ParsableCommand {
             }
         }
         switch type {
-        case .private: uri.type = .privateKey
+        case .private:
+            guard uri.type == .privateKey else {
+                throw KeychainError(
+                    .itemNotFound, "\"\(label)\" has no private key in keychain \"\(keychain.name)\".",
+                    hint: "All keys: keyfob key ls", details: ["name": label, "keychain": keychain.name])
+            }
         case .public, .cert:
             uri.type = type == .cert ? .certificate : .publicKey
             uri.pinSource = nil

@@ -25,7 +25,8 @@ struct TrustAddCommand: ParsableCommand {
             "keyfob trust add corp-ca.pem --scope system"),
         discussion: """
             The certificate is stored in the keychain unless it is there. With --scope system it is written where \
-            update-ca-certificates finds it, which makes every program of the machine trust it: needs root.
+            update-ca-certificates finds it, which makes every program of the machine trust it: needs root. What it is \
+            trusted for already it stays trusted for: keyfob trust rm.
             """)
 
     /// Who is going to trust it.
@@ -40,7 +41,9 @@ struct TrustAddCommand: ParsableCommand {
     @Option(help: "Who trusts it: user (this keychain) or system (the whole machine).")
     var scope: Scope = .user
 
-    @Option(name: .customLong("name"), help: "The name; without one, the certificate's own.")
+    @Option(
+        name: .customLong("name"),
+        help: "The name; without one, the certificate's own. One that is in the keychain already keeps its name.")
     var label: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -78,8 +81,15 @@ struct TrustAddCommand: ParsableCommand {
                     + CertificatePhrases.members(anchor, on: now)),
                 sentence: "Every program of this machine trusts \"\(subject)\" now (\(path)).")
         }
-        let trusted = try keychain.trust(anchor, for: usages.map(\.usage), label: label)
-        let words = trusted.usages.map(\.rawValue).joined(separator: ", ")
+        // Added to what it is trusted for: to take something away is `trust rm`.
+        let before = try keychain.trustAnchors().first { $0.certificate == anchor }?.usages ?? []
+        let wanted = usages.isEmpty || before.contains(.any) ? [] : before + usages.map(\.usage)
+        let trusted = try keychain.trust(anchor, for: wanted, label: label)
+        var words = trusted.usages.map(\.rawValue).joined(separator: ", ")
+        if !usages.isEmpty, before.contains(.any) { words += ", as before. For less: keyfob trust rm first" }
+        if let label, let name = trusted.item.label, name != label {
+            words += ". It was there already, as \"\(Visible.text(name))\", and keeps that name"
+        }
         try output.emit(
             Document(
                 members: [

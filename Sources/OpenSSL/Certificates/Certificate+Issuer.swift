@@ -21,23 +21,36 @@ extension Certificate {
 
     /// Whether the certificate is for `host`: a DNS name or an IP address in text (RFC 6125).
     ///
-    /// Wildcards stand for one whole label. The common name counts only where there is no DNS name at all. A
-    /// certificate that libcrypto cannot read is for no host.
+    /// A name may have letters of its language. Wildcards stand for one whole label. The common name does not count, as
+    /// in today's clients (RFC 9525 6.3). A certificate that libcrypto cannot read is for no host.
     public func matches(host: String) -> Bool {
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        let name = Self.asciiName(ofHost: host)
         // A name with a dot in front libcrypto takes for any name below it.
         guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(0), let handle = usableHandle else { return false }
         return unsafe handle.withPointer { certificate in
             let isAddress = unsafe X509_check_ip_asc(certificate, name, 0)
             // -2: the text is no address, so it is a name.
             let result = isAddress == -2
-                ? unsafe X509_check_host(
-                    certificate, name, 0, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS), nil)
+                ? unsafe X509_check_host(certificate, name, 0, Self.hostFlags, nil)
                 : isAddress
             ERR_clear_error()
             return result == 1
         }
     }
+
+    /// A host's name as certificates have it: without the dot of the root, labels of other letters as Punycode (RFC 5890
+    /// 2.3.2.1).
+    static func asciiName(ofHost host: String) -> String {
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return name }
+        var components = URLComponents()
+        components.host = name
+        // What is no name at all is escaped for a URL, and fits no certificate either way.
+        guard let encoded = components.encodedHost, !encoded.contains("%") else { return name }
+        return encoded
+    }
+
+    static let hostFlags = UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
 
     private func hasSignature(of issuer: Certificate) -> Bool {
         guard let handle = usableHandle, let key = issuer.publicKey.usableHandle else { return false }

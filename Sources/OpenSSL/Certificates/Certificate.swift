@@ -92,13 +92,24 @@ public struct Certificate: Sendable {
         guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
         guard !data.isEmpty else { throw KeyFileError(.notFound, "the file is empty") }
         if data.first == DERTag.sequence, PEM.blocks(in: data.prefix(1 << 16)).isEmpty {
-            return [try Certificate(validating: data)]
+            return [try single(data)]
         }
         let found = try all(inPEM: data)
         guard found.isEmpty else { return found }
         guard PEM.blocks(in: data).isEmpty else { throw KeyFileError(.notFound, "the file has no certificate") }
         guard data.first == DERTag.sequence else { throw KeyFileError.foreign }
-        return [try Certificate(validating: data)]
+        return [try single(data)]
+    }
+
+    /// The certificate that a whole file is, in DER.
+    private static func single(_ data: Data) throws -> Certificate {
+        do { return try Certificate(validating: data) } catch let error as KeyFileError where error.code == .damaged {
+            // A version comes first in a private key and in PKCS#12: whole as they are, they are only something else.
+            guard let header = DERHeader(data.prefix(8)), header.total == data.count,
+                data.dropFirst(header.count).first == DERTag.integer
+            else { throw error }
+            throw KeyFileError(.unsupported, "it is PKCS#12 or a private key, not a certificate")
+        }
     }
 
     /// The whole certificate in DER.

@@ -5,7 +5,8 @@ extension CertificateChain {
     /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 6.1), without revocation, without network.
     ///
     /// An anchor need not be self-signed: what is given as an anchor is trusted. Intermediates and anchors that
-    /// libcrypto cannot read are passed over.
+    /// libcrypto cannot read are passed over. Signatures with MD5 or SHA-1 and RSA keys below 2048 bits are not accepted,
+    /// and of a host the alternative names alone tell.
     ///
     /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not
     ///   accepted is a result, not an error.
@@ -17,7 +18,7 @@ extension CertificateChain {
             return .rejected(Failure(code: .wrongPurpose, depth: 0, certificate: leaf))
         }
         // libcrypto takes an empty name for "any name", and one with a dot in front for any name below it.
-        let name = host.map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
+        let name = host.map(Certificate.asciiName(ofHost:))
         if let name, name.isEmpty || name.hasPrefix(".") || name.utf8.contains(0) {
             return .rejected(Failure(code: .hostMismatch, depth: 0, certificate: leaf))
         }
@@ -42,6 +43,8 @@ extension CertificateChain {
             try check("X509_STORE_CTX_init", unsafe X509_STORE_CTX_init(verification, store, certificate, untrusted))
             let parameters = unsafe X509_STORE_CTX_get0_param(verification)
             unsafe X509_VERIFY_PARAM_set_time(parameters, Int(date.timeIntervalSince1970))
+            // 112 bits: no signature with MD5 or SHA-1 below the anchor, no RSA key of less than 2048 bits.
+            unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
             try check("X509_VERIFY_PARAM_set_flags", unsafe X509_VERIFY_PARAM_set_flags(
                 parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN) | UInt(X509_V_FLAG_TRUSTED_FIRST)))
             if purpose != .any, purpose != .codeSigning {
@@ -63,7 +66,7 @@ extension CertificateChain {
     private static func expect(_ name: String, _ parameters: OpaquePointer?) throws(OpenSSLError) {
         if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, name) == 1 { return }
         ERR_clear_error()
-        unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        unsafe X509_VERIFY_PARAM_set_hostflags(parameters, Certificate.hostFlags)
         try check("X509_VERIFY_PARAM_set1_host", unsafe X509_VERIFY_PARAM_set1_host(parameters, name, name.utf8.count))
     }
 

@@ -100,6 +100,16 @@ extension CertificateChain {
         public static let notAnAuthority = FailureCode(rawValue: X509_V_ERR_INVALID_CA)
         /// More authorities than a path length allows.
         public static let pathTooLong = FailureCode(rawValue: X509_V_ERR_PATH_LENGTH_EXCEEDED)
+        /// A signature with a hash that is no longer safe, such as SHA-1.
+        public static let weakSignature = FailureCode(rawValue: X509_V_ERR_CA_MD_TOO_WEAK)
+        /// A key that is too small, of the leaf.
+        public static let weakKey = FailureCode(rawValue: X509_V_ERR_EE_KEY_TOO_SMALL)
+        /// A key that is too small, of an authority.
+        public static let weakAuthorityKey = FailureCode(rawValue: X509_V_ERR_CA_KEY_TOO_SMALL)
+        /// A name outside of those that an authority may issue for.
+        public static let nameNotPermitted = FailureCode(rawValue: X509_V_ERR_PERMITTED_VIOLATION)
+        /// A name that an authority may not issue for.
+        public static let nameExcluded = FailureCode(rawValue: X509_V_ERR_EXCLUDED_VIOLATION)
         /// A critical extension that OpenSSL does not know.
         public static let unknownCriticalExtension = FailureCode(rawValue: X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION)
 

@@ -34,10 +34,18 @@ public enum GeneralName: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// An address in text, or `nil` for other kinds.
+    /// An address in text, of IPv6 in the form of RFC 5952, or `nil` for other kinds.
     public var ipText: String? {
         guard case .ip(let octets) = self else { return nil }
-        return Self.text(octets)
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = octets.count == 4 ? AF_INET : AF_INET6
+        let isWritten = unsafe octets.withUnsafeBytes { octets in
+            // Of another length than these two it was made by hand, and would be read beyond its end.
+            guard [4, 16].contains(octets.count) else { return false }
+            return unsafe inet_ntop(family, octets.baseAddress, &text, socklen_t(text.count)) != nil
+        }
+        guard isWritten else { return Self.text(octets) }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     private static func text(_ octets: Data) -> String {

@@ -16,13 +16,13 @@ public struct BasicConstraints: Hashable, Sendable {
 
 /// The extensions that somebody who asks for a certificate has a say in.
 ///
-/// Key identifiers are not among them: the issuer computes them.
+/// Key identifiers are not among them: the issuer computes them, but for a subject key identifier among ``others``.
 public struct CertificateExtensions: Hashable, Sendable {
     /// Whom the certificate is for. Critical where the subject is empty.
     public var subjectAlternativeNames: [GeneralName] = []
     /// What the key may be used for; `nil` leaves the extension out. Critical.
     public var keyUsage: KeyUsage?
-    /// The extended purposes; empty leaves the extension out.
+    /// The extended purposes; empty leaves the extension out. Critical where it is time-stamping alone.
     public var extendedKeyUsage: [ExtendedKeyUsage] = []
     /// Whether it is an authority; `nil` leaves the extension out. Critical.
     public var basicConstraints: BasicConstraints?
@@ -59,8 +59,8 @@ public struct CertificateExtensions: Hashable, Sendable {
         extensions.extendedKeyUsage = purposes
         extensions.basicConstraints = BasicConstraints(isAuthority: false)
         extensions.keyUsage = .digitalSignature
-        // The key exchanges of TLS 1.2 that have RSA encrypt.
-        if case .rsa = key { extensions.keyUsage = [.digitalSignature, .keyEncipherment] }
+        // The key exchanges of TLS 1.2 that have RSA encrypt. Who stamps times may do nothing but sign.
+        if case .rsa = key, purposes != [.timeStamping] { extensions.keyUsage = [.digitalSignature, .keyEncipherment] }
         return extensions
     }
 
@@ -109,7 +109,9 @@ extension CertificateExtensions {
                 }
                 return der
             }
-            try add(Self.identifier(.extendedKeyUsage), isCritical: false, DERWriter.sequence(of: purposes))
+            // RFC 3161 2.3: a key that stamps times does nothing else, and who does not know that must refuse it.
+            let isCritical = extendedKeyUsage == [.timeStamping]
+            try add(Self.identifier(.extendedKeyUsage), isCritical: isCritical, DERWriter.sequence(of: purposes))
         }
         if !subjectAlternativeNames.isEmpty {
             let names = DERWriter.sequence(of: try subjectAlternativeNames.map { try $0.encoded() })
@@ -150,13 +152,26 @@ extension CertificateExtensions {
 extension Certificate {
     /// The extensions of this certificate that its next version should ask for: names, usages and constraints.
     ///
-    /// What only an issuer decides, such as policies and places of revocation lists, is left out.
+    /// What only an issuer decides, such as policies and places of revocation lists, is left out. An authority keeps its
+    /// name constraints, and its key identifier, by which the certificates that it has issued find it.
     public var renewableExtensions: CertificateExtensions {
         var extensions = CertificateExtensions()
         extensions.subjectAlternativeNames = subjectAlternativeNames
         extensions.keyUsage = keyUsage
         extensions.extendedKeyUsage = extendedKeyUsage
         extensions.basicConstraints = BasicConstraints(isAuthority: isCA, pathLength: pathLength)
+        guard isCA else { return extensions }
+        extensions.others = fields.extensions.compactMap { entry in
+            guard let type = OID(content: entry.oid), [.nameConstraints, .subjectKeyIdentifier].contains(type) else { return nil }
+            return .init(type: type, isCritical: entry.isCritical, value: Data(entry.value))
+        }
         return extensions
     }
+}
+
+extension OID {
+    /// The subject key identifier (RFC 5280 4.2.1.2).
+    public static let subjectKeyIdentifier = OID(rawValue: "2.5.29.14")
+    /// What an authority may issue for (RFC 5280 4.2.1.10).
+    public static let nameConstraints = OID(rawValue: "2.5.29.30")
 }

@@ -13,8 +13,8 @@ public struct UnsignedCertificate: Sendable {
 
     /// A certificate of version 3.
     ///
-    /// Subject key identifier and authority key identifier are SHA-1 of the keys' bits (RFC 5280 4.2.1.2), or what the
-    /// authority's certificate says of itself.
+    /// Subject key identifier and authority key identifier are SHA-1 of the keys' bits (RFC 5280 4.2.1.2), or what
+    /// `extensions` and the authority's certificate say.
     ///
     /// - Parameters:
     ///   - issuer: The authority; `nil` for a certificate that its own key signs.
@@ -38,7 +38,9 @@ public struct UnsignedCertificate: Sendable {
         }
         body = try ToBeSigned(signer: issuer?.publicKey ?? publicKey, scheme: scheme) { algorithm in
             var elements = try extensions.encodedElements(isSubjectEmpty: subject.isEmpty)
-            elements.append(Self.identifier(14, DERWriter.element(DERTag.octetString, publicKey.identifier)))
+            if !extensions.others.contains(where: { $0.type == .subjectKeyIdentifier }) {
+                elements.append(Self.identifier(14, DERWriter.element(DERTag.octetString, publicKey.identifier)))
+            }
             if let issuer {
                 let key = issuer.subjectKeyIdentifier ?? issuer.publicKey.identifier
                 elements.append(Self.identifier(35, DERWriter.sequence(DERWriter.element(0x80, key))))

@@ -1,3 +1,4 @@
+import COpenSSL
 public import Foundation
 public import KeyfobPrimitives
 
@@ -10,15 +11,14 @@ extension PrivateKey {
         guard let bits = curve.bits else { throw KeyFileError(.unsupported, "curve \(curve) is not known") }
         let size = (bits + 7) / 8
         guard x963.count == 1 + 3 * size else { throw KeyFileError(.damaged, "it is no key on \(curve)") }
-        let bytes = x963.copyBytes()
-        guard bytes[0] == 4 else { throw KeyFileError(.damaged, "the point is not in its long form") }
-        // ECPrivateKey (RFC 5915 3).
-        let der = DERWriter.sequence(
-            DERWriter.element(DERTag.integer, [1]),
-            DERWriter.element(DERTag.octetString, bytes[(1 + 2 * size)...]),
-            DERWriter.element(0xA0, curve.derOID),
-            DERWriter.element(0xA1, DERWriter.bitString(bytes[...(2 * size)])))
-        self = try PrivateKey.load(Data(der))
+        let point = unsafe x963.withUnsafeBytes { unsafe Array($0.prefix(1 + 2 * size)) }
+        guard point[0] == 4 else { throw KeyFileError(.damaged, "the point is not in its long form") }
+        // ECPrivateKey (RFC 5915 3), with room for the scalar.
+        let version = DERWriter.element(DERTag.integer, [1])
+        let room = DERWriter.element(DERTag.octetString, [UInt8](repeating: 0, count: size))
+        let tail = DERWriter.element(0xA0, curve.derOID) + DERWriter.element(0xA1, DERWriter.bitString(point))
+        let form = DERWriter.sequence(version, room, tail)
+        self = try PrivateKey.load(der: Self.filling(form, at: form.count - tail.count - size, with: x963, from: 1 + 2 * size))
     }
 
     /// An Ed25519 key from its 32-byte seed (RFC 8032 5.1.5).
@@ -26,11 +26,22 @@ extension PrivateKey {
     /// - Throws: `KeyFileError` (`damaged`) for another length.
     public init(ed25519Seed seed: SecretBytes) throws {
         guard seed.count == 32 else { throw KeyFileError(.damaged, "an Ed25519 key has 32 bytes") }
-        // OneAsymmetricKey with CurvePrivateKey (RFC 8410 7).
-        let der = DERWriter.sequence(
+        // OneAsymmetricKey with CurvePrivateKey (RFC 8410 7), with room for the seed at its end.
+        let room = DERWriter.element(DERTag.octetString, [UInt8](repeating: 0, count: 32))
+        let form = DERWriter.sequence(
             DERWriter.element(DERTag.integer, [0]), DERWriter.sequence(KeyAlgorithm.ed25519OID.der ?? []),
-            DERWriter.element(DERTag.octetString, DERWriter.element(DERTag.octetString, seed.copyBytes())))
-        self = try PrivateKey.load(Data(der))
+            DERWriter.element(DERTag.octetString, room))
+        self = try PrivateKey.load(der: Self.filling(form, at: form.count - 32, with: seed, from: 0))
+    }
+
+    /// An encoding with the rest of a secret in the room that it has for it: never outside of wiped memory.
+    private static func filling(_ form: [UInt8], at offset: Int, with secret: SecretBytes, from start: Int) -> SecretBytes {
+        unsafe SecretBytes(count: form.count) { target in
+            for index in form.indices { unsafe target[index] = form[index] }
+            unsafe secret.withUnsafeBytes { bytes in
+                for index in start..<bytes.count { unsafe target[offset + index - start] = unsafe bytes[index] }
+            }
+        }
     }
 
     /// An RSA key from RSAPrivateKey (RFC 8017 A.1.2) alone: no PKCS#8, no PEM.
@@ -39,14 +50,15 @@ extension PrivateKey {
     ///
     /// - Throws: `KeyFileError` (`damaged`) for anything else.
     public init(pkcs1: SecretBytes) throws {
-        let bytes = pkcs1.copyBytes()
+        var bytes = pkcs1.copyBytes()
+        defer { unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) } }
         do {
             let parts = try DERReader.single(bytes[...], tag: DERTag.sequence).children()
             guard parts.count == 9, parts.allSatisfy({ $0.tag == DERTag.integer }) else { throw DERError() }
         } catch {
             throw KeyFileError(.damaged, "it is no RSA private key")
         }
-        self = try PrivateKey.load(Data(bytes))
+        self = try PrivateKey.load(der: pkcs1)
     }
 
     /// The key as `init(x963:curve:)`, `init(ed25519Seed:)` and `init(pkcs1:)` take it.

@@ -39,7 +39,12 @@ extension PrivateKey {
         return try load(der: content, passphrase: passphrase)
     }
 
-    private static func load(der: SecretBytes, passphrase: (() throws -> SecretBytes?)?) throws -> PrivateKey {
+    /// Reads a key from DER that is in wiped memory and stays there.
+    ///
+    /// - Throws: As `load(_:passphrase:)`.
+    package static func load(
+        der: SecretBytes, passphrase: (() throws -> SecretBytes?)? = nil
+    ) throws -> PrivateKey {
         let start = unsafe der.withUnsafeBytes { unsafe Array($0.prefix(16)) }
         try KeyFileError.checkLength(of: start, count: der.count)
         guard let header = DERHeader(start), header.tag == DERTag.sequence, header.count < start.count else {

@@ -8,9 +8,9 @@ import KeyfobPrimitives
 /// EVP_PKEY is made once, when the key is first used. Whether an EC point is on its curve is found then, or by
 /// `validate()`.
 public struct PublicKey: Hashable, Sendable {
-    /// The whole SubjectPublicKeyInfo in DER (RFC 5280 4.1.2.7).
+    /// The whole SubjectPublicKeyInfo in DER (RFC 5280 4.1.2.7). A compressed point stands in it whole.
     public let subjectPublicKeyInfo: Data
-    /// The content of its BIT STRING: PKCS#1 DER for RSA, the point for EC, 32 bytes for Ed25519.
+    /// The content of its BIT STRING: PKCS#1 DER for RSA, the point with both coordinates for EC, 32 bytes for Ed25519.
     public let bits: Data
     /// The kind and size.
     public let algorithm: KeyAlgorithm
@@ -51,17 +51,16 @@ public struct PublicKey: Hashable, Sendable {
         guard let algorithm else { throw KeyFileError(.damaged, "its bits are no key of its kind") }
         self.algorithm = algorithm
         // A slice would bring its indices and the whole file with it.
-        let subjectPublicKeyInfo = Data(subjectPublicKeyInfo)
-        self.subjectPublicKeyInfo = subjectPublicKeyInfo
-        bits = Data(parts.bits)
-        identifier = Digest.sha1(parts.bits)
-        handle = LazyPointer { () throws(OpenSSLError) in
-            let owner = unsafe subjectPublicKeyInfo.withUnsafeBytes { bytes in
-                unsafe decoded(bytes, release: { unsafe EVP_PKEY_free($0) }) { unsafe d2i_PUBKEY(nil, $0, $1) }
-            }
-            guard let owner else { throw OpenSSLError(draining: "d2i_PUBKEY") }
-            return owner
+        var information = Data(subjectPublicKeyInfo)
+        var content = Data(parts.bits)
+        if case .ec(let curve) = algorithm, let point = Self.wholePoint(ofCompressed: parts.bits, information, curve) {
+            content = Data(point)
+            information = Self.information(KeyAlgorithm.ecOID, curve.derOID, point)
         }
+        self.subjectPublicKeyInfo = information
+        bits = content
+        identifier = Digest.sha1(content)
+        handle = LazyPointer { [information] () throws(OpenSSLError) in try Self.decode(information) }
     }
 
     /// The curve, if `point` is as long as one on it and says rightly whether it is compressed (SEC 1 2.3.3).
@@ -115,8 +114,44 @@ public struct PublicKey: Hashable, Sendable {
     }
 
     private init(oid: OID, parameters: [UInt8], bits: [UInt8]) throws {
-        let identifier = DERWriter.sequence(oid.der ?? [], parameters)
-        try self.init(subjectPublicKeyInfo: Data(DERWriter.sequence(identifier, DERWriter.bitString(bits))))
+        try self.init(subjectPublicKeyInfo: Self.information(oid, parameters, bits))
+    }
+
+    private static func information(_ oid: OID, _ parameters: [UInt8], _ bits: [UInt8]) -> Data {
+        Data(DERWriter.sequence(DERWriter.sequence(oid.der ?? [], parameters), DERWriter.bitString(bits)))
+    }
+
+    private static func decode(_ information: Data) throws(OpenSSLError) -> OwnedPointer {
+        let owner = unsafe information.withUnsafeBytes { bytes in
+            unsafe decoded(bytes, release: { unsafe EVP_PKEY_free($0) }) { unsafe d2i_PUBKEY(nil, $0, $1) }
+        }
+        guard let owner else { throw OpenSSLError(draining: "d2i_PUBKEY") }
+        return owner
+    }
+
+    /// The point with both of its coordinates, where it has one and a sign; `nil` for others, and where libcrypto finds
+    /// no such point on the curve, which `validate()` tells.
+    ///
+    /// Tokens have their points whole, and a key is the same key in either form.
+    private static func wholePoint(
+        ofCompressed point: ArraySlice<UInt8>, _ information: Data, _ curve: NamedCurve
+    ) -> [UInt8]? {
+        guard point.first == 2 || point.first == 3, let bits = curve.bits else { return nil }
+        let count = (bits + 7) / 8
+        do {
+            return try unsafe decode(information).withPointer { key in
+                var number: OpaquePointer?
+                try check("EVP_PKEY_get_bn_param", unsafe EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_EC_PUB_Y, &number))
+                defer { unsafe BN_free(number) }
+                var y = [UInt8](repeating: 0, count: count)
+                guard unsafe BN_bn2binpad(number, &y, Int32(count)) == Int32(count) else {
+                    throw OpenSSLError(draining: "BN_bn2binpad")
+                }
+                return [4] + point.dropFirst() + y
+            }
+        } catch {
+            return nil
+        }
     }
 
     /// The size in bits: of the modulus, of the field, 256 for Ed25519; 0 where it is not known.

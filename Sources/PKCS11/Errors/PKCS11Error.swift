@@ -39,6 +39,7 @@ extension PKCS11Error {
     /// Throws unless the C function answered `CKR_OK`.
     @inline(__always)
     static func check(_ function: PKCS11Function, _ returnValue: UInt) throws(PKCS11Error) {
+        CallTrace.note(function, returnValue)
         if returnValue != 0 { throw PKCS11Error(function: function, returnValue: ReturnValue(rawValue: returnValue)) }
     }
 }

@@ -34,6 +34,13 @@ extension Module {
         }
     }
 
+    /// Whether the module can say of at least one token what it is.
+    var hasReadableToken: Bool {
+        // A module that cannot even list its slots, or whose slots all fail, has lost what is behind it.
+        guard let slots = try? slots() else { return false }
+        return slots.contains { (try? $0.tokenInfo()) != nil }
+    }
+
     /// The tokens that fit; `failure` says why one could not be asked.
     private func tokens(
         matching uri: PKCS11URI, failure: inout PKCS11Error?

@@ -114,6 +114,8 @@ import Synchronization
     /// - Throws: `ReturnValue.functionFailed` when calls in progress did not end in time, or what `C_Initialize`
     ///   answered.
     public func reinitialize(ifStillIn generation: Int? = nil) throws(PKCS11Error) {
+        // Before the lock, which a thread of the parent's may have held for ever.
+        if isForked { try checkFork() }
         try lifecycle.withLock { lifecycle throws(PKCS11Error) in
             if let generation, generation != gate.generation { return }
             let isForked = self.isForked

@@ -125,6 +125,7 @@ extension Session {
         try begin(.getAttributeValue)
         defer { end() }
         let returnValue = unsafe getAttributeValue(handle, object.rawValue, list, CK_ULONG(count))
+        CallTrace.note(.getAttributeValue, returnValue)
         switch returnValue {
         case CKR_OK:
             return .complete

@@ -86,6 +86,7 @@ extension Session {
                     }
                 }
                 end()
+                CallTrace.note(.wrapKey, returnValue)
                 if returnValue == CKR_OK { return wrapped }
                 if returnValue != CKR_BUFFER_TOO_SMALL { break }
                 capacity = max(min(Int(clamping: length), 1 << 20), capacity * 2) + 64

@@ -49,7 +49,10 @@ extension Session {
                     output = unsafe Array(UnsafeBufferPointer(start: base, count: received))
                 }
             }
-            if returnValue == CKR_OK { return output }
+            if returnValue == CKR_OK {
+                CallTrace.note(operation.transformName, returnValue)
+                return output
+            }
             try prepare(&attempt, after: returnValue, needed: length, operation, using: mechanism)
         }
     }
@@ -70,7 +73,10 @@ extension Session {
                 returnValue = unsafe operation.transform(
                     handle, input, CK_ULONG(count), buffer.baseAddress, &length)
             }
-            if returnValue == CKR_OK { return output.prefix(min(attempt.capacity, Int(clamping: length))) }
+            if returnValue == CKR_OK {
+                CallTrace.note(operation.transformName, returnValue)
+                return output.prefix(min(attempt.capacity, Int(clamping: length)))
+            }
             try prepare(&attempt, after: returnValue, needed: length, operation, using: mechanism)
         }
     }
@@ -109,6 +115,7 @@ extension Session {
         using mechanism: Mechanism
     ) throws(PKCS11Error) {
         if returnValue == CKR_BUFFER_TOO_SMALL, !attempt.isEnlarged {
+            CallTrace.note(operation.transformName, returnValue)
             attempt.isEnlarged = true
             // Sizes that tokens name may be too small by a tag, or absurd.
             attempt.capacity = max(min(Int(clamping: needed), 1 << 26), attempt.capacity * 2) + 64
@@ -125,7 +132,7 @@ extension Session {
     func finish(_ function: PKCS11Function, _ returnValue: CK_RV) throws(PKCS11Error) {
         switch returnValue {
         case CKR_OK:
-            return
+            break
         case CKR_SIGNATURE_INVALID, CKR_SIGNATURE_LEN_RANGE, CKR_DATA_LEN_RANGE, CKR_DATA_INVALID,
             CKR_ENCRYPTED_DATA_INVALID, CKR_ENCRYPTED_DATA_LEN_RANGE:
             break

@@ -53,7 +53,10 @@ extension Session {
                     CK_ULONG(signature.count))
             }
         }
-        if returnValue == CKR_SIGNATURE_INVALID || returnValue == CKR_SIGNATURE_LEN_RANGE { return false }
+        if returnValue == CKR_SIGNATURE_INVALID || returnValue == CKR_SIGNATURE_LEN_RANGE {
+            CallTrace.note(.verify, returnValue)
+            return false
+        }
         try finish(.verify, returnValue)
         return true
     }

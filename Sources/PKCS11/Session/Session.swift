@@ -147,6 +147,7 @@ extension Session {
     /// Throws unless the call succeeded, and remembers what makes the session useless.
     @inline(__always)
     func check(_ function: @autoclosure () -> PKCS11Function, _ returnValue: CK_RV) throws(PKCS11Error) {
+        CallTrace.note(function(), returnValue)
         if returnValue == CKR_OK { return }
         throw failure(function(), returnValue)
     }

@@ -78,7 +78,11 @@ extension SessionPool {
         do {
             let place = try slot(state)
             let anchor = try place.openSession()
-            let isUser = try logIn(anchor, place.slot, &climb)
+            let provesPIN = state.withLock { state in
+                defer { state.provesPIN = false }
+                return state.provesPIN
+            }
+            let isUser = try logIn(anchor, place.slot, provesPIN: provesPIN, &climb)
             logins.add(1, ordering: .relaxed)
             let former = state.withLock { state -> PooledSession? in
                 // Closed meanwhile: nothing may stay open, and the login goes with this session.
@@ -113,8 +117,13 @@ extension SessionPool {
     }
 
     /// Whether the user is logged in afterwards.
-    private func logIn(_ anchor: PooledSession, _ slot: Slot, _ climb: inout Climb) throws -> Bool {
-        if try anchor.session.info().isUserLoggedIn { return true }
+    private func logIn(
+        _ anchor: PooledSession, _ slot: Slot, provesPIN: Bool, _ climb: inout Climb
+    ) throws -> Bool {
+        if try anchor.session.info().isUserLoggedIn {
+            guard provesPIN else { return true }
+            try anchor.session.logout()
+        }
         let flags = try slot.tokenInfo().flags
         switch LoginDecision(flags: flags, allowFinalTry: configuration.allowFinalTry) {
         case .notNeeded:
@@ -204,7 +213,8 @@ extension SessionPool {
         }
     }
 
-    /// Whether the token still works, by asking it for what any token can do.
+    /// Whether the token still works, by asking it for what any token can do; or, where it is not found, whether the
+    /// module does.
     private func isHealthy(_ state: Lock<State>) -> Bool {
         do throws(PKCS11Error) {
             state.withLock { $0.place = nil }
@@ -216,7 +226,8 @@ extension SessionPool {
             }
             return true
         } catch {
-            return false
+            // One token that nobody can read, and which may not be ours, is no reason to end the sessions of all.
+            return error.function == .getTokenInfo && module.hasReadableToken
         }
     }
 }

@@ -39,6 +39,8 @@ extension SessionPool {
         var login = Login.needed
         /// Whether a new session ought to be logged in from the start.
         var expectsUser = false
+        /// Whether the next login sends the PIN also where somebody is logged in.
+        var provesPIN = false
         /// Counts the logins tried, and holds why the last failed, for those who waited for it.
         var attempt = 0
         var failure: (any Error)?

@@ -126,13 +126,19 @@ import Synchronization
 
     /// Logs in now rather than at the first call, and forgets that a PIN was refused before.
     ///
+    /// - Parameter provingPIN: Whether the PIN is sent, too, where another pool of this process is logged in: a token
+    ///   that is logged in takes any PIN for right. That pool has to log in again then.
     /// - Throws: as `withSession`.
-    public func login() throws {
+    public func login(provingPIN: Bool = false) throws {
+        forgetRefusal()
         let state = currentState()
-        state.withLock { state in
-            if case .refused = state.login { state.login = .needed }
-        }
+        state.withLock { if case .ready = $0.login {} else { $0.provesPIN = provingPIN } }
         try withSession { _ in }
+    }
+
+    /// Forgets that a PIN was refused: the next call asks for one and sends it.
+    public func forgetRefusal() {
+        currentState().withLock { if case .refused = $0.login { $0.login = .needed } }
     }
 
     /// Logs the token out, for the whole process; the next call logs in again.
@@ -141,15 +147,19 @@ import Synchronization
     ///
     /// Corresponds to `C_Logout`.
     ///
-    /// - Throws: what `C_Logout` answered; not `userNotLoggedIn`.
+    /// - Throws: what `C_Logout` answered; not `userNotLoggedIn`. `sessionCount` where a login lasts beyond the deadline.
     public func logout() throws {
         let state = currentState()
         let anchor = state.wait(until: .after(configuration.deadline)) { state -> PooledSession?? in
             if case .inProgress = state.login { return nil }
             return .some(state.forgetLogin())
         }
+        guard let outcome = anchor else {
+            throw PKCS11Error(
+                function: .logout, returnValue: .sessionCount, detail: "a login took longer than the deadline")
+        }
         logins.add(1, ordering: .relaxed)
-        guard let anchor = anchor ?? nil else { return }
+        guard let anchor = outcome else { return }
         do throws(PKCS11Error) {
             try anchor.session.logout()
         } catch {

@@ -24,7 +24,7 @@ final class Watchdog: Sendable {
         let state = Lock(State())
         self.state = state
         // Without a thread nobody is told that a call is slow, and nothing else is lost.
-        _ = DetachedThread.start("keyfob-watchdog") { Self.run(state, notice) }
+        _ = POSIXThread.startDetached("keyfob-watchdog") { Self.run(state, notice) }
     }
 
     deinit {

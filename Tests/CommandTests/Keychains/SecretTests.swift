@@ -233,7 +233,7 @@ import Testing
         #expect(
             ScratchDirectory.isMemory(
                 URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent().path))
-        #expect(try household.failure(["secret", "edit", "x"], environment: ["EDITOR": "false"]).code == "cancelled")
+        #expect(try household.failure(["secret", "edit", "x"], environment: ["EDITOR": "false"]).code == "failed")
         let unchanged = try household.keyfob(["secret", "edit", "x", "--json"], environment: ["EDITOR": "true"])
         #expect(unchanged.output.contains("\"changed\":false"))
     }

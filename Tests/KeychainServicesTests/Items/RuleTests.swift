@@ -20,7 +20,12 @@ struct Rule: Sendable, CustomTestStringConvertible {
 
 @Suite("Rules of the four functions")
 struct RuleTests {
-    @Test("a rule", arguments: Rule.attributes + Rule.calls + Rule.further + Rule.applicationPasswords)
+    static let all: [[Rule]] = [
+        Rule.attributes, Rule.calls, Rule.further, Rule.edges, Rule.labels, Rule.sharedLabels, Rule.acceptance,
+        Rule.secondLooks, Rule.applicationPasswords,
+    ]
+
+    @Test("a rule", arguments: all.flatMap { $0 })
     func rule(_ rule: Rule) throws { try rule.run(ItemBench()) }
 }
 

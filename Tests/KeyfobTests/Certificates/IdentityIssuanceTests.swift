@@ -65,6 +65,55 @@ import Testing
         #expect(code { _ = try keychain.createIdentity("web", .server("x"), issuer: SelfIssuer()) } == .duplicateItem)
     }
 
+    @Test func `of several that make or import an identity of one name at once exactly one succeeds`() async throws {
+        let test = try TestKeychain()
+        let keychains = try (0..<4).map { _ in try test.reopen() }
+        let issued = try (0..<2).map { _ in try TestCertificate("web") }
+        let made = await withTaskGroup(of: Bool.self) { group in
+            for (index, keychain) in keychains.enumerated() {
+                group.addTask {
+                    do {
+                        if index % 2 == 0 {
+                            _ = try await keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
+                        } else {
+                            let files = issued[index / 2]
+                            _ = try await keychain.importIdentity(
+                                key: PrivateKey.load(files.keyPEM), certificate: Certificate(der: files.der), label: "web")
+                        }
+                        return true
+                    } catch {
+                        return false
+                    }
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(made == 1)
+        #expect(try await test.reopen().find(.identities).count == 1)
+    }
+
+    /// An authority that gives the certificate, and then does not say so.
+    private struct Silent: CertificateIssuer {
+        let keychain: Keychain
+        var issuerDescription: IssuerDescription { .itself }
+
+        func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
+            try keychain.add(CertificateItem(SelfIssuer().issue(order).certificate))
+            throw KeychainError(.issuerFailed, "no answer.")
+        }
+    }
+
+    @Test func `the key of an attempt that failed goes, unless there is a certificate for it`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        var refused = try IdentitySpecification.server("web")
+        refused.extensions.basicConstraints = BasicConstraints(isAuthority: false, pathLength: 3)
+        #expect(code { _ = try keychain.createIdentity("web", refused, issuer: SelfIssuer()) } == .invalidArgument)
+        #expect(try keychain.find(.keys).isEmpty)
+        #expect(code { _ = try keychain.createIdentity("web", .server("web"), issuer: Silent(keychain: keychain)) } == .issuerFailed)
+        #expect(try keychain.find(.identities).count == 1)
+    }
+
     @Test func `no certificate outlives its authority, and no leaf issues`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain

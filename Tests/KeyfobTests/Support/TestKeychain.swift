@@ -34,6 +34,16 @@ final class TestKeychain: Sendable {
         }
     }
 
+    /// Leaves what unlocking leaves, but with a PIN that is not the token's: as after another program changed it.
+    func leaveStalePIN() throws -> SecretBytes {
+        let keys = try keychain.keys()
+        try keychain.lock()
+        let stale = SecretBytes(utf8: "9999999")
+        let payload = SecretBytes([0, UInt8(stale.count)] + stale.copyBytes() + keys.metadataKey.copyBytes())
+        try keychain.unlockedState.store(payload, for: keychain.stateName, timeout: 60)
+        return stale
+    }
+
     /// Runs pkcs11-tool on the token, logged in.
     @discardableResult
     func tool(_ arguments: [String], stdin: [UInt8] = []) throws -> RunResult {

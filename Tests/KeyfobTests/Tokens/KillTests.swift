@@ -17,7 +17,8 @@ import Testing
     private func checkWhole(_ keychain: Keychain) throws -> [TokenObject] {
         try keychain.unlock()
         #expect(try keychain.store.read { try $0.intents().count } == 0)
-        let (objects, debris) = try keychain.token.readObjects()
+        let listing = try keychain.token.readObjects()
+        let (objects, debris) = (listing.objects, listing.debris)
         #expect(debris == 0)
         #expect(!objects.contains { $0.id.isEmpty && $0.label == nil })
         let privateKeys = Set(objects.filter { $0.objectClass == .privateKey }.map(\.id))

@@ -104,6 +104,40 @@ import Testing
         #expect(try keychain.find(.keys).compactMap(\.label).sorted() == ["fixed", "renamed"])
     }
 
+    @Test func `the undo of an import spares keys of which it cannot tell its own`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        for _ in 0..<2 { try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "0c", "--label", "twin"]) }
+        let planned = TokenPlan.Object(objectClass: ObjectClass.privateKey.rawValue, ids: [Data([0x0C])])
+        try leave(TokenPlan(kind: .create, objects: [planned]), keychain)
+        let healed = try test.reopen()
+        try healed.unlock()
+        #expect(try intents(healed) == 0)
+        let left = try healed.token.readObjects().objects.filter { $0.id == Data([0x0C]) && $0.objectClass == .privateKey }
+        #expect(left.count == 2)
+    }
+
+    @Test func `a token that refuses to destroy an object is no obstacle to anything else`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "keeper")
+        let module = try FaultyModule(in: directory)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let keychains = Keychains(Directories(root: directory.url("keyfob")))
+        let keychain = try keychains.create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
+        let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        try module.say("keep=1")
+        #expect(code { try keychain.delete(identity) } != nil)
+        // Neither here nor in a process that comes later, with the removal still refused.
+        for keychain in [keychain, try keychains.open(token.label)] {
+            let item = try keychain.only(.genericPassword(service: "a"))
+            #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
+            try keychain.update(.genericPassword(service: "a"), [.comment: "changed"])
+        }
+        #expect(try intents(keychain) == 0)
+    }
+
     /// Leaves a plan behind as a killed process does.
     private func leave(_ plan: TokenPlan, _ keychain: Keychain) throws {
         let keys = try keychain.keys()

@@ -49,7 +49,8 @@ import Testing
             let keychain = try test.reopen()
             try keychain.unlock()
             #expect(try keychain.store.read { try $0.intents().count } == 0)
-            let (objects, debris) = try keychain.token.readObjects()
+            let listing = try keychain.token.readObjects()
+            let (objects, debris) = (listing.objects, listing.debris)
             let own = objects.filter { $0.label?.text?.hasPrefix("l-") ?? true }
             try #require(debris == 0 && Set(objects.map(\.fingerprint)) == fingerprints && own.count == 6, "\(labels(objects))")
             let keys = own.filter { $0.objectClass != .certificate }

@@ -126,9 +126,11 @@ extension SoftHSMDirectory {
         guard !suspects.isEmpty else { return }
         usleep(Self.quietTime)
         for (path, state) in suspects {
-            guard let status = Self.status(path), FileState(status) == state, try !Self.isLocked(path) else { continue }
+            guard let status = Self.status(path), FileState(status) == state, try !SoftHSMFile.isLocked(path) else {
+                continue
+            }
             let lock = path.dropLast("object".count) + "lock"
-            guard try !Self.isLocked(String(lock)), unsafe unlink(path) == 0 else { continue }
+            guard try !SoftHSMFile.isLocked(String(lock)), unsafe unlink(path) == 0 else { continue }
             unsafe unlink(String(lock))
         }
     }
@@ -150,28 +152,11 @@ extension SoftHSMDirectory {
 
     /// Whether an object's file is empty, cut off, or without anything that somebody has put there.
     private static func isUnfinished(_ path: String) throws(KeychainError) -> Bool {
-        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
-            if errno == ENOENT { return false }
-            throw .file("read", path, errno)
-        }
-        let bytes = try file.read(limit: maximumLength)
+        guard let file = try SoftHSMFile(path, limit: maximumLength) else { return false }
         // Too long to be the rest of anything.
-        guard bytes.count < maximumLength else { return false }
-        return ObjectFile(bytes.copyBytes())?.isUnfinished ?? true
+        guard file.bytes.count < maximumLength else { return false }
+        return ObjectFile(file.bytes.copyBytes())?.isUnfinished ?? true
     }
 
     private static let maximumLength = 1 << 20
-
-    /// Whether another process holds SoftHSM's lock on a file.
-    static func isLocked(_ path: String) throws(KeychainError) -> Bool {
-        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
-            if errno == ENOENT { return false }
-            throw .file("read", path, errno)
-        }
-        var lock = flock()
-        lock.l_type = Int16(F_WRLCK)
-        lock.l_whence = Int16(SEEK_SET)
-        guard unsafe fcntl(file.descriptor, F_GETLK, &lock) == 0 else { throw .file("read", path, errno) }
-        return lock.l_type != Int16(F_UNLCK)
-    }
 }

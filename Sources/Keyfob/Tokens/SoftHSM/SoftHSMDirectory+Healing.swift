@@ -178,9 +178,12 @@ extension SoftHSMDirectory {
 
     /// A well-formed token file; `nil` when it is missing or unusable.
     private func read(_ url: URL) throws(KeychainError) -> (content: TokenFile, bytes: SecretBytes)? {
-        guard let bytes = try PrivateFile.read(url, limit: TokenFile.maximumLength) else { return nil }
-        guard let content = TokenFile(bytes.copyBytes()) else { return nil }
-        return (content, bytes)
+        guard let file = try SoftHSMFile(url.filePath, limit: TokenFile.maximumLength + 1) else { return nil }
+        try PrivateFile.requirePrivate(file.status, path: url.filePath)
+        guard file.bytes.count <= TokenFile.maximumLength, let content = TokenFile(file.bytes.copyBytes()) else {
+            return nil
+        }
+        return (content, file.bytes)
     }
 
     /// Whether the file is unusable now and stays as it is for 100 ms.
@@ -193,7 +196,7 @@ extension SoftHSMDirectory {
             if try read(url) != nil { return false }
             let now = Self.fingerprint(url)
             // A login that waits for the disk holds SoftHSM's lock while it does.
-            let isQuiet = try !Self.isLocked(url.filePath) && now == last
+            let isQuiet = try !SoftHSMFile.isLocked(url.filePath) && now == last
             quiet = isQuiet ? quiet + 1 : 0
             last = now
             if quiet > 10 { return true }

@@ -1,0 +1,144 @@
+public import Foundation
+
+// What code does that builds dictionaries and reads numbers through pointers.
+
+/// Some of the members of something; `CFRange`.
+public struct CFRange: Hashable, Sendable {
+    /// The first of them.
+    public var location: CFIndex
+    /// How many there are.
+    public var length: CFIndex
+
+    /// Nothing, at the beginning.
+    public init() { (location, length) = (0, 0) }
+    /// So many, from there on.
+    public init(location: CFIndex, length: CFIndex) { (self.location, self.length) = (location, length) }
+}
+
+/// So many, from there on.
+@discardableResult
+public func CFRangeMake(_ loc: CFIndex, _ len: CFIndex) -> CFRange { CFRange(location: loc, length: len) }
+
+/// Copies bytes. A range that is not all within the data copies nothing.
+public func CFDataGetBytes(_ theData: CFData!, _ range: CFRange, _ buffer: UnsafeMutablePointer<UInt8>!) {
+    guard let data = theData, let buffer = unsafe buffer, range.location >= 0, range.length >= 0,
+        range.location <= data.length, range.length <= data.length - range.location
+    else { return }
+    unsafe data.getBytes(buffer, range: NSRange(location: range.location, length: range.length))
+}
+
+/// The type of a number in memory; `CFNumberType`.
+public enum CFNumberType: CFIndex, Sendable {
+    /// Eight bits.
+    case sInt8Type = 1
+    /// Sixteen bits.
+    case sInt16Type = 2
+    /// Thirty-two bits.
+    case sInt32Type = 3
+    /// Sixty-four bits.
+    case sInt64Type = 4
+    /// A `Float`.
+    case float32Type = 5
+    /// A `Double`.
+    case float64Type = 6
+    /// C's char.
+    case charType = 7
+    /// C's short.
+    case shortType = 8
+    /// C's int.
+    case intType = 9
+    /// C's long.
+    case longType = 10
+    /// C's long long.
+    case longLongType = 11
+    /// C's float.
+    case floatType = 12
+    /// C's double.
+    case doubleType = 13
+    /// A `CFIndex`.
+    case cfIndexType = 14
+    /// An `Int`.
+    case nsIntegerType = 15
+    /// A `Double`, as on every machine of 64 bits.
+    case cgFloatType = 16
+}
+
+/// Stores a number in memory. One that does not fit is stored as far as it does.
+///
+/// - Returns: Whether it fits; `false` where there is no number or no place for it.
+@discardableResult
+public func CFNumberGetValue(
+    _ number: CFNumber!, _ theType: CFNumberType, _ valuePtr: UnsafeMutableRawPointer!
+) -> Bool {
+    guard let number, let place = unsafe valuePtr else { return false }
+    func store<Integer: FixedWidthInteger & BitwiseCopyable>(_ type: Integer.Type) -> Bool {
+        unsafe place.storeBytes(of: Integer(truncatingIfNeeded: number.int64Value), as: type)
+        return Integer(exactly: number.int64Value) != nil && number.doubleValue == Double(number.int64Value)
+    }
+    switch theType {
+    case .sInt8Type, .charType: return store(Int8.self)
+    case .sInt16Type, .shortType: return store(Int16.self)
+    case .sInt32Type, .intType: return store(Int32.self)
+    case .sInt64Type, .longType, .longLongType, .cfIndexType, .nsIntegerType: return store(Int64.self)
+    case .float32Type, .floatType:
+        unsafe place.storeBytes(of: number.floatValue, as: Float.self)
+        return Double(number.floatValue) == number.doubleValue
+    case .float64Type, .doubleType, .cgFloatType:
+        unsafe place.storeBytes(of: number.doubleValue, as: Double.self)
+        return true
+    }
+}
+
+/// How a dictionary treats its keys; it always keeps them, as objects.
+public struct CFDictionaryKeyCallBacks: Sendable {
+    /// As objects.
+    public init() {}
+}
+
+/// How a dictionary treats its values; it always keeps them, as objects.
+public struct CFDictionaryValueCallBacks: Sendable {
+    /// As objects.
+    public init() {}
+}
+
+/// Keys are objects.
+public let kCFTypeDictionaryKeyCallBacks = CFDictionaryKeyCallBacks()
+/// Keys are objects, and strings are copied.
+public let kCFCopyStringDictionaryKeyCallBacks = CFDictionaryKeyCallBacks()
+/// Values are objects.
+public let kCFTypeDictionaryValueCallBacks = CFDictionaryValueCallBacks()
+
+/// A dictionary that can change, of objects.
+///
+/// - Parameters:
+///   - allocator: Without effect.
+///   - capacity: Without effect.
+///   - keyCallBacks: Without effect: keys are kept.
+///   - valueCallBacks: Without effect: values are kept.
+@discardableResult
+public func CFDictionaryCreateMutable(
+    _ allocator: CFAllocator!, _ capacity: CFIndex, _ keyCallBacks: UnsafePointer<CFDictionaryKeyCallBacks>!,
+    _ valueCallBacks: UnsafePointer<CFDictionaryValueCallBacks>!
+) -> CFMutableDictionary! {
+    NSMutableDictionary()
+}
+
+/// Sets the value of a key. Both pointers are those of objects, as `Unmanaged.toOpaque()` gives them; both are kept.
+public func CFDictionarySetValue(
+    _ theDict: CFMutableDictionary!, _ key: UnsafeRawPointer!, _ value: UnsafeRawPointer!
+) {
+    guard let key = unsafe key, let value = unsafe value else { return }
+    let object = unsafe Unmanaged<AnyObject>.fromOpaque(key).takeUnretainedValue()
+    guard let name = object as? NSObject else { return }
+    theDict?.setObject(unsafe Unmanaged<AnyObject>.fromOpaque(value).takeUnretainedValue(), forKey: name)
+}
+
+/// Sets the value of a key that has none. Both pointers are those of objects; both are kept.
+public func CFDictionaryAddValue(
+    _ theDict: CFMutableDictionary!, _ key: UnsafeRawPointer!, _ value: UnsafeRawPointer!
+) {
+    guard let key = unsafe key else { return }
+    let object = unsafe Unmanaged<AnyObject>.fromOpaque(key).takeUnretainedValue()
+    guard theDict?.object(forKey: object) == nil else { return }
+    unsafe CFDictionarySetValue(theDict, key, value)
+}

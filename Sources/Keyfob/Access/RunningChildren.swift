@@ -1,0 +1,70 @@
+import CLinux
+import Foundation
+import KeyfobPrimitives
+
+/// The programs that were started and have not ended, for a handler of signals that ends the process.
+///
+/// A fixed number of slots in memory that never moves: a handler may interrupt whoever writes one. A program for which
+/// there is no slot is one that such a signal does not reach.
+@safe package enum RunningChildren {
+    private static let count = 64
+    // A handler reads it, so no lock may guard it from reading; `lock` keeps writers apart.
+    nonisolated(unsafe) private static let slots: UnsafeMutablePointer<pid_t> = {
+        let pointer = UnsafeMutablePointer<pid_t>.allocate(capacity: count)
+        unsafe pointer.initialize(repeating: 0, count: count)
+        return unsafe pointer
+    }()
+    private static let lock = Lock(0)
+
+    /// Makes the slots, so that no handler is the first to do it.
+    package static func prepare() { _ = unsafe slots }
+
+    /// What kill(2) is given for a program: its identifier, negative for its whole group.
+    static func target(_ identifier: pid_t, isGroup: Bool) -> pid_t { isGroup ? -identifier : identifier }
+
+    /// Notes a program that was started.
+    static func add(_ target: pid_t) {
+        lock.withLock { _ in
+            for index in 0..<count where unsafe slots[index] == 0 {
+                unsafe slots[index] = target
+                return
+            }
+        }
+    }
+
+    /// Forgets a program: before it is waited for, since its number is free once it was.
+    static func remove(_ target: pid_t) {
+        lock.withLock { _ in
+            for index in 0..<count where unsafe slots[index] == target { unsafe slots[index] = 0 }
+        }
+    }
+
+    /// Whether there is one. Calls only what signal-safety(7) allows.
+    package static var isAny: Bool {
+        for index in 0..<count where unsafe slots[index] != 0 { return true }
+        return false
+    }
+
+    /// Sends a signal to all of them, with what they have started, and says whether there was one.
+    ///
+    /// Calls only what signal-safety(7) allows.
+    @discardableResult
+    package static func signal(_ number: Int32) -> Bool {
+        var isAny = false
+        for index in 0..<count {
+            let target = unsafe slots[index]
+            guard target != 0 else { continue }
+            isAny = true
+            send(number, to: target)
+        }
+        return isAny
+    }
+
+    /// Sends a signal to a target and to what it has started.
+    ///
+    /// A program in our own group, as one must be that may ask at the terminal, shares that group with us, with the
+    /// script that runs us and with the rest of a pipeline: its descendants are looked up one by one.
+    static func send(_ number: Int32, to target: pid_t) {
+        if target < 0 { kill(target, number) } else { keyfob_signal_tree(target, number) }
+    }
+}

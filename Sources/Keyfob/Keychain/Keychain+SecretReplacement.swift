@@ -1,0 +1,45 @@
+import Foundation
+package import KeyfobPrimitives
+
+extension Keychain {
+    /// Replaces a password's secret where it is still the one that was read.
+    ///
+    /// Whoever showed a secret to a person and writes back what became of it must not undo what another process has
+    /// written meanwhile. The comparison and the version that the write insists on are those of the same row.
+    ///
+    /// - Throws: `KeychainError`; `vaultBusy` where the secret is another one by now, `itemNotFound`, and the errors of
+    ///   `unlock()`. Nothing is written then.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func replaceSecret(of item: Item, _ old: SecretBytes, with new: SecretBytes) throws {
+        guard let reference = item.reference, !item.itemClass.livesOnToken else {
+            throw KeychainError(.invalidArgument, "the item is no password that was added.")
+        }
+        let keys = try keys()
+        let criteria = try Criteria(reference).normalized()
+        let deadline = deadline
+        repeat {
+            let found = try store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
+            guard let one = found.first else {
+                throw KeychainError(
+                    .itemNotFound, "\"\(Self.title(item.itemClass, item.attributes))\" was removed meanwhile.",
+                    details: ["keychain": name])
+            }
+            guard try openSecret(one.row, item.itemClass) ?? SecretBytes([]) == old else { throw changed(item) }
+            let versions = try nextVersions(found, criteria, changes: [:], removing: [], secret: new, keys)
+            do { return try store.write(keys.tree) { try replaceRows(versions, nil, $0, keys) } } catch let error
+                as KeychainError where error.code == .itemNotFound
+            {
+                // Another version by now. Perhaps only its attributes: what it holds is compared again.
+                continue
+            }
+        } while !deadline.hasPassed
+        throw changed(item)
+    }
+
+    private func changed(_ item: Item) -> KeychainError {
+        KeychainError(
+            .vaultBusy,
+            "\"\(Self.title(item.itemClass, item.attributes))\" in keychain \"\(name)\" was changed by somebody else "
+                + "meanwhile; nothing was stored.", details: ["keychain": name])
+    }
+}

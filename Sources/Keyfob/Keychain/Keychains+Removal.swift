@@ -1,0 +1,143 @@
+import Foundation
+import Glibc
+import KeyfobPrimitives
+import PKCS11
+
+/// Removing keychains.
+extension Keychains {
+    /// What removing a keychain comes to.
+    public enum Removal: Sendable {
+        /// The keychain is whole: its vault, its configuration, and its token if Keyfob made it.
+        case whole(KeychainConfiguration)
+        /// It was being made or removed when a kill or a failure came: the rest of it.
+        case rest
+        /// Its configuration cannot be read, and goes alone: nobody knows which token and which vault were its own.
+        case configuration(KeychainError)
+    }
+
+    /// What `delete(_:)` would remove.
+    ///
+    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file.
+    public func removal(of name: String) throws -> Removal {
+        do { return .whole(try configuration(name)) } catch let error as KeychainError {
+            switch error.code {
+            case .invalidConfiguration, .fileDamaged: return .configuration(error)
+            case .noSuchKeychain, .notInitialized:
+                let notes: Set = [
+                    note(name).lastPathComponent, KeychainDraft(name, in: directories).file.lastPathComponent,
+                ]
+                guard try notes.isDisjoint(with: fileNames()) else { return .rest }
+                throw error
+            default: throw error
+            }
+        }
+    }
+
+    /// Removes a keychain: its vault and its configuration, and the token if Keyfob made it.
+    ///
+    /// The configuration is taken away first, so that there is never half a keychain; what a kill or a failure leaves
+    /// after that, the same call removes. Of a keychain whose configuration cannot be read only that file goes.
+    ///
+    /// > Important: Every password of it, and on a token of ours every key, is gone for good.
+    ///
+    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` while another process makes or
+    ///   removes one, and what the system refuses.
+    public func delete(_ name: String) throws {
+        // Without a lock first: who has no keychain has no directory for one.
+        _ = try removal(of: name)
+        try withLock(until: .after(.seconds(10))) {
+            switch try removal(of: name) {
+            case .whole(let configuration):
+                // An earlier one of the same name, which no longer has a configuration.
+                try finishRemoval(name)
+                try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
+                guard unsafe rename(file(name).path, note(name).path) == 0 else {
+                    throw KeychainError.file("remove", file(name).path, errno)
+                }
+                try PrivateFile.synchronizeDirectory(folder)
+                try finishRemoval(name)
+            case .rest:
+                try finishRemoval(name)
+                try KeychainDraft(name, in: directories).clear(besides: all())
+            case .configuration:
+                try PrivateFile.remove(file(name))
+                try clearDefault(name)
+            }
+        }
+    }
+
+    /// One at a time: two processes that both find a name free must not both make a token.
+    func withLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
+        let lock = VaultLock(
+            path: directories.configuration.appendingPathComponent(".lock", isDirectory: false).path,
+            name: "the list of keychains")
+        return try lock.withLock(until: deadline, body)
+    }
+
+    /// Removes what kills have left of keychains that were being made or removed. Call it with the lock held.
+    ///
+    /// - Throws: `KeychainError` for what is left of `name`; what is left of others is theirs to report.
+    func clearRemains(for name: String) throws {
+        try finishRemoval(name)
+        try KeychainDraft(name, in: directories).clear(besides: all())
+        let known = try listing()
+        for file in try fileNames() where file.hasPrefix(".") {
+            // A note that was being written: only who holds the lock writes one.
+            if file.hasSuffix(".new"), file.contains(KeychainDraft.suffix + ".") {
+                try PrivateFile.remove(folder.appendingPathComponent(file, isDirectory: false))
+            }
+            for suffix in [KeychainDraft.suffix, Self.noteSuffix] where file.hasSuffix(suffix) {
+                let other = String(file.dropFirst().dropLast(suffix.count))
+                // A damaged configuration does not say which token is its own.
+                guard other != name, !known.damaged.map(\.name).contains(other) else { continue }
+                do {
+                    if suffix == Self.noteSuffix {
+                        try finishRemoval(other)
+                    } else {
+                        try KeychainDraft(other, in: directories).clear(besides: known.keychains)
+                    }
+                } catch { continue }
+            }
+        }
+    }
+
+    private static let noteSuffix = ".removing"
+
+    /// What becomes of the configuration while the rest is removed: no listing takes it for a keychain.
+    private func note(_ name: String) -> URL {
+        folder.appendingPathComponent(".\(name)\(Self.noteSuffix)", isDirectory: false)
+    }
+
+    /// Removes what belongs to the configuration in the note, and then the note.
+    private func finishRemoval(_ name: String) throws {
+        guard let bytes = try PrivateFile.read(note(name), limit: 1 << 20) else { return }
+        do {
+            // It was a configuration that could be read; what it is now says nothing about anything.
+            if let configuration = KeychainConfiguration(json: bytes.copyBytes()) { try destroy(configuration) }
+            try PrivateFile.remove(note(name))
+        } catch let error as KeychainError {
+            throw KeychainError(
+                error.code, "keychain \"\(name)\" is removed only in part: \(error.message)",
+                hint: "Remove the rest: keyfob keychain rm \(name)", details: error.details, cause: error)
+        }
+    }
+
+    private func destroy(_ configuration: KeychainConfiguration) throws {
+        try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
+        // A token that nobody can name is nobody's to remove.
+        if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {
+            // A token that is gone is no reason to keep what is left of the keychain.
+            do throws(KeychainError) { try softHSM.destroyToken(uri) } catch {
+                guard error.code == .tokenAbsent else { throw error }
+            }
+        }
+        if let source = configuration.pinSource, source.hasPrefix("file:" + directories.data.path) {
+            try PrivateFile.remove(URL(fileURLWithPath: String(source.dropFirst(5))))
+        }
+        try PendingHooks(keychain: configuration.uuid, directories).removeAll()
+        if try !fileNames().contains(configuration.name + ".json") { try clearDefault(configuration.name) }
+        for suffix in ["", "-wal", "-shm", ".lock"] {
+            try PrivateFile.remove(URL(fileURLWithPath: configuration.vault + suffix))
+        }
+    }
+}

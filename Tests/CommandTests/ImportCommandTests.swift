@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What an import says when it does less than it was asked for.
+@Suite struct ImportCommandTests {
+    @Test func `an identity that is there is not imported under another name`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        let pass = "file:" + home.file("pass")
+        func add(_ more: String...) throws -> Tool.Result {
+            try Tool.keyfob(
+                ["identity", "import", home.file("web.p12"), "--pass-source", pass] + more, environment: home.environment
+            ).run()
+        }
+        #expect(try add("--name", "web").status == 0)
+        #expect(try add("--name", "web").output.hasPrefix("Unchanged"))
+        #expect(try add().status == 0)
+        let other = try add("--name", "other", "--json")
+        #expect(other.status == 4 && other.output.isEmpty)
+        #expect(try IdentityHome.code(other) == "item.exists")
+        let extractable = try add("--name", "web", "--extractable")
+        #expect(extractable.status == 4 && extractable.error.contains("--extractable"))
+        #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
+    }
+
+    @Test func `a certificate that is there is called what it is called`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web", commonName: "www.example.org")
+        try home.shell("openssl x509 -in web.pem -outform DER -out web.der")
+        #expect(try home.keyfob("cert", "import", home.file("web.pem"), "--name", "web").status == 0)
+        let other = try home.keyfob("cert", "import", home.file("web.der"), "--name", "webder")
+        #expect(other.status == 4 && other.error.contains("\"web\""), "\(other.output)")
+        let again = try home.keyfob("cert", "import", home.file("web.der"))
+        #expect(again.status == 0 && again.output.hasPrefix("Unchanged: certificate \"web\""), "\(again.output)")
+        let document = try home.keyfob("cert", "import", home.file("web.der"), "--json")
+        #expect(document.output.contains("\"name\":\"web\""))
+    }
+
+    @Test func `the certificates of a PKCS12 file are imported without its key`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        let result = try home.keyfob(
+            "cert", "import", home.file("web.p12"), "--pass-source", "file:" + home.file("pass"))
+        #expect(result.status == 0, "\(result.error)")
+        #expect(try home.keyfob("cert", "ls", "--format", "tsv").output.split(separator: "\n").count == 4)
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output == "")
+    }
+
+    @Test(arguments: [
+        "openssl genpkey -algorithm ED448", "openssl genpkey -algorithm RSA-PSS -pkeyopt rsa_keygen_bits:2048",
+        "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:brainpoolP256r1",
+        "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit",
+    ])
+    func `a key that no token takes is refused in one sentence`(command: String) throws {
+        let home = try IdentityHome()
+        try home.shell("\(command) -out odd.key 2>openssl.log; openssl req -x509 -new -key odd.key -out odd.pem -days 9 -subj /CN=odd")
+        let result = try home.keyfob("identity", "import", home.file("odd.key"), home.file("odd.pem"), "--name", "odd")
+        #expect(result.status == 8, "\(result.error)")
+        for word in ["unsupportedKey", "Error(", "error:"] { #expect(!result.error.contains(word), "\(result.error)") }
+        #expect(result.error.contains("odd.key"))
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output == "")
+    }
+
+    @Test func `of two keys in a file the one with a certificate is imported`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("a")
+        try home.makeSelfSigned("b")
+        try home.shell("cat a.key b.key >both.key")
+        for name in ["a", "b"] {
+            let result = try home.keyfob("identity", "import", home.file("both.key"), home.file(name + ".pem"), "--name", name)
+            #expect(result.status == 0, "\(result.error)")
+        }
+        try home.makeSelfSigned("c")
+        #expect(try home.keyfob("identity", "import", home.file("both.key"), home.file("c.pem")).status == 11)
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What becomes of a keychain that is removed, made or damaged half-way.
+@Suite struct KeychainRemovalTests {
+    @Test func `a removal that fails leaves the keychain whole`() throws {
+        guard geteuid() == 0 else { return }
+        let directory = try TemporaryDirectory()
+        let home = directory.file("home")
+        try FileManager.default.createDirectory(
+            atPath: home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        func shell(_ script: String) throws -> Tool.Result {
+            try Tool("/bin/sh", ["-c", script], environment: ["KEYFOB": Tool.keyfob([]).path, "HOME": home]).run()
+        }
+        // As somebody whom permissions hold back; the test is root.
+        func keyfob(_ arguments: String) throws -> Tool.Result {
+            try shell(
+                "cd / && exec /usr/bin/setpriv --reuid 65534 --clear-groups env XDG_RUNTIME_DIR=\"$HOME\" KEYFOB_NO_INPUT=1 "
+                    + "\"$KEYFOB\" \(arguments)")
+        }
+        #expect(try shell("chmod 711 \"$HOME/..\"; chown 65534 \"$HOME\"").status == 0)
+        let made = try keyfob("init --unattended")
+        try #require(made.status == 0, "\(made.error)")
+        #expect(try keyfob("secret generate a").status == 0)
+        #expect(try shell("chmod 500 \"$HOME/.config/keyfob/keychains\"").status == 0)
+        #expect(try keyfob("keychain rm login --yes").status == 12)
+        #expect(try keyfob("get a").status == 0)
+        #expect(try shell("chmod 700 \"$HOME/.config/keyfob/keychains\"").status == 0)
+        let removed = try keyfob("keychain rm login --yes")
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(try keyfob("get a").status == 3)
+    }
+
+    @Test(arguments: ["keychain rm site --yes", "keychain create site --unattended", "keychain create other --unattended"])
+    func `what a killed removal has left is removed by the next command that makes or removes a keychain`(
+        command: String
+    ) throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("keychain", "create", "site", "--unattended").status == 0)
+        #expect(try home.keyfob("keychain", "default", "site").status == 0)
+        // As it is when the process is killed after its first step.
+        try home.shell("cd home/.config/keyfob/keychains && mv site.json .site.removing")
+        #expect(try !home.keyfob("keychain", "ls").output.contains("site"))
+        func vaults() throws -> Int {
+            try home.shell("ls home/.local/share/keyfob/vaults home/.local/share/keyfob/pins | grep -cE '(sqlite|pin)$'")
+                .split(separator: "\n").first.flatMap { Int($0) } ?? 0
+        }
+        #expect(try vaults() == 4)
+        let words = command.split(separator: " ").map(String.init)
+        let result = try Tool.keyfob(words, environment: home.environment).run()
+        #expect(result.status == 0, "\(result.error)")
+        #expect(try vaults() == (command.contains("rm") ? 2 : 4))
+        #expect(try home.shell("ls -A home/.config/keyfob/keychains | grep '^[.]' || true") == "")
+        let tokens = try home.keyfob("token", "ls", "--format", "tsv").output.split(separator: "\n")
+        #expect(tokens.filter { $0.hasPrefix("site\t") }.count == (command.contains("create site") ? 1 : 0))
+        #expect(try home.keyfob("get", "nothing", "-k", "login").status == 3)
+        #expect(try home.keyfob("keychain", "rm", "site", "--yes").status == (command.contains("create site") ? 0 : 3))
+    }
+
+    @Test func `a keychain that is removed while it is killed at any moment can be removed to the end`() throws {
+        let home = try IdentityHome()
+        for round in 0..<8 {
+            let name = "k\(round)"
+            #expect(try home.keyfob("keychain", "create", name, "--unattended").status == 0)
+            let time = String(format: "%.3f", 0.008 * Double(round + 1))
+            _ = try Tool(
+                "/usr/bin/timeout", ["-s", "KILL", time, Tool.keyfob([]).path, "keychain", "rm", name, "--yes"],
+                environment: home.environment
+            ).run()
+            let listed = try home.keyfob("keychain", "ls")
+            #expect(listed.status == 0 && !listed.output.contains("damaged"), "\(listed.output)\(listed.error)")
+            // Whole, or gone as far as anybody can see.
+            if listed.output.contains(name) { #expect(try home.keyfob("get", "x", "-k", name).status == 3) }
+            let again = try home.keyfob("keychain", "rm", name, "--yes")
+            #expect([0, 3].contains(again.status), "\(again.error)")
+        }
+        #expect(try home.shell("ls home/.local/share/keyfob/vaults | grep -c 'sqlite$'") == "1\n")
+        #expect(try home.shell("ls home/.local/share/keyfob/tokens | grep -c -- -") == "1\n")
+    }
+
+    @Test func `what killed creations have left is removed by the next creation of any name`() throws {
+        let home = try IdentityHome()
+        for round in 0..<10 {
+            let time = String(format: "%.3f", 0.015 * Double(round + 1))
+            _ = try Tool(
+                "/usr/bin/timeout",
+                ["-s", "KILL", time, Tool.keyfob([]).path, "keychain", "create", "k\(round)", "--unattended"],
+                environment: home.environment
+            ).run()
+        }
+        // One that was killed in the middle of a file, and a note in the middle of its own.
+        let uuid = UUID().uuidString
+        try home.shell(
+            """
+            umask 077
+            echo '{"uuid":"\(uuid)","before":[]}' >home/.config/keyfob/keychains/.gone.creating
+            : >home/.config/keyfob/keychains/.other.creating.17.42.new
+            : >home/.local/share/keyfob/pins/\(uuid.lowercased()).pin.17.42.new
+            """)
+        let last = try home.keyfob("keychain", "create", "last", "--unattended")
+        #expect(last.status == 0, "\(last.error)")
+        let count = try home.keyfob("keychain", "ls", "--format", "tsv").output.split(separator: "\n").count - 1
+        func lines(_ script: String) throws -> Int { try home.shell(script).split(separator: "\n").count }
+        #expect(try lines("ls -A home/.config/keyfob/keychains") == count)
+        #expect(try lines("ls home/.local/share/keyfob/pins") == count)
+        #expect(try lines("ls home/.local/share/keyfob/vaults | grep 'sqlite$'") == count)
+        #expect(try home.keyfob("token", "ls", "--format", "tsv").output.split(separator: "\n").count == count + 1)
+    }
+
+    @Test func `a token of keyfob's own is not said to be absent`() throws {
+        let home = try IdentityHome()
+        let result = try home.keyfob("keychain", "create", "b", "--token", "login")
+        #expect(result.status == 12 && result.error.contains("keychain \"login\""), "\(result.error)")
+    }
+
+    @Test(arguments: ["", "{", "{\"schema\":\"keyfob/keychain/v9\"}", "\u{0}\u{0}\u{0}\u{0}"])
+    func `one damaged configuration disables nothing else`(content: String) throws {
+        let home = try IdentityHome()
+        let file = "home/.config/keyfob/keychains/bad.json"
+        try home.shell("umask 077; cp home/.config/keyfob/keychains/login.json \(file)")
+        try Data(content.utf8).write(to: URL(fileURLWithPath: home.file(file)))
+        #expect(try home.keyfob("unlock").status == 0)
+
+        let list = try home.keyfob("keychain", "ls")
+        #expect(list.status == 0 && list.output.contains("damaged") && list.output.contains("unlocked"), "\(list.error)")
+        let status = try home.keyfob("status")
+        #expect(status.status == 0 && status.output.contains("damaged"), "\(status.error)")
+        #expect(try home.keyfob("status", "--exit-code").status == 10)
+        for command in [
+            ["init", "--unattended"], ["token", "ls"], ["ls", "--token", "login"], ["keychain", "create", "c", "--unattended"],
+            ["keychain", "rm", "c", "--yes"],
+        ] {
+            let result = try Tool.keyfob(command, environment: home.environment).run()
+            #expect(result.status == 0, "\(command): \(result.error)")
+        }
+        // The others are locked first.
+        let locked = try home.keyfob("lock", "--all", "--json")
+        #expect(locked.status == 9)
+        #expect(try IdentityHome.code(locked) == "configuration.invalid")
+        #expect(try !home.keyfob("keychain", "ls").output.contains("unlocked"))
+
+        #expect(try home.keyfob("get", "x", "-k", "bad").status == 9)
+        #expect(try home.keyfob("keychain", "create", "bad", "--unattended").status == 4)
+        let removed = try home.keyfob("keychain", "rm", "bad", "--yes")
+        #expect(removed.status == 0 && removed.output.contains("stay"), "\(removed.error)")
+        #expect(try !home.keyfob("keychain", "ls").output.contains("damaged"))
+        #expect(try home.keyfob("get", "x").status == 3)
+    }
+
+    @Test func `a check notices that the wrapping key is gone`() throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("secret", "generate", "a").status == 0)
+        #expect(try home.keyfob("unlock").status == 0)
+        #expect(try home.keyfob("keychain", "check").status == 0)
+        try home.shell(
+            """
+            eval "$("$KEYFOB" uri --env)"
+            pkcs11-tool --module "$PKCS11_MODULE_PATH" --token-label login --login \
+                --pin "$(cat home/.local/share/keyfob/pins/*.pin)" --delete-object --type secrkey --label keyfob-wrap-1 >&2
+            """, environment: ["KEYFOB": Tool.keyfob([]).path])
+        let checked = try home.keyfob("keychain", "check")
+        #expect(checked.status == 9, "\(checked.output)")
+        #expect(checked.output.contains("keyfob-wrap-1"))
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+/// The command after a renewal.
+@Suite struct RenewalHookTests {
+    private func make(_ home: IdentityHome, _ names: String...) throws {
+        for name in names {
+            let made = try home.keyfob("identity", "create", name, "--cn", "\(name).example", "--self-signed")
+            try #require(made.status == 0, "\(made.error)")
+        }
+    }
+
+    /// The files that remember.
+    private func pending(_ home: IdentityHome) throws -> Int {
+        let found = try home.shell("find home/.local/state -path '*/hooks/*' -type f | wc -l")
+        return try #require(Int(found.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
+    @Test func `a command that failed is run by the next renewal that has nothing to do, and not a third time`() throws {
+        let home = try IdentityHome()
+        try make(home, "web", "api")
+        let hook = "echo run >> \(home.file("runs")); test -e \(home.file("good"))"
+        let first = try home.keyfob("identity", "renew", "--all", "--force", "--exec", hook)
+        #expect(first.status == 1 && first.error.contains("the command after it ended with status 1"), "\(first.error)")
+        #expect(try pending(home) == 2)
+
+        // Without the command there is nothing to run, and a dry run runs nothing.
+        #expect(try home.keyfob("identity", "renew", "--all").status == 0)
+        let dry = try home.keyfob("identity", "renew", "--all", "--exec", hook, "--dry-run")
+        #expect(dry.status == 0 && dry.output.contains("it would be run again"), "\(dry.output)")
+        #expect(try home.shell("wc -l < runs") == "1\n")
+
+        let second = try home.keyfob("identity", "renew", "--all", "--exec", hook)
+        #expect(second.status == 1 && second.output.contains("api, web: renewed before"), "\(second.output)")
+        try home.shell("touch good")
+        // One of both is no reason to forget the other.
+        let one = try home.keyfob("identity", "renew", "api", "--exec", hook)
+        #expect(one.status == 0 && one.output.contains("running it again") && one.output.contains("(ok)"), "\(one.output)")
+        #expect(try pending(home) == 1)
+        let third = try home.keyfob("identity", "renew", "--all", "--exec", hook, "--json")
+        #expect(third.status == 0 && third.output.contains("\"hook_status\":0"), "\(third.output)")
+        #expect(try pending(home) == 0 && home.shell("wc -l < runs") == "4\n")
+        let last = try home.keyfob("identity", "renew", "--all", "--exec", hook, "--json")
+        #expect(last.status == 0 && last.output.contains("\"hook_status\":null"), "\(last.output)")
+        #expect(try home.shell("wc -l < runs") == "4\n")
+    }
+
+    @Test func `a command that was killed with us is run by the next renewal`() throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        // The hook kills the keyfob that started it: its parent.
+        let killed = try home.keyfob("identity", "renew", "web", "--force", "--exec", "kill -9 $PPID")
+        #expect(killed.status == 137 || killed.status == 9, "\(killed.status)")
+        #expect(try pending(home) == 1)
+        let next = try home.keyfob("identity", "renew", "web", "--exec", "echo run >> \(home.file("runs"))")
+        #expect(next.status == 0 && next.output.contains("running it again"), "\(next.output)")
+        #expect(try home.shell("cat runs") == "run\n" && pending(home) == 0)
+    }
+
+    /// Runs the command at a terminal, where what it starts shares its process group.
+    private func runAtTerminal(_ home: IdentityHome, _ arguments: String...) throws -> Tool.Result {
+        let terminal = try PseudoTerminal()
+        return try Tool(
+            "/bin/sh",
+            ["-c", "exec setsid --ctty --wait \"$@\" < \(terminal.path)", "sh", Tool.keyfob([]).path] + arguments,
+            environment: home.environment
+        ).run()
+    }
+
+    @Test(arguments: [false, true])
+    func `what is started at a terminal ends with us, with all that it started`(isIssuer: Bool) throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        let script = try home.directory.write(
+            "sleep 300 & echo $! > '\(home.file("child"))'; kill -TERM $PPID; wait; exit 1\n".utf8, to: "script")
+        let option = isIssuer ? ["--issuer", "exec:/bin/sh \(script)"] : ["--exec", "exec sh '\(script)'"]
+        let killed = try runAtTerminal(home, "identity", "renew", "web", "--force", option[0], option[1])
+        #expect(killed.status == 130, "\(killed.error)")
+        let child = try home.shell("cat child").trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(hasEnded(try #require(pid_t(child))))
+    }
+
+    @Test func `the command reads nothing, writes to standard error, and may ask at the terminal`() throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        let hook = "cat; echo out; : < /dev/tty && echo tty; ps -o pgid= $$ $PPID | sort -u | wc -l"
+        let run = try runAtTerminal(home, "identity", "renew", "web", "--force", "--json", "--exec", hook)
+        #expect(run.status == 0 && run.output.hasPrefix("{\"schema\""), "\(run.output)")
+        #expect(run.error == "out\ntty\n1\n")
+    }
+
+    @Test(arguments: ["--exec", "--issuer"]) func `no child is given the descriptor of a PIN`(option: String) throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        let look = "ls -l /proc/self/fd > \(home.file("open")); exit 1"
+        let value = option == "--exec" ? look : "exec:/bin/sh -c \"\(look)\""
+        try home.shell(
+            """
+            ! '\(Tool.keyfob([]).path)' identity renew web --force --pin-source fd:7 \(option) '\(value)' 7<pass
+            grep -q /dev/null open; ! grep /pass open
+            """)
+    }
+
+    @Test func `an issuer that fails leaves nothing to be run`() throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        let hook = ["--exec", "echo run >> \(home.file("runs"))"]
+        let failed = try Tool.keyfob(
+            ["identity", "renew", "web", "--force", "--issuer", "exec:false"] + hook, environment: home.environment).run()
+        #expect(failed.status == 1)
+        #expect(try pending(home) == 0)
+        #expect(try Tool.keyfob(["identity", "renew", "web"] + hook, environment: home.environment).run().status == 0)
+        #expect(!FileManager.default.fileExists(atPath: home.file("runs")))
+    }
+
+    @Test func `nothing is left of a keychain that is removed`() throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        #expect(try home.keyfob("identity", "renew", "web", "--force", "--exec", "false").status == 1)
+        #expect(try pending(home) == 1)
+        let removed = try home.keyfob("keychain", "rm", "login", "--yes")
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(try home.shell("find home/.local/state -path '*/hooks/*'") == "")
+    }
+
+    @Test(
+        .enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"),
+        arguments: [("nginx", "login", "nginx"), ("nginx", "site", "nginx"), ("httpd", "login", "apache2"), ("curl", "login", nil)]
+            as [(String, String, String?)])
+    func `the command that is printed brings a renewed certificate to the program`(
+        _ program: String, _ keychain: String, _ service: String?
+    ) throws {
+        let home = try IdentityHome()
+        if keychain != "login" {
+            try #require(home.keyfob("keychain", "create", keychain, "--unattended").status == 0)
+        }
+        let made = try home.keyfob(
+            "identity", "create", "my web", "--cn", "web.example", "--self-signed", "-k", keychain)
+        try #require(made.status == 0, "\(made.error)")
+        let directory = home.file("a place")
+        let written = try home.keyfob(
+            "uri", "my web", "--for", program, "--write", directory, "-k", keychain)
+        try #require(written.status == 0, "\(written.error)")
+        let line = try #require(written.output.split(separator: "\n").first { $0.contains("identity renew --all") })
+        let command = String(line.drop { "# ".contains($0) }).replacing("renew --all", with: "renew --all --force")
+        #expect(command.contains(" -k ") == (keychain != "login"))
+        try home.shell(
+            """
+            mkdir bin; ln -s '\(Tool.keyfob([]).path)' bin/keyfob
+            printf '#!/bin/sh\\necho "$@" >> \(home.file("services"))\\n' > bin/systemctl; chmod +x bin/systemctl
+            """)
+        func serial() throws -> String { try home.shell("openssl x509 -in 'a place/my_web.fullchain.pem' -noout -serial") }
+        let old = try serial()
+        let result = try home.shell(command, environment: ["PATH": home.file("bin") + ":/usr/bin:/bin"])
+        #expect(result.contains("(ok)"))
+        let new = try home.shell("'\(Tool.keyfob([]).path)' cert export 'my web' -k \(keychain) | openssl x509 -noout -serial")
+        #expect(try serial() == new && new != old)
+        let services = FileManager.default.fileExists(atPath: home.file("services")) ? try home.shell("cat services") : ""
+        #expect(services == (service.map { "reload \($0)\n" } ?? ""))
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+/// What a person has typed in an editor.
+@Suite struct SecretEditTests {
+    /// A household with item `x`, and an editor: the n-th time it is started, it copies the file it was given to
+    /// `seenN` and does what the n-th of `steps` says with the file `$1`.
+    private func make(_ steps: String...) throws -> (household: Household, environment: [String: String]) {
+        let household = try Household.unattended()
+        try household.set("x", "old")
+        let tool = Tool.keyfob([]).path
+        var script = """
+            #!/bin/sh
+            cd '\(household.directory.path)'; unset KEYFOB_NO_INPUT
+            echo x >> runs; n=$(wc -l < runs); cp "$1" seen$n
+            keyfob() { '\(tool)' "$@" </dev/null >/dev/null; }
+            case $n in\n
+            """
+        for (index, step) in steps.enumerated() { script += "\(index + 1)) \(step);;\n" }
+        let editor = try household.directory.write(Array((script + "esac\n").utf8), to: "editor")
+        return (household, ["EDITOR": "sh " + editor])
+    }
+
+    private func seen(_ household: Household, _ number: Int) throws -> String {
+        String(decoding: try household.directory.read("seen\(number)"), as: UTF8.self)
+    }
+
+    private let change = "echo typed > \"$1\"; printf theirs > v; keyfob set x --replace --from-file v"
+
+    @Test func `an item that was changed meanwhile is not overwritten unasked, and what was typed comes back`() throws {
+        let (household, environment) = try make(change, "echo more >> \"$1\"")
+        let edit = try household.keyfob(["secret", "edit", "x"], typing: ["e"], environment: environment)
+        #expect(edit.result.status == 0, "\(edit.result.error)")
+        #expect(edit.result.error.contains("was changed by somebody else"))
+        #expect(try seen(household, 2) == "typed\n")
+        #expect(try household.keyfob(["get", "x"]).output == "typed\nmore\n")
+    }
+
+    @Test func `what was typed is stored over another's change where the person says so`() throws {
+        let (household, environment) = try make(change)
+        let edit = try household.keyfob(["secret", "edit", "x"], typing: ["?", "s"], environment: environment)
+        #expect(edit.result.status == 0, "\(edit.result.error)")
+        #expect(try household.keyfob(["get", "x"]).output == "typed\n")
+    }
+
+    @Test func `an item that was removed meanwhile is made again where the person says so`() throws {
+        let (household, environment) = try make("echo typed > \"$1\"; keyfob rm x --yes")
+        let edit = try household.keyfob(["secret", "edit", "x"], typing: ["s"], environment: environment)
+        #expect(edit.result.status == 0, "\(edit.result.error)")
+        #expect(try household.keyfob(["get", "x"]).output == "typed\n")
+    }
+
+    @Test func `what was typed is given up where the person says so, and not by an editor that fails`() throws {
+        let (household, environment) = try make(change, "exit 1")
+        let edit = try household.keyfob(["secret", "edit", "x"], typing: ["e", "q"], environment: environment)
+        #expect(edit.result.status == 1, "\(edit.result.error)")
+        #expect(edit.result.error.contains("ended with status 1") && edit.result.error.contains("is gone"))
+        #expect(try household.keyfob(["get", "x"]).output == "theirs\n")
+    }
+
+    @Test func `where nobody can be asked it is said before and after`() throws {
+        let (household, environment) = try make(change)
+        let edit = try household.keyfob(["secret", "edit", "x"], environment: environment)
+        #expect(edit.status == 13, "\(edit.error)")
+        #expect(edit.error.hasPrefix("keyfob: nobody can be asked here"))
+        #expect(edit.error.contains("What was typed is lost."))
+        #expect(try household.keyfob(["get", "x"]).output == "theirs\n")
+    }
+
+    @Test(arguments: [SIGTERM, SIGHUP], [1, 3])
+    func `a signal ends the editor, with what it started, and leaves no file`(number: Int32, times: Int) throws {
+        // The editor that hears nothing is ended with the third signal.
+        let (household, environment) = try make(
+            """
+            \(times > 1 ? "trap '' TERM HUP" : ":"); echo "$1" > path; sleep 300 & echo $! > child
+            for n in \((0..<times).map(String.init).joined(separator: " ")); do kill -\(number) $PPID; sleep 0.2; done; wait
+            """)
+        // By `exec`, so that the parent of the script is the command.
+        let editor = try #require(environment["EDITOR"])
+        let edit = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "exec " + editor])
+        #expect(edit.status == 130, "\(edit.error)")
+        let path = String(decoding: try household.directory.read("path"), as: UTF8.self).trimmingBlanks
+        #expect(!FileManager.default.fileExists(atPath: path))
+        let child = try #require(pid_t(String(decoding: try household.directory.read("child"), as: UTF8.self).trimmingBlanks))
+        #expect(hasEnded(child))
+    }
+
+    @Test func `an editor's failure is seen also where the caller ignores SIGCHLD`() throws {
+        let (household, environment) = try make("echo typed > \"$1\"; exit 1")
+        let script = """
+            import os, signal, sys
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            os.execv(sys.argv[1], sys.argv[1:])
+            """
+        let edit = try Tool(
+            "python3", ["-c", script, Tool.keyfob([]).path, "secret", "edit", "x"],
+            environment: household.environment.merging(environment) { $1 }.merging(["KEYFOB_NO_INPUT": "1"]) { $1 }
+        ).run()
+        #expect(edit.status == 1, "\(edit.error)")
+        #expect(try household.keyfob(["get", "x"]).output == "old\n")
+    }
+}
+
+/// Whether a process is gone, at once or soon; one that nobody waits for is a zombie.
+func hasEnded(_ process: pid_t) -> Bool {
+    for _ in 0..<500 {
+        guard let status = FileManager.default.contents(atPath: "/proc/\(process)/stat"),
+            let state = String(decoding: status, as: UTF8.self).split(separator: ")").last?.first(where: { $0 != " " })
+        else { return true }
+        if state == "Z" || state == "X" { return true }
+        usleep(10_000)
+    }
+    return false
+}

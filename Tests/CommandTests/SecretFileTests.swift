@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Secrets on their way to editors, files and streams.
+@Suite struct SecretFileTests {
+    private func store(_ value: String, in home: IdentityHome) throws {
+        let result = try Tool.keyfob(
+            ["set", "a", "--stdin"], environment: home.environment, input: Data(value.utf8)
+        ).run()
+        #expect(result.status == 0, "\(result.error)")
+    }
+
+    private func edit(_ home: IdentityHome, _ editor: String) throws -> Tool.Result {
+        try Tool.keyfob(
+            ["secret", "edit", "a"], environment: home.environment.merging(["EDITOR": editor]) { $1 }
+        ).run()
+    }
+
+    @Test func `an editor does not undo what somebody else has stored meanwhile`() throws {
+        let home = try IdentityHome()
+        try store("one", in: home)
+        try home.shell(
+            """
+            cat >editor <<'SCRIPT'
+            printf two | '\(Tool.keyfob([]).path)' set a --stdin --replace -q
+            printf three >"$1"
+            SCRIPT
+            """)
+        let result = try edit(home, "sh '\(home.file("editor"))'")
+        #expect(result.status == 13, "\(result.error)")
+        #expect(try home.keyfob("get", "a").output == "two\n")
+        // Nobody else this time.
+        try home.shell("printf 'printf four >\"$1\"' >editor")
+        #expect(try edit(home, "sh '\(home.file("editor"))'").status == 0)
+        #expect(try home.keyfob("get", "a").output == "four\n")
+    }
+
+    @Test(arguments: ["false", "/nonexistent/editor"])
+    func `an editor that fails is a failure with a remedy, not an interrupt`(editor: String) throws {
+        let home = try IdentityHome()
+        try store("one", in: home)
+        let result = try edit(home, editor)
+        #expect(result.status == 1)
+        #expect(result.error.contains("$VISUAL") && result.error.contains("$EDITOR"))
+        #expect(try home.keyfob("get", "a").output == "one\n")
+    }
+
+    @Test func `a dash for a file is standard output`() throws {
+        let home = try IdentityHome()
+        try store("one", in: home)
+        #expect(try home.shell("\"$KEYFOB\" get a -o -; ls -- - 2>/dev/null || true", environment: ["KEYFOB": Tool.keyfob([]).path]) == "one")
+        let text = try home.shell(
+            """
+            "$KEYFOB" keychain create site --pin-source env:PHRASE --recovery-file - >out
+            test ! -e ./-
+            chmod 600 out
+            "$KEYFOB" lock site -q
+            "$KEYFOB" unlock site --recovery --pin-source file:out
+            """, environment: ["KEYFOB": Tool.keyfob([]).path, "PHRASE": "correct horse"])
+        #expect(text.hasPrefix("Unlocked \"site\""), "\(text)")
+        let both = try Tool.keyfob(
+            ["keychain", "create", "s2", "--pin-source", "env:PHRASE", "--recovery-file", "-", "--json"],
+            environment: home.environment.merging(["PHRASE": "x"]) { $1 }
+        ).run()
+        #expect(both.status == 2 && both.output.isEmpty)
+    }
+
+    @Test(arguments: [
+        ["get", "a", "-o", "FILE", "--dry-run"], ["key", "pub", "k", "-o", "FILE", "--dry-run"],
+        ["uri", "web", "--for", "gnutls", "--write", "FILE", "--dry-run"],
+        ["identity", "use", "web", "--service", "https://example.org", "--dry-run"],
+    ])
+    func `a dry run writes nothing and does not claim to have`(command: [String]) throws {
+        let home = try IdentityHome()
+        try store("one", in: home)
+        #expect(try home.keyfob("key", "generate", "k").status == 0)
+        #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
+        let words = command.map { $0 == "FILE" ? home.file("file") : $0 }
+        let result = try Tool.keyfob(words, environment: home.environment).run()
+        #expect(result.status == 0, "\(result.error)")
+        #expect(!FileManager.default.fileExists(atPath: home.file("file")))
+        for claim in ["Wrote", "is preferred"] { #expect(!result.output.contains(claim), "\(result.output)") }
+        let document = try Tool.keyfob(words + ["--json"], environment: home.environment).run()
+        #expect(document.status == 0 && !document.output.contains("\"written\":true"), "\(document.error)")
+        #expect(!FileManager.default.fileExists(atPath: home.file("file")))
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import KeychainServices
+
+extension ItemBench {
+    /// The labels of the items that match, as text.
+    func labels(_ query: [String: Any]) -> [String?]? {
+        copying(query + wantsAll + wantsAttributes).dictionaries?.map { $0["labl"] as? String }
+    }
+
+    /// What other tools see: the `CKA_LABEL`s of the objects of a class.
+    func tokenLabels(_ objectClass: ObjectClass) throws -> [String] {
+        let module = try TestToken.loadModule()
+        let uri = try PKCS11URI(keychain.configuration.token)
+        let session = try #require(try module.slot(matching: uri)).openSession(readWrite: false)
+        return try session.findObjects([.objectClass(objectClass)]).map { handle in
+            String(decoding: try session.attributes([.label], of: handle)[.label] ?? [], as: UTF8.self)
+        }
+    }
+}
+
+extension Rule {
+    /// Items of one object on the token, each with a label: an object has only one.
+    static let labels: [Rule] = [
+        Rule("2.4 1.6", "certificates of two groups that share an object have a label each") { bench in
+            let pair = try TestPair()
+            let (one, two): ([String: Any], [String: Any]) = (["agrp": "one"], ["agrp": "two"])
+            let all: [String: Any] = ["class": "cert"]
+            bench.groups = ["one", "two"]
+            bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "labl": "first"] + one))
+            let second = bench.adding(["v_Ref": pair.secCertificate, "labl": "second"] + two + wantsAttributes)
+            #expect(second.dictionary?["labl"] as? String == "second")
+            #expect(bench.labels(all + one) == ["first"] && bench.labels(all + two) == ["second"])
+            #expect(bench.labels(all + ["labl": "second"]) == ["second"] && bench.labels(all + ["labl": "first"]) == ["first"])
+
+            bench.expect(0, bench.update(all + two, ["labl": "zweites"]))
+            #expect(bench.labels(all + one) == ["first"] && bench.labels(all + ["labl": "zweites"]) == ["zweites"])
+            bench.expect(-25300, bench.copy(all + ["labl": "second"]))
+            #expect(try bench.tokenLabels(.certificate) == ["first"])
+            bench.expect(0, bench.update(all + one, ["labl": "erstes"]))
+            #expect(bench.labels(all + one) == ["erstes"] && bench.labels(all + two) == ["zweites"])
+            #expect(try bench.tokenLabels(.certificate) == ["erstes"])
+
+            // Of both at once the object is called as both are.
+            bench.expect(0, bench.update(all, ["labl": "both"]))
+            #expect(bench.labels(all) == ["both", "both"])
+            #expect(try bench.tokenLabels(.certificate) == ["both"])
+            bench.expect(0, bench.update(all + one, ["labl": "alone"]))
+            #expect(bench.labels(all + two) == ["both"])
+            #expect(try bench.tokenLabels(.certificate) == ["alone"])
+
+            // The last one's label is the object's again once it changes.
+            bench.expect(0, bench.delete(all + one))
+            #expect(bench.labels(all + ["labl": "both"]) == ["both"])
+            bench.expect(0, bench.update(all + two, ["labl": "last"]))
+            #expect(try bench.tokenLabels(.certificate) == ["last"])
+        },
+        Rule("2.4 1.6", "items of equal labels that share an object do not change each other") { bench in
+            let certificate = try TestPair().secCertificate
+            bench.groups = ["one", "two"]
+            for group in ["one", "two"] { bench.expect(0, bench.add(["v_Ref": certificate, "agrp": group, "labl": "same"])) }
+            bench.expect(0, bench.update(["class": "cert", "agrp": "one"], ["labl": "other"]))
+            #expect(bench.labels(["class": "cert", "labl": "same"]) == ["same"])
+            bench.expect(0, bench.update(["class": "cert", "agrp": "two"], ["labl": "more"]))
+            #expect(bench.labels(["class": "cert", "labl": "other"]) == ["other"])
+        },
+        Rule("2.4 1.7", "keys that share an object have a label each, and so have the identities of theirs") { bench in
+            let pair = try TestPair()
+            bench.groups = ["one", "two"]
+            for (group, label) in [("one", "first"), ("two", "second")] {
+                bench.expect(0, bench.add(["v_Ref": pair.secKey, "agrp": group, "labl": label, "atag": Data(group.utf8)]))
+                bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": group, "labl": "c-" + label]))
+            }
+            #expect(bench.labels(["class": "keys", "kcls": "1"]) == ["first", "second"])
+            #expect(bench.labels(["class": "keys", "labl": "second"]) == ["second"])
+            #expect(bench.labels(["class": "idnt", "agrp": "two", "labl": "c-second"])?.first == "c-second")
+            bench.expect(0, bench.update(["class": "keys", "atag": Data("two".utf8)], ["labl": "new"]))
+            #expect(bench.labels(["class": "keys", "kcls": "1"]) == ["first", "new"])
+        },
+        Rule("1.10", "a label comes back as the kind of value that was given") { bench in
+            let pair = try TestPair()
+            for (query, value) in [
+                (["class": "cert"], pair.secCertificate), (["class": "keys", "kcls": "1"], pair.secKey),
+            ] as [([String: Any], CFTypeRef)] {
+                let label = Data("bytes".utf8)
+                bench.expect(0, bench.add(["v_Ref": value, "labl": label]))
+                #expect(bench.copying(query + wantsAttributes).dictionary?["labl"] as? Data == label)
+                bench.expect(0, bench.copy(query + ["labl": "bytes"]))
+                bench.expect(0, bench.update(query, ["labl": Data("other".utf8)]))
+                #expect(bench.copying(query + wantsAttributes).dictionary?["labl"] as? Data == Data("other".utf8))
+                bench.expect(0, bench.update(query, ["labl": "text"]))
+                #expect(bench.copying(query + wantsAttributes).dictionary?["labl"] as? String == "text")
+            }
+        },
+    ]
+}

@@ -1,0 +1,204 @@
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import KeychainServices
+
+extension ItemBench {
+    /// Adds items in the groups `one` and `two`, labelled `first` and `second`; their object is called `first`.
+    fileprivate func addTwice(_ value: CFTypeRef) {
+        groups = ["one", "two"]
+        for (group, label) in [("one", "first"), ("two", "second")] {
+            expect(0, add(["v_Ref": value, "agrp": group, "labl": label]))
+        }
+    }
+
+    /// Gives an object another label, as another program does.
+    fileprivate func relabel(_ objectClass: ObjectClass, _ label: String) throws {
+        let module = try TestToken.loadModule()
+        let slot = try #require(try module.slot(matching: PKCS11URI(keychain.configuration.token)))
+        let session = try slot.openSession(readWrite: true)
+        let handle = try #require(try session.findObjects([.objectClass(objectClass)]).first)
+        try session.setAttributes([.label(label)], of: handle)
+    }
+}
+
+extension Rule {
+    private static var all: [String: Any] { ["class": "cert"] }
+    private static var one: [String: Any] { ["class": "cert", "agrp": "one"] }
+    private static var two: [String: Any] { ["class": "cert", "agrp": "two"] }
+
+    /// What becomes of the labels of items that share an object, when the items change.
+    static let sharedLabels: [Rule] = [
+        Rule("1.10", "a label that is a number is its digits to a token, and is found as either") { bench in
+            let pair = try TestPair()
+            for (query, value) in [
+                (all, pair.secCertificate), (["class": "keys", "kcls": "1"], pair.secKey),
+            ] as [([String: Any], CFTypeRef)] {
+                bench.expect(0, bench.add(["v_Ref": value, "labl": 5]))
+                bench.expect(0, bench.copy(query + ["labl": 5]))
+                bench.expect(0, bench.update(query, ["labl": 6]))
+                #expect(bench.labels(query) == ["6"])
+                for label in [6, "6"] as [Any] { bench.expect(0, bench.copy(query + ["labl": label])) }
+                bench.expect(-25300, bench.copy(query + ["labl": 5]))
+            }
+        },
+        Rule("2.6", "a change of an item that is removed meanwhile is not made to another one of its object") { bench in
+            bench.addTwice(try TestPair().secCertificate)
+            var criteria = Criteria(.certificate, [.accessGroup: "two"])
+            var rules = ServicesRules(defaults: [:])
+            rules.check = { _ in bench.expect(0, bench.delete(two)) }
+            criteria.services = rules
+            let error = #expect(throws: KeychainError.self) {
+                try bench.keychain.update(criteria, [.label: "new", .alias: "new"])
+            }
+            #expect(error?.code == .itemNotFound)
+            let left = bench.copying(all + wantsAll + wantsAttributes).dictionaries
+            #expect(left?.map { $0["labl"] as? String } == ["first"] && left?.first?["alis"] == nil)
+            #expect(try bench.tokenLabels(.certificate) == ["first"])
+        },
+        Rule("2.6 2.7", "an item whose row is damaged stands in nobody's way") { bench in
+            bench.addTwice(try TestPair().secCertificate)
+            try bench.damage(try #require(bench.copying(one + wantsPersistent).data))
+            bench.expect(0, bench.update(two, ["labl": "new"]))
+            #expect(bench.labels(two) == ["new"])
+            bench.expect(0, bench.update(two, ["alis": "alias"]))
+            bench.expect(0, bench.delete(two))
+        },
+        Rule("2.7", "a key is found for a certificate by the name that its item has") { bench in
+            let pair = try TestPair()
+            bench.groups = ["one", "two"]
+            for (group, label) in [("one", "first"), ("two", "second")] {
+                bench.expect(0, bench.add(["v_Ref": pair.secKey, "agrp": group, "labl": label]))
+            }
+            try bench.keychain.installIdentity("second", certificate: pair.certificate)
+            #expect(try bench.keychain.find(.identity(label: "second")).first?.der == pair.certificate.der)
+        },
+        Rule("2.6", "the same data again and another label give the item that label, and its object") { bench in
+            let pair = try TestPair()
+            bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "labl": "old"]))
+            bench.expect(0, bench.update(all, ["v_Data": pair.certificate.der, "labl": "new"]))
+            #expect(bench.labels(all) == ["new"])
+            bench.expect(0, bench.copy(all + ["labl": "new"]))
+            #expect(try bench.tokenLabels(.certificate) == ["new"])
+            let key: [String: Any] = ["class": "keys", "kcls": "1", "type": "73"]
+            bench.expect(0, bench.add(["v_Ref": pair.secKey, "labl": "old"]))
+            let data = try pair.secKey.externalRepresentation()
+            bench.expect(0, bench.update(key, ["v_Data": data, "labl": "new"]))
+            #expect(bench.labels(key) == ["new"])
+            #expect(try bench.tokenLabels(.privateKey) == ["new"])
+        },
+        Rule("2.6", "items that get the same new data keep their labels") { bench in
+            let (pair, other, third) = (try TestPair(), try TestPair("other"), try TestPair("third"))
+            bench.addTwice(pair.secCertificate)
+            bench.expect(0, bench.update(all, ["v_Data": other.certificate.der]))
+            #expect(bench.labels(all) == ["first", "second"])
+            #expect(bench.labels(all + ["labl": "second"]) == ["second"])
+            #expect(try bench.tokenLabels(.certificate) == ["first"])
+            bench.expect(0, bench.update(two, ["v_Data": third.certificate.der]))
+            #expect(bench.labels(one) == ["first"] && bench.labels(two) == ["second"])
+            #expect(try bench.tokenLabels(.certificate).sorted() == ["first", "second"])
+            bench.expect(0, bench.update(two, ["v_Data": other.certificate.der]))
+            #expect(bench.labels(one) == ["first"] && bench.labels(two) == ["second"])
+            bench.expect(0, bench.update(two, ["v_Data": other.certificate.der, "labl": "new"]))
+            #expect(bench.labels(one) == ["first"] && bench.labels(two) == ["new"])
+            bench.expect(0, bench.update(all, ["v_Data": pair.certificate.der, "labl": "both"]))
+            #expect(bench.labels(all) == ["both", "both"])
+        },
+        Rule("2.7", "an object is called after an item that it still is") { bench in
+            let pair = try TestPair()
+            bench.addTwice(pair.secCertificate)
+            for (group, label) in [("one", "k-first"), ("two", "k-second")] {
+                bench.expect(0, bench.add(["v_Ref": pair.secKey, "agrp": group, "labl": label]))
+            }
+            bench.expect(0, bench.delete(one))
+            #expect(bench.labels(all) == ["second"])
+            #expect(try bench.tokenLabels(.certificate) == ["second"])
+            bench.expect(0, bench.delete(["class": "keys", "agrp": "one"]))
+            #expect(bench.labels(["class": "keys"]) == ["k-second"])
+            let key = try bench.keychain.find(.keys)
+            #expect(try key.map { try bench.keychain.uri(of: $0).object }.contains("k-second"))
+        },
+        Rule("1.10", "empty labels and bytes that are no text, beside each other") { bench in
+            let certificate = try TestPair().secCertificate
+            bench.groups = ["one", "two"]
+            for (first, second) in [
+                ("" as NSString, "x" as NSString), ("x" as NSString, "" as NSString), ("" as NSString, "" as NSString),
+                (Data([0xFF]) as NSData, "x" as NSString), ("x" as NSString, Data([0xFF]) as NSData),
+                (Data("x".utf8) as NSData, "x" as NSString), ("x" as NSString, Data("x".utf8) as NSData),
+            ] as [(NSObject, NSObject)] {
+                bench.expect(0, bench.add(["v_Ref": certificate, "agrp": "one", "labl": first]))
+                bench.expect(0, bench.add(["v_Ref": certificate, "agrp": "two", "labl": second]))
+                for (query, label) in [(one, first), (two, second)] {
+                    let found = bench.copying(query + wantsAttributes).dictionary?["labl"] as? NSObject
+                    #expect(found == label, "\(first) \(second)")
+                    bench.expect(0, bench.copy(query + ["labl": label]), "\(first) \(second)")
+                }
+                bench.expect(0, bench.update(two, ["labl": first]))
+                bench.expect(0, bench.update(one, ["labl": second]))
+                for (query, label) in [(one, second), (two, first)] {
+                    let found = bench.copying(query + wantsAttributes).dictionary?["labl"] as? NSObject
+                    #expect(found == label, "\(first) \(second)")
+                    bench.expect(0, bench.copy(query + ["labl": label]), "\(first) \(second)")
+                }
+                bench.expect(0, bench.delete(all))
+            }
+        },
+        Rule("2.6", "another program's label is that of the item which the object is called after") { bench in
+            bench.addTwice(try TestPair().secCertificate)
+            try bench.relabel(.certificate, "theirs")
+            #expect(bench.labels(one) == ["theirs"] && bench.labels(two) == ["second"])
+            bench.expect(0, bench.copy(one + ["labl": "theirs"]))
+            bench.expect(-25300, bench.copy(all + ["labl": "first"]))
+            bench.expect(0, bench.update(two, ["labl": "theirs"]))
+            bench.expect(0, bench.update(one, ["labl": "ours"]))
+            #expect(bench.labels(one) == ["ours"] && bench.labels(two) == ["theirs"])
+        },
+        Rule("1.6", "a label that is taken away leaves those of the others") { bench in
+            bench.addTwice(try TestPair("subject").secCertificate)
+            let items = try bench.keychain.find(.certificates)
+            var second = try #require(items.first { $0.label == "second" })
+            second.label = nil
+            try bench.keychain.write(second)
+            #expect(bench.labels(one) == ["first"] && bench.labels(two) == [nil])
+            var first = try #require(items.first { $0.label == "first" })
+            first.label = nil
+            try bench.keychain.write(first)
+            #expect(bench.labels(one) != ["first"])
+            bench.expect(-25300, bench.copy(all + ["labl": "first"]))
+            bench.expect(0, bench.update(all, ["labl": "both"]))
+            #expect(bench.labels(all) == ["both", "both"])
+        },
+        Rule("4.5", "an identity that is installed bears the name, whatever its items were called") { bench in
+            let pair = try TestPair()
+            bench.addTwice(pair.secCertificate)
+            bench.expect(0, bench.add(["v_Ref": pair.secKey, "labl": "web"]))
+            bench.expect(0, bench.delete(one))
+            try bench.keychain.installIdentity("web", certificate: pair.certificate)
+            #expect(try bench.keychain.find(.identity(label: "web")).count == 1)
+            #expect(bench.labels(two) == ["web"])
+            // One more version of it: nobody else bears the name then.
+            bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": "one", "labl": "web"]))
+            let other = try pair.anotherCertificate("other")
+            try bench.keychain.installIdentity("web", certificate: other)
+            #expect(try bench.keychain.find(.identity(label: "web")).map(\.der) == [other.der])
+        },
+        Rule("2.4 4.5", "a name is free that only a removed item had") { bench in
+            let pair = try TestPair()
+            bench.addTwice(pair.secCertificate)
+            bench.expect(0, bench.add(["v_Ref": pair.secKey, "labl": "key"]))
+            bench.expect(0, bench.delete(one))
+            #expect(try bench.keychain.find(.identity(label: "first")).isEmpty)
+            let other = try TestPair("other")
+            _ = try bench.keychain.importIdentity(key: other.key, certificate: other.certificate, label: "first")
+            #expect(try bench.keychain.find(.identity(label: "first")).count == 1)
+            #expect(throws: KeychainError.self) {
+                let third = try TestPair("third")
+                _ = try bench.keychain.importIdentity(key: third.key, certificate: third.certificate, label: "second")
+            }
+        },
+    ]
+}

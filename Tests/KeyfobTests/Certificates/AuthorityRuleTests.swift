@@ -1,0 +1,144 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// What an authority of the keychain keeps, and what it does not do.
+@Suite struct AuthorityRuleTests {
+    /// An authority that openssl made, with a key identifier of its own choice and a name constraint, in a keychain.
+    private struct Imported {
+        let directory: TemporaryDirectory
+        let authority: Identity
+
+        init(in keychain: Keychain, days: Int = 3000) throws {
+            directory = try TemporaryDirectory()
+            try directory.write(
+                """
+                [req]
+                distinguished_name=name
+                x509_extensions=extensions
+                [name]
+                [extensions]
+                basicConstraints=critical,CA:TRUE
+                keyUsage=critical,keyCertSign
+                subjectKeyIdentifier=01:02:03:04:05:06:07:08
+                nameConstraints=critical,permitted;DNS:example.org
+
+                """.utf8, to: "root.conf")
+            try openssl([
+                "req", "-x509", "-config", directory.file("root.conf"), "-subj", "/CN=Root", "-days", "\(days)",
+                "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", directory.file("root.key"),
+                "-out", directory.file("root.pem"),
+            ])
+            authority = try keychain.importIdentity(
+                key: PrivateKey.load(Data(contentsOf: directory.url("root.key"))) { nil },
+                certificate: Certificate(pem: Data(contentsOf: directory.url("root.pem"))), label: "root"
+            ).identity
+        }
+
+        /// A leaf that openssl issues, which names its authority by the key identifier.
+        func issue(_ name: String) throws {
+            try directory.write(
+                "authorityKeyIdentifier=keyid:always\nsubjectAltName=DNS:\(name)\nbasicConstraints=critical,CA:FALSE\n".utf8,
+                to: "leaf.conf")
+            try openssl([
+                "req", "-new", "-subj", "/CN=\(name)", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-keyout", directory.file("leaf.key"), "-out", directory.file("leaf.csr"),
+            ])
+            try openssl([
+                "x509", "-req", "-in", directory.file("leaf.csr"), "-CA", directory.file("root.pem"), "-CAkey",
+                directory.file("root.key"), "-CAcreateserial", "-days", "20", "-extfile", directory.file("leaf.conf"),
+                "-out", directory.file("leaf.pem"),
+            ])
+        }
+
+        /// What openssl says of a file's certificate below `authority`.
+        func verify(_ file: String, by authority: Certificate) throws -> RunResult {
+            try directory.write(authority.pem.utf8, to: "ca.pem")
+            return try run(
+                "openssl", ["verify", "-x509_strict", "-CAfile", directory.file("ca.pem"), directory.file(file)])
+        }
+    }
+
+    @Test func `a renewed authority is found by what it has issued before, and keeps its name constraints`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let imported = try Imported(in: keychain)
+        try imported.issue("www.example.org")
+        let old = try imported.authority.certificate()
+        let renewed = try keychain.renewIdentity(imported.authority, issuer: SelfIssuer()).identity
+        let new = try renewed.certificate()
+        #expect(new != old && new.subjectKeyIdentifier == Data(1...8))
+        let result = try imported.verify("leaf.pem", by: new)
+        #expect(result.stdout.hasSuffix(": OK\n"), "\(result.stderr)")
+        let text = try openssl(["x509", "-in", imported.directory.file("ca.pem"), "-noout", "-text"]).stdout
+        #expect(text.contains("Name Constraints: critical") && text.contains("DNS:example.org"))
+
+        // Another key is another authority: its identifier is its own.
+        let other = try keychain.renewIdentity(renewed, key: .new(nil), issuer: SelfIssuer()).identity.certificate()
+        #expect(other.subjectKeyIdentifier == other.publicKey.identifier)
+        #expect(try !imported.verify("leaf.pem", by: other).stdout.hasSuffix(": OK\n"))
+    }
+
+    @Test func `an authority issues nothing that its own certificate does not allow`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let imported = try Imported(in: keychain)
+        let issuer = AuthorityIssuer(imported.authority, in: keychain)
+        let error = #expect(throws: KeychainError.self) {
+            _ = try keychain.createIdentity("web", .server("www.example.net"), issuer: issuer)
+        }
+        #expect(error?.code == .invalidArgument && error?.message.contains("permitted") == true)
+        #expect(try keychain.find(.identities).map(\.label) == ["root"])
+        #expect(try keychain.find(.keys).allSatisfy { $0.label == "root" })
+        let made = try keychain.createIdentity("web", .server("www.example.org"), issuer: issuer).identity
+        try imported.directory.write(try made.certificate().pem.utf8, to: "web.pem")
+        #expect(try imported.verify("web.pem", by: imported.authority.certificate()).stdout.hasSuffix(": OK\n"))
+
+        // An authority at the end of its path has none below it.
+        var last = try IdentitySpecification.authority("Last")
+        last.extensions = .authority(pathLength: 0)
+        let end = try keychain.createIdentity("last", last, issuer: SelfIssuer()).identity
+        #expect(code {
+            _ = try keychain.createIdentity(
+                "below", .authority("Below"), issuer: AuthorityIssuer(end, in: keychain))
+        } == .invalidArgument)
+    }
+
+    private func days(_ identity: Identity) throws -> Double {
+        let certificate = try identity.certificate()
+        return certificate.notAfter.timeIntervalSince(certificate.notBefore) / 86_400
+    }
+
+    @Test func `a certificate that was imported lives as long as before, however often it is renewed`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        var identity = try Imported(in: keychain, days: 400).authority
+        for _ in 0..<3 {
+            identity = try keychain.renewIdentity(identity, issuer: SelfIssuer()).identity
+            #expect(abs(try days(identity) - 400) < 1.5 / 86_400)
+        }
+    }
+
+    @Test func `a lifetime that an authority cut short is told, and is not that of the next certificate`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let root = try keychain.createIdentity(
+            "root", .authority("Root", lifetime: 3600), issuer: SelfIssuer()).identity
+        let steps = Lock<[String]>([])
+        let web = try keychain.createIdentity("web", .server("web"), issuer: AuthorityIssuer(root, in: keychain)) { step in
+            steps.withLock { $0.append(step) }
+        }.identity
+        #expect(try days(web) < 0.1)
+        #expect(steps.withLock { $0 }.contains { $0.contains("shortened") && $0.contains("root") })
+        let next = try keychain.renewIdentity(root, lifetime: 1000 * 86_400, issuer: SelfIssuer()).identity
+        let renewed = try keychain.renewIdentity(web, issuer: AuthorityIssuer(next, in: keychain)) { step in
+            steps.withLock { $0.append("second: " + step) }
+        }.identity
+        #expect(abs(try days(renewed) - 90) < 0.1)
+        #expect(!steps.withLock { $0 }.contains { $0.hasPrefix("second") })
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import Testing
+
+@testable import Keyfob
+
+@Suite struct AsyncFormTests {
+    private struct Session: Codable, Equatable {
+        var user: String
+    }
+
+    @Test func `a task does with values what a thread does`() async throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        try await keychain.save(Session(user: "a"), for: "session")
+        #expect(try await keychain.retrieve(Session.self, for: "session") == Session(user: "a"))
+        try await keychain.update(Session(user: "b"), for: "session")
+        #expect(try await keychain.retrieve(Session.self, for: "session") == Session(user: "b"))
+        let reference = try #require(try await keychain.find(.genericPasswords).first?.reference)
+        #expect(try await keychain.item(reference).itemClass == .genericPassword)
+        try await keychain.deleteValue(for: "session")
+        await #expect(throws: KeychainError.self) { _ = try await keychain.retrieve(Session.self, for: "session") }
+        withExtendedLifetime(test) {}
+    }
+
+    @Test func `a task does with keys and identities what a thread does`() async throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let item = try await keychain.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "rsa")
+        let key = try await keychain.tokenKey(for: item)
+        let digest = [UInt8](Digest.sha256([1, 2, 3]))
+        let signature = try await key.signDigest(digest, using: .rsaPKCS1(.sha256))
+        #expect(try key.publicKey.verify(signature, of: [1, 2, 3], using: .rsaPKCS1(.sha256)))
+        let secret = try key.publicKey.encrypt(SecretBytes([4, 5]), using: .rsaOAEP(.sha256))
+        #expect(try await key.decryptOAEP(secret, hash: .sha256).copyBytes() == [4, 5])
+        #expect(try await key.decrypt(secret, using: .rsaOAEP(.sha256)).copyBytes() == [4, 5])
+
+        let web = try await keychain.createIdentity("web", .server("web.example"), issuer: SelfIssuer()).identity
+        let certificate = try web.certificate()
+        #expect(try await keychain.chain(of: certificate, with: [certificate]).certificates == [certificate])
+        #expect(try await !keychain.checkIdentity(web).contains { $0.state == .bad })
+        try await keychain.prefer(web, for: "https://web.example")
+        #expect(try await keychain.preferredIdentity(for: "https://web.example")?.der == web.der)
+        let request = try await keychain.certificationRequest(
+            for: web, subject: DistinguishedName(commonName: "web"),
+            extensions: .endEntity([.dns("web.example")], [], key: .ec(.p256)))
+        #expect(request.publicKey == certificate.publicKey)
+        let error = await #expect(throws: KeychainError.self) {
+            _ = try await keychain.exportIdentity(web, passphrase: SecretBytes(utf8: "x"))
+        }
+        #expect(error?.code == .keyNotExtractable)
+        withExtendedLifetime(test) {}
+    }
+}

@@ -1,0 +1,82 @@
+import CLinux
+import Foundation
+import KeyfobPrimitives
+import KeyfobTesting
+import Testing
+
+@testable import Keyfob
+
+/// Locks of fcntl(2), which a process loses when it closes any descriptor of the file.
+@Suite struct FileLockKeepingTests {
+    private let softHSM: SoftHSMDirectory
+    private let token: SoftHSMToken
+    private let test: TestKeychain
+
+    init() throws {
+        test = try TestKeychain()
+        softHSM = SoftHSMDirectory(directories: test.throwaway.directories)
+        let name = test.keychain.name
+        token = try #require(try softHSM.tokens().first { $0.label == name })
+        // SoftHSM is loaded, so that another thread may be inside of it.
+        _ = try test.keychain.find(.keys)
+    }
+
+    /// Whether this process has a POSIX lock on a file, as the kernel lists them.
+    private func hasLock(on path: String) throws -> Bool {
+        let inode = try #require(FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int)
+        return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").contains {
+            let fields = $0.split(separator: " ")
+            return fields.contains("POSIX") && fields.contains("\(getpid())")
+                && fields.contains { $0.hasSuffix(":\(inode)") }
+        }
+    }
+
+    /// Locks a file as SoftHSM does, on a descriptor that stays open while `body` runs.
+    private func locking(_ path: String, _ body: () throws -> Void) throws {
+        let descriptor = unsafe keyfob_open(path, O_RDWR | O_CLOEXEC, 0)
+        defer { close(descriptor) }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        #expect(unsafe fcntl(descriptor, F_SETLK, &lock) == 0)
+        try #require(try hasLock(on: path))
+        try body()
+    }
+
+    @Test func `looking at tokens does not take the locks of another thread that is inside of SoftHSM`() throws {
+        let file = softHSM.tokenFile(token.directory.lastPathComponent).path
+        try locking(file) {
+            #expect(try softHSM.tokens().contains(token))
+            #expect(try hasLock(on: file))
+            try softHSM.refreshCopies()
+            try softHSM.heal()
+            #expect(try hasLock(on: file))
+        }
+    }
+
+    @Test func `clearing up does not take a lock of this process, and leaves the object that it is on alone`() throws {
+        let object = token.directory.appendingPathComponent(UUID().uuidString.lowercased() + ".object").path
+        try Data().write(to: URL(fileURLWithPath: object))
+        try locking(object) {
+            try softHSM.removeUnfinishedObjects(of: token, since: nil)
+            #expect(FileManager.default.fileExists(atPath: object))
+            #expect(try hasLock(on: object))
+        }
+        try softHSM.removeUnfinishedObjects(of: token, since: nil)
+        #expect(!FileManager.default.fileExists(atPath: object))
+    }
+
+    @Test func `a file lock ends with its holder although a forked child has the descriptor`() throws {
+        let url = test.throwaway.directories.tokens.appendingPathComponent("forked.lock")
+        var copy: Int32 = -1
+        defer { close(copy) }
+        try FileLock.holding(url) { () throws(KeychainError) in
+            // dup(2) shares the open file as fork(2) does.
+            for number in Int32(3)..<1024 where copy < 0 {
+                let name = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
+                if name == url.path { copy = dup(number) }
+            }
+        }
+        #expect(copy >= 0)
+        try FileLock.holding(url, deadline: .after(.milliseconds(30))) {}
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import KeyfobPrimitives
+import KeyfobTesting
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// Who is logged in, with which PIN, and what is seen by whom.
+@Suite struct LoginStateTests {
+    /// As another program writes to the token: the index is no longer true.
+    private func touch(_ test: TestKeychain) throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(Array("anything".utf8), to: "data")
+        try test.tool(["--write-object", file, "--type", "data", "--label", "foreign"])
+    }
+
+    @Test func `a look without a PIN hides no private key from anybody afterwards`() throws {
+        let test = try TestKeychain()
+        try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
+        _ = try test.keychain.unlockForSession()
+        try touch(test)
+        // The login is the process', whoever made it.
+        try test.keychain.token.logout()
+        let keychain = try test.reopen()
+        // Opens sessions that nobody is logged in to.
+        _ = try keychain.publicCertificates()
+        #expect(try keychain.find(.identities).map(\.label) == ["web"])
+        #expect(try test.reopen().find(.identities).map(\.label) == ["web"])
+    }
+
+    @Test func `whom another keychain of the process has logged out sees all private keys`() throws {
+        let test = try TestKeychain()
+        try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
+        let other = try test.reopen()
+        #expect(try other.find(.identities).count == 1)
+        try touch(test)
+        try test.keychain.token.logout()
+        #expect(try other.find(.identities).count == 1)
+        #expect(try test.reopen().find(.identities).count == 1)
+    }
+
+    @Test func `a PIN that was left and has changed since is sent once, and then the source is asked`() throws {
+        let test = try TestKeychain()
+        try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
+        let old = try test.leaveStalePIN()
+        let keychain = try test.reopen()
+        #expect(code { _ = try keychain.secret(of: keychain.only(.genericPassword(service: "a"))) } == .pinIncorrect)
+        let memory = WrongPINMemory(directories: test.throwaway.directories)
+        #expect(try memory.contains(old, serial: keychain.token.uri.serial ?? "", label: keychain.token.label))
+        #expect(try keychain.unlockedState.load(keychain.stateName) == nil)
+        // The same process, and any other.
+        for keychain in [keychain, try test.reopen()] {
+            let item = try keychain.only(.genericPassword(service: "a"))
+            #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
+        }
+    }
+
+    @Test func `a wrong PIN that somebody types costs nothing that an earlier unlocking left`() throws {
+        let test = try TestKeychain()
+        try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
+        _ = try test.keychain.unlockForSession()
+        let keychain = try test.reopen()
+        let item = try keychain.only(.genericPassword(service: "a"))
+        let wrong = SecretBytes(utf8: "wrong-1234")
+        #expect(code { try keychain.unlock(with: wrong) } == .pinIncorrect)
+        #expect(try keychain.unlockedState.load(keychain.stateName) != nil)
+        let memory = WrongPINMemory(directories: test.throwaway.directories)
+        #expect(try !memory.contains(wrong, serial: keychain.token.uri.serial ?? "", label: keychain.token.label))
+        #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
+    }
+
+    @Test func `a wrong PIN is not believed because another keychain of the process is logged in`() throws {
+        let test = try TestKeychain()
+        try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
+        let other = try test.reopen()
+        #expect(code { try other.unlock(with: SecretBytes(utf8: "wrong-1234")) } == .pinIncorrect)
+        let item = try test.keychain.only(.genericPassword(service: "a"))
+        #expect(try test.keychain.secret(of: item) == SecretBytes(utf8: "secret"))
+    }
+
+    @Test(arguments: ["rsa:2048", "EC:prime256v1"])
+    func `a key that wants the PIN at each use gets it`(_ kind: String) throws {
+        let test = try TestKeychain()
+        try test.tool(["--keypairgen", "--key-type", kind, "--label", "guarded", "--id", "0a0b", "--always-auth"])
+        let key = try test.keychain.tokenKey(
+            for: #require(test.keychain.find(.key(label: "guarded")).first { $0.keyClass == .private }))
+        let message = Array("message".utf8)
+        for _ in 0..<2 {
+            let scheme: SignatureScheme = kind.hasPrefix("rsa") ? .rsaPKCS1(.sha256) : .ecdsa(.sha256)
+            #expect(try key.publicKey.verify(key.sign(message, using: scheme), of: message, using: scheme))
+        }
+    }
+}
