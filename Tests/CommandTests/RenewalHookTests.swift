@@ -100,7 +100,7 @@ import Testing
         try home.shell(
             """
             ! '\(Tool.keyfob([]).path)' identity renew web --force --pin-source fd:7 \(option) '\(value)' 7<pass
-            grep -q /dev/null open; ! grep /pass open
+            grep -q ' 0 -> ' open; ! grep '/pass$' open
             """)
     }
 
