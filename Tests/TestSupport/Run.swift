@@ -45,7 +45,7 @@ public enum RunError: Error, CustomStringConvertible {
 @discardableResult
 public func run(
     _ executable: String, _ arguments: [String] = [], stdin: [UInt8] = [], environment: [String: String] = [:],
-    isWhole: Bool = false, directory: String? = nil, timeout: Double = 30
+    isWhole: Bool = false, directory: String? = nil, timeout: Double = 240
 ) throws -> RunResult {
     let input = try scratchFile(executable)
     defer { close(input) }

@@ -13,7 +13,10 @@ public final class SpawnedProcess: Sendable {
     /// The exit status, as soon as the child was waited for.
     private let status = Lock<Int32?>(nil)
 
-    /// Starts a program (looked up in `PATH`) with standard streams of the given descriptors.
+    /// Starts a program with standard streams of the given descriptors.
+    ///
+    /// It is looked up in the `PATH` that it is given: Python, for one, looks there for its own library, and must find
+    /// itself and not another version.
     ///
     /// - Throws: `RunError.notStarted`.
     public init(
@@ -41,8 +44,8 @@ public final class SpawnedProcess: Sendable {
             for unsafe pointer in unsafe environmentPointers { unsafe free(pointer) }
         }
         var child = pid_t()
-        let code = unsafe posix_spawnp(
-            &child, command[0], &actions, &attributes, &argumentPointers, &environmentPointers)
+        let program = Self.find(command[0], in: environment["PATH"])
+        let code = unsafe posix_spawnp(&child, program, &actions, &attributes, &argumentPointers, &environmentPointers)
         guard code == 0 else {
             throw RunError.notStarted(executable: command[0], reason: unsafe String(cString: strerror(code)))
         }
@@ -50,6 +53,13 @@ public final class SpawnedProcess: Sendable {
     }
 
     deinit { kill() }
+
+    /// The path of a program; its name, which can only be looked up in our own `PATH`, where there is none.
+    private static func find(_ program: String, in path: String?) -> String {
+        guard !program.contains("/"), let path else { return program }
+        let candidates = path.split(separator: ":").lazy.map { "\($0)/\(program)" }
+        return candidates.first { unsafe access($0, X_OK) == 0 } ?? program
+    }
 
     /// A pipe of which a child gets only what it is given: an end that another child holds would keep it open.
     ///

@@ -39,6 +39,19 @@ public final class TemporaryDirectory: Sendable {
         return file(name)
     }
 
+    /// Writes a program for the shell to a new file of mode 0700 called `name` and returns its path.
+    ///
+    /// - Throws: `RunError` where it cannot be written.
+    @discardableResult
+    public func writeProgram(_ script: String, to name: String) throws -> String {
+        // By another process: a child that another test starts meanwhile would inherit our descriptor for a moment, and
+        // no file that is open for writing can be started (ETXTBSY).
+        let write = "printf '#!/bin/sh\n' > \"$1\" && cat >> \"$1\" && chmod 700 \"$1\""
+        let result = try run("/bin/sh", ["-c", write, "sh", file(name)], stdin: Array(script.utf8))
+        guard result.status == 0 else { throw RunError.notStarted(executable: name, reason: result.stderr) }
+        return file(name)
+    }
+
     /// The content of the file called `name`.
     ///
     /// - Throws: the error of the read.

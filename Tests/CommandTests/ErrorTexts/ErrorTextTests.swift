@@ -155,8 +155,7 @@ import Testing
     @Test(arguments: ["INT", "TERM", "HUP"])
     func `who is interrupted ends with 130, and leaves nothing half`(signal: String) throws {
         let household = try Household.unattended()
-        let slow = try household.directory.write(Array("#!/bin/sh\nexec sleep 20\n".utf8), to: "slow")
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: slow)
+        let slow = try household.directory.writeProgram("exec sleep 20\n", to: "slow")
         let result = try Tool(
             "/usr/bin/timeout",
             [

@@ -193,9 +193,8 @@ import Testing
     }
 
     private func pinentry(_ script: String, in directory: TemporaryDirectory) throws -> PINEnvironment {
-        let path = try directory.write(("#!/bin/sh\n" + script).utf8, to: "pinentry")
-        unsafe chmod(path, 0o700)
-        return PINEnvironment(pinentryProgram: path, pinentryDeadline: .seconds(10))
+        let path = try directory.writeProgram(script, to: "pinentry")
+        return PINEnvironment(pinentryProgram: path, pinentryDeadline: .seconds(120))
     }
 
     @Test func `pinentry's answer is decoded`() throws {
