@@ -152,7 +152,7 @@ public final class RotatingTLSIdentity: Sendable {
         configuration.sslContextCallback = { [self] _, promise in
             // Called on event loops, which never wait: neither for a look that has the state, nor for each other.
             if let override = state.withLockIfFree({ $0.override }) { return promise.succeed(override) }
-            key.threads.start(on: promise.futureResult.eventLoop) { promise.succeed(self.state.withLock { $0.override }) }
+            key.threads.start { promise.succeed(self.state.withLock { $0.override }) }
         }
         return configuration
     }

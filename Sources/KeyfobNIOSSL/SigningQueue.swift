@@ -7,7 +7,8 @@ import Synchronization
 /// Work on its way from event loops to signing threads.
 ///
 /// Adding takes no lock. Behind one, an event loop waited for whichever thread held it to get a core again, up to eight
-/// milliseconds on a machine that was busy (measured); and the threads that sign are those that take the cores.
+/// milliseconds on a machine that was busy (measured); and the threads that sign are those that take the cores. Nor does
+/// an event loop look after what it has added: its own timers are behind a lock that every signature's answer takes.
 ///
 /// No more threads are awake than the token has use for. One keeps up with a token that is quick, as SoftHSM is with EC
 /// keys, and each further one would take the event loops' cores from them; a token that is slow, or hangs, gets them all.
@@ -31,6 +32,9 @@ import Synchronization
     private let cost = Atomic<UInt64>(0)
     private let waits = Atomic<UInt64>(0)
     private let hasEnded = Atomic(false)
+    /// Wakes the thread that watches, and whether it is awake or about to be.
+    private let watcher: UnsafeMutablePointer<sem_t>
+    private let isWatched = Atomic(false)
 
     /// Work that takes more of a core than this is shared among the cores.
     private static let slow: UInt64 = 300_000
@@ -45,13 +49,16 @@ import Synchronization
         init(_ work: @escaping @Sendable () -> Void) { self.work = work }
     }
 
-    /// A queue for `width` threads, up to 64, each of which has to call `run(_:)`.
+    /// A queue for `width` threads, up to 64, each of which has to call `run(_:)`, and one that calls `watch()`.
     init(width: Int) {
         self.width = width
         asleep = Atomic(width < 64 ? 1 << UInt64(width) - 1 : .max)
         unsafe semaphores = .allocate(capacity: width)
         unsafe semaphores.initialize(repeating: sem_t(), count: width)
         for index in 0..<width { unsafe sem_init(semaphores + index, 0, 0) }
+        unsafe watcher = .allocate(capacity: 1)
+        unsafe watcher.initialize(to: sem_t())
+        unsafe sem_init(watcher, 0, 0)
     }
 
     deinit {
@@ -63,14 +70,12 @@ import Synchronization
         }
         for index in 0..<width { unsafe sem_destroy(semaphores + index) }
         unsafe semaphores.deallocate()
+        unsafe sem_destroy(watcher)
+        unsafe watcher.deallocate()
     }
 
     /// Adds work, and wakes a thread where that is of use. Never waits.
-    ///
-    /// - Returns: Whether a thread was woken; the work relies on those that are awake otherwise, and somebody should
-    ///   `look()` after a while whether they were.
-    @discardableResult
-    func add(_ work: @escaping @Sendable () -> Void) -> Bool {
+    func add(_ work: @escaping @Sendable () -> Void) {
         let node = Node(work)
         let reference = unsafe Unmanaged.passRetained(node)
         var before = unsafe latest.load(ordering: .relaxed)
@@ -84,22 +89,41 @@ import Synchronization
             unsafe before = original
         }
         waiting.add(1, ordering: .relaxed)
-        return wakeOne()
-    }
-
-    /// Wakes a thread if there is work that those awake do not get done soon.
-    ///
-    /// - Returns: Whether any work waits.
-    func look() -> Bool {
-        guard waiting.load(ordering: .relaxed) > 0 else { return false }
         wakeOne()
-        return true
     }
 
     /// Has the threads end once there is no work left.
     func end() {
         hasEnded.store(true, ordering: .sequentiallyConsistent)
         for index in 0..<width { unsafe sem_post(semaphores + index) }
+        unsafe sem_post(watcher)
+    }
+
+    /// What one more thread does until the end: it has work done that waits behind a signature that hangs, for whoever
+    /// added it saw a thread that is awake.
+    func watch() {
+        var rounds = Self.patience
+        while !hasEnded.load(ordering: .sequentiallyConsistent) {
+            if rounds >= Self.patience {
+                rounds = 0
+                isWatched.store(false, ordering: .sequentiallyConsistent)
+                // In one order with what `perform` does: a thread that began meanwhile has seen that nobody watches, or
+                // is seen here.
+                if !isBusy || isWatched.exchange(true, ordering: .sequentiallyConsistent) {
+                    while unsafe sem_wait(watcher) != 0 {}
+                }
+            }
+            usleep(5000)
+            if waiting.load(ordering: .relaxed) > 0 { wakeOne() }
+            rounds = isBusy ? 0 : rounds + 1
+        }
+    }
+
+    /// For how many rounds without any work somebody goes on watching: to be woken costs a signing thread more.
+    private static let patience = 4
+
+    private var isBusy: Bool {
+        asleep.load(ordering: .sequentiallyConsistent).nonzeroBitCount < width
     }
 
     /// What the thread of a number does until the end.
@@ -119,6 +143,11 @@ import Synchronization
         let before = ThreadUsage.now()
         begun.store(Self.now(), ordering: .relaxed)
         if waiting.load(ordering: .relaxed) > 0 { wakeOne() }
+        if !isWatched.load(ordering: .sequentiallyConsistent),
+            !isWatched.exchange(true, ordering: .sequentiallyConsistent)
+        {
+            unsafe sem_post(watcher)
+        }
         work()
         let after = ThreadUsage.now()
         // Threads may overwrite each other's, which is of no weight in an average.
@@ -127,11 +156,9 @@ import Synchronization
         self.waits.store(waits - waits / 8 + (after.waits > before.waits ? 128 : 0), ordering: .relaxed)
     }
 
-    @discardableResult
-    private func wakeOne() -> Bool {
-        guard let index = rises(.max) else { return false }
-        unsafe sem_post(semaphores + index)
-        return true
+    /// Wakes a thread if there is work that those awake do not get done soon.
+    private func wakeOne() {
+        if let index = rises(.max) { unsafe sem_post(semaphores + index) }
     }
 
     /// Takes the bit of the first of some threads, if it sleeps and has something to do that the others do not get

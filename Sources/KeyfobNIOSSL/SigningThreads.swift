@@ -1,9 +1,6 @@
 #if NIOSSL
-import Foundation
 import Keyfob
 import KeyfobPrimitives
-import NIOCore
-import Synchronization
 
 /// The threads that sign with the keys of one token.
 ///
@@ -12,8 +9,6 @@ import Synchronization
 /// end with its last key.
 final class SigningThreads: Sendable {
     private let queue: SigningQueue
-    /// Whether an event loop is going to look after the queue.
-    private let isWatched = Atomic(false)
 
     /// Starts the threads.
     ///
@@ -23,9 +18,10 @@ final class SigningThreads: Sendable {
     init(width: Int = 4) throws(KeychainError) {
         let queue = SigningQueue(width: width)
         self.queue = queue
-        for index in 0..<width {
-            // Not `self`, which would never end then.
-            guard POSIXThread.startDetached("keyfob-signing", { queue.run(index) }) else {
+        // Not `self`, which would never end then.
+        let signers = (0..<width).map { index in { @Sendable in queue.run(index) } }
+        for body in signers + [{ @Sendable in queue.watch() }] {
+            guard POSIXThread.startDetached("keyfob-signing", body) else {
                 queue.end()
                 throw KeychainError(
                     .failed, "the system has no more threads, and handshakes are signed on threads of their own.",
@@ -37,22 +33,7 @@ final class SigningThreads: Sendable {
     deinit { queue.end() }
 
     /// Has a thread do `work`. Never waits for one: it is for event loops.
-    ///
-    /// - Parameter loop: Looks whether work waits behind a signature that hangs.
-    func start(on loop: any EventLoop, _ work: @escaping @Sendable () -> Void) {
-        if !queue.add(work) { watch(loop) }
-    }
-
-    private func watch(_ loop: any EventLoop) {
-        guard !isWatched.exchange(true, ordering: .relaxed) else { return }
-        loop.scheduleTask(in: .milliseconds(5)) { [self] in
-            isWatched.store(false, ordering: .relaxed)
-            if queue.look() { watch(loop) }
-        }.futureResult.whenFailure { [self] _ in
-            // The loop has ended.
-            isWatched.store(false, ordering: .relaxed)
-        }
-    }
+    func start(_ work: @escaping @Sendable () -> Void) { queue.add(work) }
 
     // MARK: By token
 

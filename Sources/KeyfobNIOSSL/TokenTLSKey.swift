@@ -70,7 +70,7 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
             promise.fail(KeychainError(.mechanismUnsupported, "the key does not sign with TLS algorithm \(algorithm)."))
             return promise.futureResult
         }
-        threads.start(on: channel.eventLoop) { [key, onSigningFailure] in
+        threads.start { [key, onSigningFailure] in
             do {
                 promise.succeed(ByteBuffer(bytes: try key.sign([UInt8](data.readableBytesView), using: scheme)))
             } catch {

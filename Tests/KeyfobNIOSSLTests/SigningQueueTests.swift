@@ -1,8 +1,6 @@
 #if NIOSSL
 import Foundation
 import KeyfobPrimitives
-import NIOCore
-import NIOPosix
 import Synchronization
 import Testing
 
@@ -18,9 +16,9 @@ struct SigningQueueTests {
 
         init(_ width: Int) {
             queue = SigningQueue(width: width)
-            for index in 0..<width {
+            for index in 0...width {
                 Thread { [self] in
-                    queue.run(index)
+                    if index < width { queue.run(index) } else { queue.watch() }
                     ended.add(1, ordering: .sequentiallyConsistent)
                 }.start()
             }
@@ -58,22 +56,21 @@ struct SigningQueueTests {
             try #require(try await crew.wait { crew.done.load(ordering: .relaxed) == before + 1 })
         }
         crew.queue.end()
-        #expect(try await crew.wait { crew.ended.load(ordering: .relaxed) == width })
+        #expect(try await crew.wait { crew.ended.load(ordering: .relaxed) == width + 1 })
         #expect(crew.done.load(ordering: .relaxed) == adders * each + 20_000)
     }
 
     @Test func `work that hangs is not in the way of what comes after it, however soon`() async throws {
         let threads = try SigningThreads(width: 3)
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
         let (isOver, begun, done) = (Lock(false), Lock(0), Lock(0))
         defer { isOver.withLock { $0 = true } }
         for _ in 1...2 {
-            threads.start(on: loop) {
+            threads.start {
                 begun.withLock { $0 += 1 }
                 while !isOver.withLock({ $0 }) { usleep(1000) }
             }
         }
-        for _ in 1...5 { threads.start(on: loop) { done.withLock { $0 += 1 } } }
+        for _ in 1...5 { threads.start { done.withLock { $0 += 1 } } }
         for _ in 0..<1000 where done.withLock({ $0 }) < 5 { try await Task.sleep(for: .milliseconds(10)) }
         #expect(done.withLock { $0 } == 5 && begun.withLock { $0 } == 2)
     }
