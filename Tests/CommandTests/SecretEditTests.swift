@@ -145,7 +145,9 @@ import Testing
         let used = try ScratchDirectory(candidates: [memory])
         #expect(ScratchDirectory.sweep(candidates: [memory, "/proc"]) == 1)
         #expect(!FileManager.default.fileExists(atPath: left))
-        for path in [open, other, target] { #expect(try Data(contentsOf: URL(fileURLWithPath: path + "/file")) == Data("x".utf8)) }
+        for path in [open, other, target] {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path + "/file")) == Data("x".utf8))
+        }
         #expect(FileManager.default.fileExists(atPath: memory + "/keyfob-edit-file"))
         #expect(FileManager.default.fileExists(atPath: used.path))
         let path = used.path

@@ -15,8 +15,8 @@ struct SecretEdit: ParsableCommand {
             "keyfob secret edit db/prod --user app"),
         discussion: """
             The editor ($VISUAL, else $EDITOR, else vi) gets a file in memory that is wiped afterwards; what a killed \
-            edit leaves there, by the next one or by keyfob lock. Where the item was changed meanwhile, or cannot be stored, you are asked what is to become of what you typed; without a \
-            terminal it is lost.
+            edit leaves there, by the next one or by keyfob lock. Where the item was changed meanwhile, or cannot be \
+            stored, you are asked what is to become of what you typed; without a terminal it is lost.
             """)
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)

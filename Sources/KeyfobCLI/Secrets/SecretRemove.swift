@@ -55,8 +55,10 @@ struct SecretRemove: ParsableCommand {
         }
         guard kept.isEmpty else {
             // Whoever goes on where this succeeds must not find what was kept.
-            let whole = removed.isEmpty ? "nothing was removed." : "\(kept.joined(separator: ", ")) kept; the others are removed."
-            throw KeychainError(.cancelled, whole, details: ["keychain": keychain.name])
+            let list = kept.joined(separator: ", ")
+            throw KeychainError(
+                .cancelled, removed.isEmpty ? "nothing was removed." : "\(list) kept; the others are removed.",
+                details: ["keychain": keychain.name])
         }
         guard output.format.isMachineReadable else { return }
         let list = (global.dryRun ? items : removed).map { item in

@@ -28,7 +28,9 @@ struct FullDiskTests {
 
     static let rows = [
         Row(testDescription: "init", command: "keyfob init --unattended", step: 7, isFirst: true),
-        Row(testDescription: "init, passphrase", command: "PASS=sesame keyfob init --pin-source env:PASS", step: 11, isFirst: true),
+        Row(
+            testDescription: "init, passphrase", command: "PASS=sesame keyfob init --pin-source env:PASS", step: 11,
+            isFirst: true),
         Row(testDescription: "keychain create", command: "keyfob keychain create second --unattended", step: 11),
         Row(testDescription: "secret set", command: "printf value | keyfob set new --stdin"),
         Row(testDescription: "secret set, large", command: "head -c 60000 /dev/zero | keyfob set new --stdin", step: 6),
@@ -39,7 +41,9 @@ struct FullDiskTests {
             command: "keyfob identity import new.key new.pem --name web --replace"),
         Row(testDescription: "cert import", command: "keyfob cert import new.pem"),
         Row(testDescription: "key generate", command: "keyfob key generate new"),
-        Row(testDescription: "identity create", command: "keyfob identity create new --cn new --self-signed", keepsKey: true),
+        Row(
+            testDescription: "identity create", command: "keyfob identity create new --cn new --self-signed",
+            keepsKey: true),
         Row(
             testDescription: "identity renew", command: "keyfob identity renew web --force --self-signed --new-key",
             keepsKey: true),
