@@ -19,7 +19,7 @@ struct FullDiskTests {
         let testDescription: String
         let command: String
         /// Pages between two attempts.
-        var step = 4
+        var step = 6
         /// Whether there is no keychain before.
         var isFirst = false
         /// Whether a key that was made may stay, for the next attempt to use.
@@ -33,13 +33,11 @@ struct FullDiskTests {
             isFirst: true),
         Row(testDescription: "keychain create", command: "keyfob keychain create second --unattended", step: 11),
         Row(testDescription: "secret set", command: "printf value | keyfob set new --stdin"),
-        Row(testDescription: "secret set, large", command: "head -c 60000 /dev/zero | keyfob set new --stdin", step: 6),
         Row(testDescription: "secret set, replace", command: "printf value | keyfob set old --stdin --replace"),
         Row(testDescription: "identity import", command: "keyfob identity import new.key new.pem --name new"),
         Row(
             testDescription: "identity import, replace",
             command: "keyfob identity import new.key new.pem --name web --replace"),
-        Row(testDescription: "cert import", command: "keyfob cert import new.pem"),
         Row(testDescription: "key generate", command: "keyfob key generate new"),
         Row(
             testDescription: "identity create", command: "keyfob identity create new --cn new --self-signed",
@@ -48,7 +46,6 @@ struct FullDiskTests {
             testDescription: "identity renew", command: "keyfob identity renew web --force --self-signed --new-key",
             keepsKey: true),
         Row(testDescription: "identity rm", command: "keyfob identity rm web --yes"),
-        Row(testDescription: "rm", command: "keyfob rm old --yes"),
     ]
 
     /// Runs the command with no free page, with some more, and so on until it succeeds. After each failure there is room
@@ -72,7 +69,7 @@ struct FullDiskTests {
         cp -a disk/home before
         # All that there is, without the times that pass.
         state() {
-            for list in 'keychain ls' 'identity ls' 'key ls' 'cert ls' 'ls' 'get old' 'identity check web'; do
+            for list in 'identity ls' 'key ls' 'cert ls' 'ls'; do
                 if [ "$list" = "$kept" ]; then continue; fi
                 keyfob $list 2>&1 | sed 's/ in [0-9]* ms//; s/[0-9]* [a-z]* ago//; s/just now//'
             done
@@ -111,7 +108,8 @@ struct FullDiskTests {
             fi
             rm -r disk/home
             cp -a before disk/home
-            pages=$((pages + step))
+            # The first writes are small.
+            pages=$((pages < 6 ? pages + 2 : pages + step))
             [ "$pages" -lt 400 ] || exit 99
         done
         rm disk/filler
@@ -138,7 +136,7 @@ struct FullDiskTests {
         for part in parts.dropLast() {
             let lines = part.split(separator: "\n")
             #expect(lines[0].hasSuffix(" 1"), "\(part)")
-            #expect(lines.count == 3, "\(part)")
+            try #require(lines.count == 3, "\(part)")
             #expect(lines[1].hasPrefix("keyfob: the disk is full: ") && lines[1].contains(" cannot be written."), "\(part)")
             #expect(lines[2].hasPrefix("    Nothing is lost. Make room") || lines[1].contains("is off token"), "\(part)")
         }
