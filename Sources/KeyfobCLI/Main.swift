@@ -75,10 +75,12 @@ import Glibc
             }
         case .validationFailure:
             // ArgumentParser's full message ends in its usage lines; they are the remedy here.
-            let message = KeyfobCommand.message(for: error).decapitalized
+            let message = Suggestion.checked(KeyfobCommand.message(for: error)).decapitalized
             let lines = KeyfobCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
             let usage = lines.drop { !$0.hasPrefix("Usage:") }.map { $0.trimmingBlanks }
-            failure = Failure(usage: message, hint: usage.isEmpty ? nil : usage.joined(separator: "\n"))
+            let others = Suggestion.commands(with: message)
+            let hints = (others.isEmpty ? [] : ["An option of: " + others.joined(separator: ", ")]) + usage
+            failure = Failure(usage: message, hint: hints.isEmpty ? nil : hints.joined(separator: "\n"))
         default:
             failure = Failure(error)
         }

@@ -37,6 +37,23 @@ import Testing
         #expect(check.output.contains("ok  signed a test challenge in "))
     }
 
+    @Test(arguments: [
+        (["identity", "rm", "web"], "wrong", ": "), (["key", "rm", "web"], "wrong", ": "), (["cert", "rm", "web"], "n", "] "),
+        (["keychain", "rm", "login"], "", ": "), (["rm", "a"], "", "] "),
+    ])
+    func `whoever does not agree to a removal stops what was to follow it`(
+        arguments: [String], answer: String, prompt: String
+    ) throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
+        let result = try household.keyfob(arguments, typing: [answer], after: prompt).result
+        #expect(result.status == 130 && result.output.isEmpty, "\(result.output)")
+        #expect(result.error.contains("keyfob: nothing was removed."), "\(result.error)")
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+        #expect(try household.keyfob(["identity", "check", "web"]).status == 0)
+    }
+
     @Test func `the chain goes out without its root, the key not at all`() throws {
         let home = try IdentityHome()
         try home.makeWeb()

@@ -46,6 +46,40 @@ import Testing
         #expect(far.hint?.contains("Did you mean") == false)
     }
 
+    @Test(arguments: [
+        ("www.example.org", "www.example.org"), ("10.1.1.1", "10.1.1.1"), ("::1", "::1"), ("[::1]", "::1"),
+        ("bücher.example", "bücher.example"), ("localhost", "localhost"), ("*.example.org", "*.example.org"), ("x.", "x."),
+        ("a_b", "a_b"),
+    ]) func `a host is a name or an address`(argument: String, host: String) throws {
+        #expect(try HostName(argument).text == host)
+    }
+
+    @Test(arguments: [
+        ("https://www.example.org/x", "--host www.example.org"), ("www.example.org:443", "--host www.example.org"),
+        ("[::1]:443", "--host ::1"), ("https://[::1]:443", "--host ::1"), ("10.1.1.1:80", "--host 10.1.1.1"),
+        ("ldap://me@host/", "--host host"), ("fe80::1%eth0", "--host fe80::1"), ("www.example.org/", "--host www.example.org"),
+        ("10.1.1", "--host www.example.org,"), ("10.1.1.999", "--host www.example.org,"), ("a b", "--host www.example.org,"),
+        ("1:2:3", "--host www.example.org,"), ("://", "--host www.example.org,"), ("\n", "--host www.example.org,"),
+    ]) func `what is no host is told from one`(argument: String, hint: String) throws {
+        let error = try #require(throws: UsageError.self) { try HostName(argument) }
+        #expect(error.hint?.contains(hint) == true, "\(error)")
+        #expect(!error.message.contains("\n"))
+    }
+
+    @Test(arguments: [
+        ("Unknown option '--host'. Did you mean '--yes'?", "Unknown option '--host'."),
+        ("Unknown option '--quite'. Did you mean '--quiet'?", "Unknown option '--quite'. Did you mean '--quiet'?"),
+        ("Unknown option '-x'", "Unknown option '-x'"),
+    ]) func `a guess that is too far off is not made`(message: String, checked: String) {
+        #expect(Suggestion.checked(message) == checked)
+    }
+
+    @Test func `an option of another command is known to be that`() {
+        #expect(Suggestion.commands(with: "unknown option '--host'.") == ["keyfob cert verify"])
+        #expect(Suggestion.commands(with: "unknown option '--keychain'.").isEmpty)
+        #expect(Suggestion.commands(with: "unknown option '--no-such'.").isEmpty)
+    }
+
     @Test func `every global option with a value is known to the splitting of words`() throws {
         let help = KeyfobCommand.helpMessage(for: CompletionCommand.self, columns: 400)
         let names = help.split(separator: "\n").filter {

@@ -89,6 +89,72 @@ import Testing
         #expect(hasEnded(child))
     }
 
+    /// Where the editor's file was, as the editor wrote it to the file `path`.
+    private func editedFile(_ household: Household) throws -> String {
+        String(decoding: try household.directory.read("path"), as: UTF8.self).trimmingBlanks
+    }
+
+    @Test func `what a killed edit has left is wiped by the next`() throws {
+        let (household, environment) = try make("echo \"$1\" > path; kill -KILL $PPID", ":")
+        let editor = try #require(environment["EDITOR"])
+        let killed = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "exec " + editor])
+        #expect(killed.status == 128 + SIGKILL)
+        let path = try editedFile(household)
+        try #require(FileManager.default.fileExists(atPath: path))
+        let next = try household.keyfob(["secret", "edit", "x"], environment: environment)
+        #expect(next.status == 0 && next.error.contains("wiped what an editor of an earlier edit has left"), "\(next.error)")
+        #expect(!FileManager.default.fileExists(atPath: (path as NSString).deletingLastPathComponent))
+    }
+
+    @Test func `an editor that outlives the command keeps its file, until it ends`() throws {
+        let (household, environment) = try make("echo \"$1\" > path; echo $$ > editor-id; kill -KILL $PPID; exec sleep 300", ":")
+        let editor = try #require(environment["EDITOR"])
+        // In a session of its own, so that it is not ended with the command.
+        let killed = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "exec setsid " + editor])
+        #expect(killed.status == 128 + SIGKILL)
+        let process = try #require(pid_t(String(decoding: household.directory.read("editor-id"), as: UTF8.self).trimmingBlanks))
+        defer { kill(process, SIGKILL) }
+        let path = try editedFile(household)
+        #expect(try household.keyfob(["secret", "edit", "x"], environment: environment).status == 0)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "old\n")
+        kill(process, SIGKILL)
+        #expect(hasEnded(process))
+        #expect(try household.keyfob(["lock"]).status == 0)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func `what is not of that kind is left alone`() throws {
+        let memory = "/dev/shm/keyfob-test-\(UUID().uuidString)"
+        try #require(ScratchDirectory.isMemory("/dev/shm"))
+        func directory(_ name: String, _ mode: Int) throws -> String {
+            let path = memory + "/" + name
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: mode])
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path + "/file"))
+            return path
+        }
+        defer { do { try FileManager.default.removeItem(atPath: memory) } catch {} }
+        let left = try directory("keyfob-edit-abcdef", 0o700)
+        let open = try directory("keyfob-edit-public", 0o755)
+        let other = try directory("keyfob-abcdef", 0o700)
+        let target = try directory("target", 0o700)
+        try FileManager.default.createSymbolicLink(atPath: memory + "/keyfob-edit-link", withDestinationPath: target)
+        try FileManager.default.createSymbolicLink(atPath: left + "/link", withDestinationPath: target + "/file")
+        try FileManager.default.createDirectory(atPath: left + "/below", withIntermediateDirectories: false)
+        try Data("x".utf8).write(to: URL(fileURLWithPath: memory + "/keyfob-edit-file"))
+        let used = try ScratchDirectory(candidates: [memory])
+        #expect(ScratchDirectory.sweep(candidates: [memory, "/proc"]) == 1)
+        #expect(!FileManager.default.fileExists(atPath: left))
+        for path in [open, other, target] {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path + "/file")) == Data("x".utf8))
+        }
+        #expect(FileManager.default.fileExists(atPath: memory + "/keyfob-edit-file"))
+        #expect(FileManager.default.fileExists(atPath: used.path))
+        let path = used.path
+        _ = consume used
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
     @Test func `an editor's failure is seen also where the caller ignores SIGCHLD`() throws {
         let (household, environment) = try make("echo typed > \"$1\"; exit 1")
         let script = """

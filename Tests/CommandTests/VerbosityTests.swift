@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import KeyfobCLI
+
 /// What `-v` and `-vv` add, and what `status` says of certificates.
 @Suite struct VerbosityTests {
     @Test func `twice verbose names each call of the token's library and what it returned, and no value`() throws {
@@ -20,11 +22,36 @@ import Testing
 
     @Test func `an issuer that takes its time is named where somebody watches`() throws {
         let home = try IdentityHome()
-        let create = ["identity", "create", "web", "--cn", "web", "--issuer", "exec:sh -c 'sleep 4; exit 1'"]
-        let silent = try Tool.keyfob(create, environment: home.environment).run()
-        #expect(silent.status == 1 && !silent.error.contains("waiting for issuer"), "\(silent.error)")
-        let shown = try Tool.keyfob(create + ["--progress", "always"], environment: home.environment).run()
-        #expect(shown.error.contains("keyfob: waiting for issuer command sh…\n"), "\(shown.error)")
+        // The issuer ends as soon as the notice is there, and says how long that took, in milliseconds.
+        try home.shell(
+            """
+            cat >issuer <<'SCRIPT'
+            begun=$(date +%s%3N)
+            for attempt in $(seq 1200); do
+                if grep -q 'waiting for issuer command sh…$' '\(home.file("errors"))'; then
+                    echo $(($(date +%s%3N) - begun)) >'\(home.file("patience"))'
+                    break
+                fi
+                sleep 0.05
+            done
+            exit 1
+            SCRIPT
+            """)
+        func create(_ issuer: String, _ options: String) throws -> Int32 {
+            try Tool(
+                "/bin/sh",
+                [
+                    "-c", "exec '\(Tool.keyfob([]).path)' identity create web --cn web --issuer \"exec:$1\" $2 2>\"$3\"", "sh",
+                    issuer, options, home.file("errors"),
+                ], environment: home.environment
+            ).run().status
+        }
+        #expect(try create("sh '\(home.file("issuer"))'", "--progress always") == 1)
+        let patience = try #require(Double(String(contentsOfFile: home.file("patience"), encoding: .utf8).trimmingBlanks))
+        // Where nobody watches nothing is said in twice that time.
+        #expect(try create("sh -c 'sleep \(patience / 500); exit 1'", "") == 1)
+        let errors = try String(contentsOfFile: home.file("errors"), encoding: .utf8)
+        #expect(errors.contains("keyfob: ") && !errors.contains("waiting for issuer"), "\(errors)")
     }
 
     @Test func `a token that cannot be reached is not called one without the key`() throws {

@@ -28,11 +28,12 @@ import Testing
             arguments: [
                 "identity", "create", "api", "--cn", "api", "--issuer", "exec:/bin/sh -c 'env > FILE; exit 1'",
             ], pinSource: "env:OURS"),
+        // The identity is looked up, and the PIN asked for, before the account's key is.
         Row(
             testDescription: "an external account's key, the PIN's command",
             arguments: [
-                "identity", "create", "api", "--dns", "api.example", "--issuer", "acme:https://127.0.0.1:1/", "--listen",
-                "127.0.0.1:1", "--agree-tos", "--eab-kid", "kid", "--eab-key-source", "env:OURS",
+                "identity", "renew", "web", "--force", "--issuer", "acme:https://127.0.0.1:1/", "--listen", "127.0.0.1:1",
+                "--agree-tos", "--eab-kid", "kid", "--eab-key-source", "env:OURS",
             ] + command, isLocked: true),
         Row(
             testDescription: "a file's passphrase, the PIN's command",

@@ -25,7 +25,7 @@ import Testing
         (.tokenFull, -108), (.noSuchKeychain, -25294), (.duplicateKeychain, -25296), (.notInitialized, -25307),
         (.vaultDamaged, -25291), (.vaultUnavailable, -25291), (.vaultTooNew, -25310), (.fileDamaged, -26275),
         (.filePassphraseIncorrect, -25293), (.pkcs12Tampered, -25264), (.certificateExpired, -67818),
-        (.certificateNotYetValid, -67819), (.cancelled, -128), (.fileUnavailable, -36), (.failed, -26276),
+        (.certificateNotYetValid, -67819), (.cancelled, -128), (.fileUnavailable, -36), (.diskFull, -34), (.failed, -26276),
     ]) func `A code becomes the result code of the reference`(code: KeychainError.Code, status: OSStatus) {
         #expect(OSStatus(code) == status)
         #expect(OSStatus(KeychainError(code, "message")) == status)

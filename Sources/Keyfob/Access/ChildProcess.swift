@@ -13,13 +13,18 @@ package import KeyfobPrimitives
     /// Its standard error is ours, and so is its environment without secrets (`EnvironmentVariable.inherited`). With
     /// `inOwnGroup` it can be killed with all it started, but is no longer in the terminal's foreground.
     ///
+    /// - Parameter kept: A descriptor that it and what it starts shall have, too, such as that of a lock.
     /// - Throws: `fileUnavailable` when it cannot be started.
-    package init(_ arguments: [String], input: Int32, output: Int32, inOwnGroup: Bool) throws(KeychainError) {
+    package init(
+        _ arguments: [String], input: Int32, output: Int32, inOwnGroup: Bool, keeping kept: Int32? = nil
+    ) throws(KeychainError) {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+        // Onto itself: what is taken away is the mark that closes it.
+        if let kept { unsafe posix_spawn_file_actions_adddup2(&actions, kept, kept) }
 
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)

@@ -11,11 +11,13 @@ package struct OpenFile: ~Copyable {
     package let path: String
 
     /// Opens `path`, always with `O_CLOEXEC`, or returns `nil` with `errno` set.
-    package init?(path: String, flags: Int32, mode: UInt32 = 0o600) {
+    ///
+    /// - Parameter name: The path in messages, where it is to be another.
+    package init?(path: String, flags: Int32, mode: UInt32 = 0o600, shownAs name: String? = nil) {
         let descriptor = unsafe keyfob_open(path, flags | O_CLOEXEC, mode)
         guard descriptor >= 0 else { return nil }
         self.descriptor = descriptor
-        self.path = path
+        self.path = name ?? path
     }
 
     /// Takes over `descriptor`, which must be open.
@@ -93,9 +95,18 @@ package struct OpenFile: ~Copyable {
 extension KeychainError {
     /// A system call on a file failed with `number`.
     package static func file(_ verb: String, _ path: String, _ number: Int32) -> KeychainError {
+        guard ![ENOSPC, EDQUOT].contains(number) else { return diskFull(at: path) }
         let reason = unsafe String(cString: strerror(number))
         return KeychainError(
             [EACCES, EPERM, ELOOP, EROFS].contains(number) ? .refused : .fileUnavailable,
             "cannot \(verb) \(path): \(reason).", details: ["path": path])
+    }
+
+    /// A file or directory takes no more: the disk is full, or the user's share of it.
+    package static func diskFull(at path: String, cause: (any Error)? = nil) -> KeychainError {
+        KeychainError(
+            .diskFull, "the disk is full: \(path) cannot be written.",
+            hint: "Nothing is lost. Make room on it (df -h), then run the same command again.",
+            details: ["path": path], cause: cause)
     }
 }

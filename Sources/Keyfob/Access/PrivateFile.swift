@@ -13,7 +13,8 @@ package enum PrivateFile {
     package static func write(_ bytes: SecretBytes, to url: URL) throws(KeychainError) {
         let target = url.filePath
         let temporary = target + ".\(getpid()).\(UInt64.random(in: 0...UInt64.max)).new"
-        guard let file = OpenFile(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) else {
+        guard let file = OpenFile(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, shownAs: target)
+        else {
             throw .file("write", target, errno)
         }
         do throws(KeychainError) {

@@ -47,10 +47,17 @@ extension CertificateVerification {
                         + "which nobody has decided to trust.",
                 "If you do: keyfob trust add FILE --scope user")
         case .hostMismatch, .addressMismatch:
-            let names = certificate.subjectAlternativeNames.prefix(8).map { $0.ipText ?? $0.text }
+            let names = certificate.subjectAlternativeNames
+            let listed = names.prefix(8).map { $0.ipText ?? $0.text }.joined(separator: ", ")
+            let isForAddress = host.map(Certificate.isAddress) ?? false
+            // Of a host's name alone nobody can conclude that a certificate is for the address behind it.
+            let hint =
+                names.isEmpty ? "It names no host at all."
+                : isForAddress && !names.contains { $0.ipText != nil }
+                    ? "It names no address: connect by name. It is for: " + listed : "It is for: " + listed
             return make(
-                .certificateHostMismatch, "certificate \"\(name)\" is not for host \"\(host ?? "")\".",
-                names.isEmpty ? "It names no host at all." : "It is for: " + names.joined(separator: ", "))
+                .certificateHostMismatch,
+                "certificate \"\(name)\" is not for \(isForAddress ? "address" : "host") \"\(host ?? "")\".", hint)
         case .wrongPurpose:
             return make(
                 .certificateUsageMismatch, "\(called)\(above) is not for usage \"\(usage)\".",

@@ -136,6 +136,8 @@ extension KeychainError.Code {
     public static let unsafeFile = Self(rawValue: "file.unsafe")
     /// A file cannot be read or written.
     public static let fileUnavailable = Self(rawValue: "file.unavailable")
+    /// There is no room left on a disk, or none in the user's share of it.
+    public static let diskFull = Self(rawValue: "disk.full")
     /// The certificate was not issued for the key.
     public static let identityMismatch = Self(rawValue: "identity.mismatch")
     /// The certificate has expired.

@@ -184,7 +184,10 @@ final class TokenStore: Sendable {
             flags = (try? pool().tokenInfo().flags) ?? []
             refusedPIN.withLock { $0 }?()
         }
-        return .token(error, operation, token: label, serial: uri.serial, flags: flags)
+        let refusal = KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags)
+        // SoftHSM does not say that its directory takes no more.
+        guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
+        return DiskSpace.shortage(in: softHSM.root, details: refusal.details, cause: error) ?? refusal
     }
 
     // MARK: Mechanisms

@@ -59,6 +59,7 @@ struct TokenWriter: Sendable {
             let intent = try keys.sealPlan(plan, identity: identity, vault: store.identity)
             let intentID = try store.write(keys.tree) { try $0.insert(intent) }
             var current = plan
+            var isRemoved = false
             do {
                 let outcome = try token.withSession(operation, idempotent: false) { session in
                     try change(session) { refined in
@@ -69,6 +70,7 @@ struct TokenWriter: Sendable {
                         try store.write(keys.tree) { try $0.update(row) }
                     }
                 }
+                isRemoved = plan.kind == .destroy
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
                 // Objects that nothing tells apart cannot be kept apart in the index.
                 let isDistinct = outcome.added.allSatisfy { new in
@@ -90,9 +92,19 @@ struct TokenWriter: Sendable {
                 let isVoid = current.kind == .destroy ? isUntouched() : (try? settle(current)) != nil
                 // The plan that stays on disk is settled by the next opening.
                 if isVoid { try? store.write(keys.tree) { try $0.deleteIntent(intentID) } }
-                throw error
+                throw isRemoved ? afterRemoval(error) : error
             }
         }
+    }
+
+    /// The error of a vault that could not be written when the objects were gone already: to try again would find nothing.
+    private func afterRemoval(_ error: any Error) -> any Error {
+        guard let error = error as? KeychainError else { return error }
+        return KeychainError(
+            error.code,
+            error.message + " What was to be removed is off token \"\(token.label)\" all the same.",
+            hint: "Nothing need be done again: the next command that can write the vault finishes the removal.",
+            details: error.details, cause: error.cause)
     }
 
     // MARK: Recovery

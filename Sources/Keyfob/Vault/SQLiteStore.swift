@@ -270,7 +270,13 @@ final class SQLiteStore: ItemStore {
         case .SQLITE_READONLY:
             return KeychainError(
                 .refused, "\(title) is read-only; nothing was changed.", details: details, cause: error.withoutSQL)
+        case .SQLITE_FULL:
+            return KeychainError.diskFull(at: path, cause: error.withoutSQL)
         default:
+            let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
+            if let shortage = DiskSpace.shortage(in: directory, details: details, cause: error.withoutSQL) {
+                return shortage
+            }
             return KeychainError(
                 .vaultUnavailable, "the vault \(path) cannot be used: \(error.message ?? "\(error.resultCode)").",
                 hint: "Check the file's permissions and the free space of its disk.", cause: error.withoutSQL)

@@ -68,6 +68,7 @@ struct CertificateVerifyCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
+        let host = try host.map(HostName.init)
         let keychain = try global.openKeychain()
         let (leaf, others, name) = try certificate.load(from: keychain)
         func certificates(_ files: [FileArgument]) throws -> [Certificate] {
@@ -76,7 +77,7 @@ struct CertificateVerifyCommand: ParsableCommand {
         let policy = TrustPolicy(
             includesSystem: !noSystem, includesKeychain: !noKeychain, anchors: try certificates(anchors))
         let result = try keychain.verify(
-            leaf, intermediates: others + certificates(untrusted), on: at?.date ?? Date(), host: host, usage: usage.usage,
+            leaf, intermediates: others + certificates(untrusted), on: at?.date ?? Date(), host: host?.text, usage: usage.usage,
             trusting: policy)
         if let error = result.error(name: name) { throw error }
         let chain = result.chain.map { Visible.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
@@ -88,7 +89,7 @@ struct CertificateVerifyCommand: ParsableCommand {
         try output.emit(
             Document([
                 "name": .string(name), "trusted": true, "origin": .optional(result.origin?.rawValue),
-                "usage": .string(usage.usage.rawValue), "host": .optional(host), "at": .time(result.date),
+                "usage": .string(usage.usage.rawValue), "host": .optional(host?.text), "at": .time(result.date),
                 "chain": .array(result.chain.map { .object(CertificatePhrases.members($0, on: result.date)) }),
             ]), sentence: "ok  \(chain) (\(origin))")
     }

@@ -95,6 +95,7 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
         .unsupportedFormat: .damaged,
         .unsafeFile: .refused,
         .fileUnavailable: .failure,
+        .diskFull: .failure,
         .identityMismatch: .verification,
         .certificateExpired: .verification,
         .certificateNotYetValid: .verification,

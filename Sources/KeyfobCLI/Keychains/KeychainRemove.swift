@@ -41,12 +41,8 @@ struct KeychainRemove: ParsableCommand {
         if global.dryRun {
             return try report(output, "Would remove keychain \"\(name)\" \(what).", isChanged: false)
         }
-        if !global.yes {
-            let question = "Remove keychain \"\(name)\" \(what)? This cannot be undone."
-            guard try global.terminal.confirm(question, byTyping: name) else {
-                return try report(output, "Kept keychain \"\(name)\".", isChanged: false)
-            }
-        }
+        try RemovalPrompt(global).confirm(
+            "Remove keychain \"\(name)\" \(what)? This cannot be undone.", typing: name)
         try keychains.delete(name)
         try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
     }

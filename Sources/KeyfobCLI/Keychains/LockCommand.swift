@@ -27,6 +27,7 @@ struct LockCommand: ParsableCommand {
         let listing = try all ? keychains.listing() : nil
         let chosen = try listing?.keychains ?? [keychains.configuration(name ?? global.selectedKeychainName())]
         let state = UnlockedState(directories: keychains.directories)
+        if !global.dryRun { ScratchDirectory.sweep() }
         // The state is removed without opening the vault: a damaged one must be lockable, too.
         var locked: [String] = []
         var failures = listing?.damaged.map(\.error) ?? []

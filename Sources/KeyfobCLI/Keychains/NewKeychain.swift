@@ -107,7 +107,8 @@ struct NewKeychain {
     // MARK: A token that is there
 
     private func makeOnExistingToken(_ keychains: Keychains) throws {
-        let found = try TokenChoice.find(global.tokenName, module: options.module ?? global.modulePath)
+        let found = try TokenChoice.find(
+            global.tokenName, module: options.module, environmentModule: global.modulePath)
         if global.dryRun { return try reportDryRun(token: found.info.label) }
         let option = try global.explicitPINSource.map { try PINSource(parsing: $0) }
         let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)

@@ -14,13 +14,13 @@ enum TokenChoice {
 
     /// The one initialised token with this label or URI.
     ///
-    /// Blocks for loading modules: the given one, else the URI's, else all that are registered.
+    /// Blocks for loading modules: the given one, else the URI's, else the environment's, else all that are registered.
     ///
     /// - Throws: `KeychainError`; `tokenAbsent` with what is there, `tokenAmbiguous`, `moduleNotLoaded`, `refused` for
     ///   a token that was never initialised; `UsageError` for a malformed URI or a PIN in it.
-    static func find(_ name: String?, module: String?) throws -> Found {
+    static func find(_ name: String?, module: String?, environmentModule: String?) throws -> Found {
         let uri = try self.uri(name)
-        let candidates = try modules(module ?? uri.modulePath ?? uri.moduleName)
+        let candidates = try modules(module ?? uri.modulePath ?? uri.moduleName ?? environmentModule)
         var found: [Found] = []
         var present: [String] = []
         for (loaded, location) in candidates {
@@ -33,9 +33,7 @@ enum TokenChoice {
             } catch {
                 // A module that fails, such as one without its device, is none that has the token.
                 guard candidates.count == 1 else { continue }
-                throw KeychainError(
-                    .moduleNotLoaded, "PKCS#11 module \"\(loaded.name ?? loaded.path)\" does not list its tokens.",
-                    cause: error)
+                throw silent(loaded, error)
             }
         }
         let initialized = found.filter { $0.info.flags.contains(.tokenInitialized) }
@@ -88,7 +86,31 @@ enum TokenChoice {
         }
     }
 
-    private static func modules(_ name: String?) throws -> [(Module, KeychainConfiguration.ModuleLocation)] {
+    /// The module that a token's URI names; `nil` for a label, and for what is no URI.
+    static func moduleName(in name: String) -> String? {
+        // Whoever looks for the token says what is wrong with its name.
+        guard name.hasPrefix("pkcs11:"), let uri = try? PKCS11URI(name) else { return nil }
+        return uri.modulePath ?? uri.moduleName
+    }
+
+    /// The slots of a module that somebody named. - Throws: `KeychainError` with code `moduleNotLoaded`.
+    static func slots(of module: Module) throws -> [Slot] {
+        do { return try module.slots() } catch { throw silent(module, error) }
+    }
+
+    private static func silent(_ module: Module, _ error: any Error) -> KeychainError {
+        KeychainError(
+            .moduleNotLoaded,
+            "PKCS#11 module \"\(Visible.text(module.name ?? module.path))\" does not list its tokens.",
+            hint: "Is what stands behind it plugged in, and its service running?", cause: error)
+    }
+
+    /// The module of a path or name, else all that p11-kit knows.
+    ///
+    /// Blocks for loading them.
+    ///
+    /// - Throws: `KeychainError` with code `moduleNotLoaded`.
+    static func modules(_ name: String?) throws -> [(Module, KeychainConfiguration.ModuleLocation)] {
         do {
             guard let name else {
                 return try Module.registered().map { ($0, $0.name.map { .registered($0) } ?? .path($0.path)) }
@@ -100,7 +122,9 @@ enum TokenChoice {
             guard let module = try Module.registered(named: name) else {
                 throw KeychainError(
                     .moduleNotLoaded, "PKCS#11 module \"\(Visible.text(name))\" is not configured.",
-                    hint: "Give its path: --module /usr/lib/…/module.so")
+                    hint: "Give its path, such as /usr/lib/…/module.so (--module, KEYFOB_MODULE). "
+                        + "The names that p11-kit knows: p11-kit list-modules",
+                    details: ["module": name])
             }
             return [(module, .registered(name))]
         } catch let error as PKCS11Error {
@@ -111,7 +135,8 @@ enum TokenChoice {
                 .moduleNotLoaded,
                 "\(name.map { "PKCS#11 module \"\(Visible.text($0))\"" } ?? "a PKCS#11 module") cannot be loaded: "
                     + "\(reason ?? detail).",
-                hint: "Install the package that has it, or correct the path.", cause: error)
+                hint: "Install the package that has it, or correct the path (--module, KEYFOB_MODULE).",
+                details: name.map { ["module": $0] } ?? [:], cause: error)
         }
     }
 }

@@ -14,9 +14,9 @@ struct SecretEdit: ParsableCommand {
             "keyfob secret edit app/config --allow-empty",
             "keyfob secret edit db/prod --user app"),
         discussion: """
-            The editor ($VISUAL, else $EDITOR, else vi) gets a file in memory that is wiped afterwards. Where the item \
-            was changed meanwhile, or cannot be stored, you are asked what is to become of what you typed; without a \
-            terminal it is lost.
+            The editor ($VISUAL, else $EDITOR, else vi) gets a file in memory that is wiped afterwards; what a killed \
+            edit leaves there, by the next one or by keyfob lock. Where the item was changed meanwhile, or cannot be \
+            stored, you are asked what is to become of what you typed; without a terminal it is lost.
             """)
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
@@ -49,6 +49,9 @@ struct SecretEdit: ParsableCommand {
         if !canAsk, !output.isQuiet, !output.format.isMachineReadable {
             StandardError.write(
                 "keyfob: nobody can be asked here: a value that cannot be stored after the editor has ended is lost.\n")
+        }
+        if ScratchDirectory.sweep() > 0, !output.isQuiet, !output.format.isMachineReadable {
+            StandardError.write("keyfob: wiped what an editor of an earlier edit has left in memory.\n")
         }
         var draft = Draft(item: item, base: old, value: old)
         var isStored = false
@@ -144,7 +147,7 @@ struct SecretEdit: ParsableCommand {
         // By the shell, since the variables may hold options, as in EDITOR="code --wait".
         var process = try ChildProcess(
             ["/bin/sh", "-c", editor + " \"$1\"", "sh", file], input: STDIN_FILENO, output: STDOUT_FILENO,
-            inOwnGroup: false)
+            inOwnGroup: false, keeping: directory.lock)
         let status = process.exitStatus(by: .after(.seconds(365 * 86_400))) ?? 1
         guard status == 0 else {
             guard !Interruption.isRequested else {

@@ -35,6 +35,7 @@ struct SecretRemove: ParsableCommand {
             if !items.contains(where: { $0.reference == item.reference }) { items.append(item) }
         }
         var removed: [Item] = []
+        var kept: [String] = []
         for item in items {
             let account = item.userText.isEmpty ? "" : " of \"\(Visible.text(item.userText))\""
             let what = "\"\(Visible.text(item.nameText))\"\(account)"
@@ -45,12 +46,19 @@ struct SecretRemove: ParsableCommand {
             guard try global.confirm("Remove \(what) from keychain \"\(keychain.name)\"?"),
                 let reference = item.reference
             else {
-                try output.say("Kept \(what).")
+                kept.append(what)
                 continue
             }
             try keychain.delete(Criteria(reference))
             removed.append(item)
             try output.say("Removed \(what) from \"\(keychain.name)\".")
+        }
+        guard kept.isEmpty else {
+            // Whoever goes on where this succeeds must not find what was kept.
+            let list = kept.joined(separator: ", ")
+            throw KeychainError(
+                .cancelled, removed.isEmpty ? "nothing was removed." : "\(list) kept; the others are removed.",
+                details: ["keychain": keychain.name])
         }
         guard output.format.isMachineReadable else { return }
         let list = (global.dryRun ? items : removed).map { item in

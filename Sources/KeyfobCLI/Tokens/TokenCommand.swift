@@ -16,7 +16,8 @@ struct TokenCommand: ParsableCommand {
 struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the tokens: Keyfob's own, and those of the modules that p11-kit knows.",
-        examples: Examples("keyfob token ls", "keyfob token ls --json", "keyfob token ls --all"))
+        examples: Examples("keyfob token ls", "keyfob token ls --json", "keyfob token ls --all"),
+        discussion: "With KEYFOB_MODULE, a path or a name, that module takes the place of those that p11-kit knows.")
 
     @Flag(help: "Also trust stores, and slots whose token is not initialised.")
     var all = false
@@ -25,7 +26,7 @@ struct TokenListCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        let entries = try TokenInventory(includesAll: all).entries
+        let entries = try TokenInventory(includesAll: all, module: global.modulePath).entries
         let document = Document([
             "tokens": .array(
                 entries.map { entry in
@@ -60,7 +61,8 @@ struct TokenShowCommand: ParsableCommand {
             "keyfob token show", "keyfob token show login --objects", "keyfob token show --objects --json"),
         discussion: """
             Without a name it is the keychain's token. Objects that need a login are shown for the tokens of keychains, \
-            and for others with --pin-source.
+            and for others with --pin-source. A token that is neither is looked for in the module of its URI, else in \
+            that of KEYFOB_MODULE, else in those that p11-kit knows.
             """)
 
     @Argument(help: "Label or PKCS#11 URI of the token.")

@@ -37,18 +37,18 @@ struct TokenInventory {
 
     /// Looks at everything that is there. Blocks for as long as the slowest module takes.
     ///
-    /// - Parameter includesAll: also trust stores and slots without an initialised token.
-    /// - Throws: `KeychainError` where the configuration of the keychains cannot be read.
-    init(includesAll: Bool) throws {
+    /// - Parameters:
+    ///   - includesAll: also trust stores and slots without an initialised token.
+    ///   - module: the path or name of the only module to look at besides Keyfob's own tokens; without one, all that
+    ///     p11-kit knows.
+    /// - Throws: `KeychainError` where the configuration of the keychains cannot be read; `moduleNotLoaded` for a
+    ///   `module` that cannot be used.
+    init(includesAll: Bool, module: String? = nil) throws {
         let configurations = try Keychains().all()
         let ours = try Self.ours(configurations)
-        // A module that cannot be started has no tokens to show. `keyfob init --token … --module …` says why.
-        let modules = StandardError.silenced { (try? Module.registered()) ?? [] }
         var entries = ours
-        for module in modules {
-            // The trust stores of the system are no place for keys.
-            if module.name == "p11-kit-trust", !includesAll { continue }
-            for slot in StandardError.silenced({ (try? module.slots()) ?? [] }) {
+        for (module, slots) in try Self.slots(of: module, includesTrustStores: includesAll) {
+            for slot in slots {
                 guard let info = StandardError.silenced({ try? slot.tokenInfo() }) else { continue }
                 guard includesAll || info.flags.contains(.tokenInitialized) else { continue }
                 guard !ours.contains(where: { $0.serial == info.serialNumber && $0.label == info.label }) else {
@@ -74,6 +74,21 @@ struct TokenInventory {
     static func own() throws -> TokenInventory { TokenInventory(entries: try ours(Keychains().all())) }
 
     private init(entries: [Entry]) { self.entries = entries }
+
+    /// The slots of the module that was named, else of all modules.
+    private static func slots(of name: String?, includesTrustStores: Bool) throws -> [(Module, [Slot])] {
+        if let name {
+            // Somebody asked for this one, and must be told that it has nothing to show.
+            return try StandardError.silenced {
+                try TokenChoice.modules(name).map { module, _ in (module, try TokenChoice.slots(of: module)) }
+            }
+        }
+        // A module that cannot be started has no tokens to show. `keyfob init --token … --module …` says why.
+        return StandardError.silenced { (try? Module.registered()) ?? [] }.filter { module in
+            // The trust stores of the system are no place for keys.
+            module.name != "p11-kit-trust" || includesTrustStores
+        }.map { module in (module, StandardError.silenced { (try? module.slots()) ?? [] }) }
+    }
 
     private static func ours(_ configurations: [KeychainConfiguration]) throws -> [Entry] {
         try Keychains().softHSM.tokens().map { token in
@@ -143,7 +158,11 @@ struct SelectedToken {
             return
         }
         let own = try TokenInventory.own().matches(name)
-        let entry = own.count == 1 ? own[0] : try TokenInventory(includesAll: true).entry(name)
+        let entry =
+            own.count == 1
+            ? own[0]
+            : try TokenInventory(includesAll: true, module: TokenChoice.moduleName(in: name) ?? global.modulePath)
+                .entry(name)
         if let own = entry.keychains.first {
             let keychain = try Keychain.open(own, options: global.keychainOptions())
             self.keychain = keychain

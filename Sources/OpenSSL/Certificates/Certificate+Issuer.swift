@@ -38,6 +38,12 @@ extension Certificate {
         }
     }
 
+    /// Whether `host` is an IP address in text rather than a name.
+    package static func isAddress(_ host: String) -> Bool {
+        var octets = in6_addr()
+        return unsafe inet_pton(AF_INET, host, &octets) == 1 || inet_pton(AF_INET6, host, &octets) == 1
+    }
+
     /// A host's name as certificates have it: without the dot of the root, labels of other letters as Punycode (RFC 5890
     /// 2.3.2.1).
     static func asciiName(ofHost host: String) -> String {

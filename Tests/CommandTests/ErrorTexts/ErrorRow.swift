@@ -81,6 +81,11 @@ extension ErrorRow {
             code: "token.absent", message: [#"token "card" (serial "#, "is not present"],
             hint: ["Insert it", "keyfob token ls"], details: ["token", "serial"]),
         ErrorRow(
+            testDescription: "token absent at a check", home: .card,
+            before: "keyfob identity create -q web --cn web --self-signed", refusing: "absent",
+            attempt: "keyfob identity check web", status: 7, code: "token.absent",
+            message: [#"token "card" (serial "#, "is not present"], hint: ["Insert it"], details: ["token", "serial"]),
+        ErrorRow(
             testDescription: "token absent at init", attempt: "keyfob init -k other --token hsm1", status: 7,
             code: "token.absent", message: [#"token "hsm1" is not present"#], hint: ["Insert it", "keyfob token ls"]),
         ErrorRow(
@@ -256,6 +261,17 @@ extension ErrorRow {
             testDescription: "wrong host", before: "trusted", attempt: "keyfob cert verify web --host api.example.org",
             status: 11, code: "cert.host_mismatch", message: [#"certificate "web" is not for host "api.example.org""#],
             hint: ["It is for: www.example.org"]),
+        ErrorRow(
+            testDescription: "wrong address", before: "trusted", attempt: "keyfob cert verify web --host 10.9.9.9",
+            status: 11, code: "cert.host_mismatch", message: [#"certificate "web" is not for address "10.9.9.9""#],
+            hint: ["It names no address", "It is for: www.example.org"]),
+        ErrorRow(
+            testDescription: "a URL for a host", before: "trusted",
+            attempt: "keyfob cert verify web --host https://www.example.org:443/x", status: 2, code: "usage",
+            message: [#""https://www.example.org:443/x" is a URL"#], hint: ["--host www.example.org"]),
+        ErrorRow(
+            testDescription: "an option of another command", attempt: "keyfob identity check web --host 10.9.9.9", status: 2,
+            code: "usage", message: ["unknown option '--host'."], hint: ["An option of: keyfob cert verify", "--help"]),
         ErrorRow(
             testDescription: "wrong usage", before: "trusted", attempt: "keyfob cert verify web --usage client", status: 11,
             code: "cert.wrong_usage", message: [#"certificate "web" is not for usage "client""#],

@@ -66,6 +66,47 @@ import Testing
         #expect(try household.keyfob(["get", "c"]).output == "c\n")
     }
 
+    /// Ways to damage key `b`, and what is left of it in the list of keys.
+    @Test(arguments: ["row", "point", "private", "certificate"])
+    func `a damaged key hides no other`(damage: String) throws {
+        let household = try Household.unattended()
+        func objects() throws -> Set<String> {
+            let tokens = household.data + "/tokens"
+            let files = try FileManager.default.subpathsOfDirectory(atPath: tokens).filter { $0.hasSuffix(".object") }
+            return Set(files.map { tokens + "/" + $0 })
+        }
+        var files: Set<String> = []
+        for name in ["a", "b", "c"] {
+            let before = try objects()
+            try #require(household.keyfob(["identity", "create", name, "--cn", name, "--self-signed"]).status == 0)
+            if name == "b" { files = try objects().subtracting(before) }
+        }
+        if damage == "row" {
+            try sqlite(household.vault(), "update item set attributes_ciphertext = x'00' where id in (3, 4)")
+        }
+        for file in files {
+            var data = try Data(contentsOf: URL(fileURLWithPath: file))
+            // An uncompressed point of P-256 in its octet string; CKO_PRIVATE_KEY and CKO_CERTIFICATE as CKA_CLASS.
+            let point = data.firstRange(of: Data([0x04, 0x41, 0x04]))
+            let object = data.firstRange(of: Data([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]))?.upperBound
+            let objectClass = object.map { data[data.index($0, offsetBy: 7)] }
+            switch damage {
+            case "point":
+                guard let point else { continue }
+                data.replaceSubrange(point.upperBound..<point.upperBound + 8, with: Data(repeating: 0xFF, count: 8))
+            case "private" where objectClass == 3, "certificate" where objectClass == 1: data = data.prefix(data.count / 2)
+            default: continue
+            }
+            try data.write(to: URL(fileURLWithPath: file))
+        }
+        for command in [["key", "ls"], ["identity", "ls"], ["cert", "ls"], ["cert", "ls", "--all"]] {
+            let list = try household.keyfob(command)
+            #expect(list.status == 0, "\(list.error)")
+            #expect(list.output.contains("\na ") && list.output.contains("\nc "), "\(command) \(list.output)")
+        }
+        for name in ["a", "c"] { #expect(try household.keyfob(["identity", "check", name]).status == 0) }
+    }
+
     @Test func `the check tells what was changed behind the keychain's back, and takes it where that is wanted`() throws {
         let household = try Household.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }

@@ -76,11 +76,13 @@ final class Household: Sendable {
     }
 
     /// Runs the command at a terminal where `lines` are typed, one after each prompt.
-    func keyfob(_ arguments: [String], typing lines: [String], environment more: [String: String] = [:]) throws -> (
-        result: Tool.Result, screen: String
-    ) {
+    ///
+    /// - Parameter prompt: How the prompts end.
+    func keyfob(
+        _ arguments: [String], typing lines: [String], after prompt: String = ": ", environment more: [String: String] = [:]
+    ) throws -> (result: Tool.Result, screen: String) {
         let terminal = try PseudoTerminal()
-        let typist = terminal.type(lines.map { $0 + "\n" }, after: ": ")
+        let typist = terminal.type(lines.map { $0 + "\n" }, after: prompt)
         let script = "exec setsid --ctty --wait \"$@\" < \(terminal.path)"
         let tool = Tool(
             "/bin/sh", ["-c", script, "sh", Tool.keyfob([]).path] + arguments,

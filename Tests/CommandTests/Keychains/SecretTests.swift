@@ -192,8 +192,13 @@ import Testing
         #expect(try household.keyfob(["rm", "a", "nonsense", "--yes"]).status == 3)
         #expect(try household.keyfob(["rm", "a", "--dry-run", "--yes"]).status == 0)
         #expect(try household.keyfob(["get", "a"]).output == "1\n")
-        #expect(try household.keyfob(["rm", "a"], typing: ["n"]).result.output.contains("Kept"))
-        // The question ends in "[y/N] ", after which nothing can be awaited by colon.
+        let kept = try household.keyfob(["rm", "a"], typing: ["n"], after: "] ").result
+        #expect(kept.status == 130 && kept.error.contains("nothing was removed"), "\(kept.error)")
+        // What was agreed to goes, and the whole is no success.
+        try household.set("c", "3")
+        let partly = try household.keyfob(["rm", "a", "c"], typing: ["n", "y"], after: "] ").result
+        #expect(partly.status == 130 && partly.output == "Removed \"c\" from \"login\".\n", "\(partly)")
+        #expect(partly.error.contains("\"a\" kept"), "\(partly.error)")
         #expect(try household.keyfob(["rm", "a", "b", "--yes"]).status == 0)
         #expect(try household.keyfob(["rm", "a", "--if-exists", "--yes"]).status == 0)
         #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)

@@ -87,17 +87,24 @@ extension SoftHSMDirectory {
                 return try finish(info, before, pin: pin, officer: officer)
             } catch let error as PKCS11Error {
                 cause = error
-                // The half-made token is ours: it was not there before, and nobody knows its PINs.
-                for token in try tokens() where !before.contains(token) && token.label == label { try remove(token) }
+                try removeNewTokens(label, notIn: before)
                 guard error.recovery != .final || Self.isTransient(error.returnValue) else { break }
             } catch let error as KeychainError {
+                // The first error is the one to report.
+                try? removeNewTokens(label, notIn: before)
                 throw error
             } catch {
                 throw KeychainError(.failed, "cannot make random PINs.", cause: error)
             }
         }
-        throw KeychainError(
+        let failure = KeychainError(
             .failed, "SoftHSM could not make the token \"\(label)\".", details: ["token": label], cause: cause)
+        throw DiskSpace.shortage(in: root, details: failure.details, cause: cause ?? failure) ?? failure
+    }
+
+    /// Removes half-made tokens. They are ours: they were not there before, and nobody knows their PINs.
+    private func removeNewTokens(_ label: String, notIn before: Set<SoftHSMToken>) throws(KeychainError) {
+        for token in try tokens() where !before.contains(token) && token.label == label { try remove(token) }
     }
 
     private static func create(

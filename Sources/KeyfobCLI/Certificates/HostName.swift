@@ -1,0 +1,51 @@
+import Foundation
+import OpenSSL
+
+/// A host as a certificate may name it: a DNS name, or an IP address in text.
+///
+/// What people have at hand instead, a URL or a host with its port, would only ever be found not to fit.
+struct HostName {
+    /// The name or address alone.
+    let text: String
+
+    /// - Throws: `UsageError` for what is no host.
+    init(_ argument: String) throws {
+        // The brackets belong to URLs (RFC 3986 3.2.2).
+        let isBracketed = argument.hasPrefix("[") && argument.hasSuffix("]")
+        let host = isBracketed ? String(argument.dropFirst().dropLast()) : argument
+        if let reason = Self.obstacle(in: host) {
+            throw UsageError(
+                "\"\(Visible.text(argument))\" \(reason).",
+                hint: Self.host(in: argument).map { "The host alone: --host \(ShellWord.quoted($0))" }
+                    ?? "A host is a name or an address: --host www.example.org, --host 192.0.2.1, --host 2001:db8::1")
+        }
+        text = host
+    }
+
+    /// Why a text is no host.
+    private static func obstacle(in host: String) -> String? {
+        if Certificate.isAddress(host) { return nil }
+        if host.contains("://") || host.contains("/") { return "is a URL" }
+        if host.contains("%") { return "has a zone, which no certificate has" }
+        if host.contains(":") { return self.host(in: host) == nil ? "is no IPv6 address" : "has a port" }
+        if host.contains(where: { $0.isWhitespace || $0 == "@" }) { return "is no host" }
+        let isNumeric = host.allSatisfy { $0 == "." || ($0.isASCII && $0.isNumber) }
+        return isNumeric ? "is no IPv4 address" : nil
+    }
+
+    /// The host in a URL, in a host with a port, or before a zone.
+    private static func host(in text: String) -> String? {
+        var rest = text[...]
+        if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...] }
+        rest = rest.prefix { $0 != "/" }
+        if let user = rest.lastIndex(of: "@") { rest = rest[rest.index(after: user)...] }
+        if rest.first == "[" {
+            rest = rest.dropFirst().prefix { $0 != "]" }
+        } else if rest.count(where: { $0 == ":" }) == 1 {
+            rest = rest.prefix { $0 != ":" }
+        }
+        rest = rest.prefix { $0 != "%" }
+        let host = String(rest)
+        return host != text && !host.isEmpty && obstacle(in: host) == nil ? host : nil
+    }
+}

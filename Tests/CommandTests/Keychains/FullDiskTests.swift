@@ -1,0 +1,144 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A namespace in which a tmpfs can be mounted without anybody else seeing it.
+private enum MountNamespace {
+    /// The options of unshare(1), for root or for others; `nil` where neither is allowed.
+    static let options = [["--mount"], ["--user", "--map-root-user", "--mount"]].first { options in
+        let mounting = try? run("unshare", options + ["sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"])
+        return mounting?.status == 0
+    }
+}
+
+/// A disk that is full at one moment after another of a command.
+@Suite(.enabled(if: MountNamespace.options != nil, "no tmpfs can be mounted here: unshare(1) is not allowed"))
+struct FullDiskTests {
+    /// What a command does to a keychain that has identity `web` and secret `old`.
+    struct Row: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let command: String
+        /// Pages between two attempts.
+        var step = 6
+        /// Whether there is no keychain before.
+        var isFirst = false
+        /// Whether a key that was made may stay, for the next attempt to use.
+        var keepsKey = false
+    }
+
+    static let rows = [
+        Row(testDescription: "init", command: "keyfob init --unattended", step: 7, isFirst: true),
+        Row(
+            testDescription: "init, passphrase", command: "PASS=sesame keyfob init --pin-source env:PASS", step: 11,
+            isFirst: true),
+        Row(testDescription: "keychain create", command: "keyfob keychain create second --unattended", step: 11),
+        Row(testDescription: "secret set", command: "printf value | keyfob set new --stdin"),
+        Row(testDescription: "secret set, replace", command: "printf value | keyfob set old --stdin --replace"),
+        Row(testDescription: "identity import", command: "keyfob identity import new.key new.pem --name new"),
+        Row(
+            testDescription: "identity import, replace",
+            command: "keyfob identity import new.key new.pem --name web --replace"),
+        Row(testDescription: "key generate", command: "keyfob key generate new"),
+        Row(
+            testDescription: "identity create", command: "keyfob identity create new --cn new --self-signed",
+            keepsKey: true),
+        Row(
+            testDescription: "identity renew", command: "keyfob identity renew web --force --self-signed --new-key",
+            keepsKey: true),
+        Row(testDescription: "identity rm", command: "keyfob identity rm web --yes"),
+    ]
+
+    /// Runs the command with no free page, with some more, and so on until it succeeds. After each failure there is room
+    /// again: nothing may have changed, and the same command works.
+    private static let script = """
+        cd "$1"; first=$2; step=$3; command=$4; kept=$5
+        keyfob() { "$KEYFOB" "$@"; }
+        mkdir disk
+        mount -t tmpfs -o size=8m,mode=700 tmpfs disk
+        export HOME="$PWD/disk/home"
+        mkdir "$HOME"
+        for name in web new; do
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $name.key -out $name.pem -days 300 \
+                -subj /CN=$name.example.org 2>openssl.log
+        done
+        if [ "$first" = no ]; then
+            keyfob init -q --unattended
+            printf first | keyfob set -q old --stdin
+            keyfob identity import -q web.key web.pem --name web
+        fi
+        cp -a disk/home before
+        # All that there is, without the times that pass.
+        state() {
+            for list in 'identity ls' 'key ls' 'cert ls' 'ls'; do
+                if [ "$list" = "$kept" ]; then continue; fi
+                keyfob $list 2>&1 | sed 's/ in [0-9]* ms//; s/[0-9]* [a-z]* ago//; s/just now//'
+            done
+            keyfob token show --objects 2>&1 | grep -E "${kept:+no }objects|debris" || true
+            ls "$HOME"
+        }
+        # The disk, but for so many pages of 4096 bytes.
+        fill() {
+            cat /dev/zero >disk/filler 2>/dev/null || true
+            size=$(($(stat -c %s disk/filler) / 4096 - $1))
+            truncate -s $((size * 4096)) disk/filler
+        }
+        expected=$(state)
+        pages=0
+        while :; do
+            fill "$pages"
+            status=0
+            (eval "$command") >output 2>error || status=$?
+            if [ "$status" = 0 ]; then break; fi
+            echo "== $pages $status"
+            cat error
+            # What only reads goes on while the disk is full.
+            if [ "$first" = no ]; then
+                [ "$(keyfob get old 2>&1)" = first ] || echo "!! $(keyfob get old 2>&1)"
+                keyfob identity ls >/dev/null 2>list || echo "!! $(cat list)"
+            fi
+            rm disk/filler
+            after=$(state)
+            if grep -q 'is off token' error; then
+                # A removal that was begun is finished.
+                keyfob keychain check >check 2>&1 || echo "!! $(cat check)"
+                if keyfob identity ls | grep web; then echo '!! there it is'; fi
+            else
+                [ "$after" = "$expected" ] || printf '!! changed from\n%s\nto\n%s\n' "$expected" "$after"
+                (eval "$command") >output 2>error || echo "!! with room: $(cat error)"
+            fi
+            rm -r disk/home
+            cp -a before disk/home
+            # The first writes are small.
+            pages=$((pages < 6 ? pages + 2 : pages + step))
+            [ "$pages" -lt 400 ] || exit 99
+        done
+        rm disk/filler
+        echo "== done $pages"
+        """
+
+    @Test(arguments: rows) func `each command says so, loses nothing, and works when there is room`(_ row: Row) throws {
+        let household = try Household()
+        let namespace = try #require(MountNamespace.options)
+        let result = try Tool(
+            "unshare",
+            namespace + [
+                "sh", "-euc", Self.script, "sh", household.directory.path, row.isFirst ? "yes" : "no", String(row.step),
+                row.command, row.keepsKey ? "key ls" : "",
+            ],
+            environment: household.environment.merging(["KEYFOB": Tool.keyfob([]).path, "KEYFOB_NO_INPUT": "1"]) { $1 }
+        ).run()
+        #expect(result.status == 0, "\(result.output)\(result.error)")
+        #expect(!result.output.contains("!!"), "\(result.output)")
+        let parts = result.output.components(separatedBy: "== ").filter { !$0.isEmpty }
+        #expect(parts.last?.hasPrefix("done ") == true)
+        // A removal needs little, but none needs nothing.
+        #expect(parts.count > 1)
+        for part in parts.dropLast() {
+            let lines = part.split(separator: "\n")
+            #expect(lines[0].hasSuffix(" 1"), "\(part)")
+            try #require(lines.count == 3, "\(part)")
+            #expect(lines[1].hasPrefix("keyfob: the disk is full: ") && lines[1].contains(" cannot be written."), "\(part)")
+            #expect(lines[2].hasPrefix("    Nothing is lost. Make room") || lines[1].contains("is off token"), "\(part)")
+        }
+    }
+}
