@@ -28,7 +28,7 @@ final class Authority: Sendable {
     @discardableResult
     func openssl(_ words: String, _ further: String...) throws -> RunResult {
         let result = try run(
-            "openssl", words.split(separator: " ").map(String.init) + further, directory: directory.path, timeout: 60)
+            "openssl", words.split(separator: " ").map(String.init) + further, directory: directory.path)
         try #require(result.status == 0, "openssl \(words): \(result.stderr)")
         return result
     }

@@ -15,7 +15,7 @@ import Testing
             "-keyout", directory.file("key"), "-outform", "DER", "-out", directory.file("der"), "-subj", subject,
         ]
         if let names { arguments += ["-addext", "subjectAltName=\(names)"] }
-        let made = try run("openssl", arguments, directory: directory.path, timeout: 60)
+        let made = try run("openssl", arguments, directory: directory.path)
         try #require(made.status == 0, "\(made.stderr)")
         return try #require(SecCertificateCreateWithData(nil, Data(try directory.read("der")) as CFData))
     }

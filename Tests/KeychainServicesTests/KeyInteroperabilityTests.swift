@@ -26,7 +26,7 @@ import Testing
         @discardableResult
         func openssl(_ arguments: String) throws -> RunResult {
             try run(
-                "openssl", arguments.split(separator: " ").map(String.init), directory: directory.path, timeout: 60)
+                "openssl", arguments.split(separator: " ").map(String.init), directory: directory.path)
         }
     }
 

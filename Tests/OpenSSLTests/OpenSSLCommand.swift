@@ -13,7 +13,7 @@ final class OpenSSLCommand: Sendable {
     @discardableResult
     func callAsFunction(_ arguments: String, and further: [String] = [], stdin: [UInt8] = []) throws -> RunResult {
         let words = arguments.split(separator: " ").map(String.init) + further
-        let result = try run("openssl", words, stdin: stdin, directory: directory.path, timeout: 60)
+        let result = try run("openssl", words, stdin: stdin, directory: directory.path)
         try #require(result.status == 0, "openssl \(words): \(result.stderr)")
         return result
     }
