@@ -193,9 +193,13 @@ import Testing
     }
 
     private func pinentry(_ script: String, in directory: TemporaryDirectory) throws -> PINEnvironment {
-        let path = try directory.write(("#!/bin/sh\n" + script).utf8, to: "pinentry")
-        unsafe chmod(path, 0o700)
-        return PINEnvironment(pinentryProgram: path, pinentryDeadline: .seconds(10))
+        let path = directory.file("pinentry")
+        // By a program of its own: a file that this process has open for writing, and every child that it forks in that
+        // moment with it, cannot be run.
+        let written = try run(
+            "sh", ["-c", "cat >\"$1\"; chmod 700 \"$1\"", "sh", path], stdin: Array(("#!/bin/sh\n" + script).utf8))
+        try #require(written.status == 0, "\(written.stderr)")
+        return PINEnvironment(pinentryProgram: path, pinentryDeadline: .seconds(120))
     }
 
     @Test func `pinentry's answer is decoded`() throws {
