@@ -46,6 +46,15 @@ struct ProgramTests {
         #expect(try home.shell("pgrep -f \"$PWD/keyfob-\" || true") == "")
     }
 
+    @Test("a check works wherever temporary files are", arguments: ["a b", String(repeating: "long", count: 30)])
+    func places(name: String) throws {
+        let home = try ServingHome(keyType: "ec", keepsUser: true)
+        for program in ["nginx", "ssh"] {
+            let result = try home.run("mkdir -p '\(name)'; TMPDIR=\"$PWD/\(name)\" ./keyfob uri imported --for \(program) --check")
+            #expect(result.status == 0, "\(program): \(result.error)")
+        }
+    }
+
     @Test("a check tells a server with another key, and one that does not start", arguments: ["other", "missing"])
     func failures(own: String) throws {
         let recipe = Recipe(
