@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
@@ -88,6 +89,9 @@ static inline int keyfob_pipe(int *reading, int *writing) {
     *writing = ends[1];
     return (int)result;
 }
+
+/// Has a child start without the descriptors from `first` on: glibc hides the action behind _GNU_SOURCE.
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 
 /// A pair of connected stream sockets that are closed on exec.
 static inline int keyfob_socket_pair(int *ours, int *theirs) {

@@ -116,6 +116,12 @@ struct ACMECommandTests {
         let renewed = try home.keyfob("identity", "renew", "web", "--force", "--new-key")
         #expect(renewed.status == 0, "\(renewed.error)")
         #expect(try names(of: "web", in: home).contains("IP Address:127.0.0.1"))
+    }
+
+    @Test(.enabled(if: Machine.hasIPv6, "this machine has no IPv6"))
+    func `a machine answers itself for an address of IPv6`() throws {
+        let home = try IdentityHome()
+        let server = try PebbleServer(home, hasWebServer: false)
         let six = try create(home, "six", server, ["--ip", "::1", "--listen", "[::1]:" + server.httpPort] + options(home))
         try #require(six.status == 0, "\(six.error)")
         #expect(try names(of: "six", in: home).contains("IP Address:0:0:0:0:0:0:0:1"))

@@ -42,6 +42,26 @@ struct IdentityHome {
         return result.output
     }
 
+    /// Ports of this machine that are free, for servers that cannot choose one themselves.
+    ///
+    /// Below those that the kernel gives to whoever asks for any: none of the other tests is given one meanwhile.
+    func freePorts(_ count: Int) throws -> [String] {
+        try shell(
+            """
+            python3 - <<END
+            import random, socket
+            sockets = []
+            while len(sockets) < \(count):
+                s = socket.socket()
+                try: s.bind(("127.0.0.1", random.randrange(10000, 32000)))
+                except OSError: continue
+                sockets.append(s)
+            print(*(s.getsockname()[1] for s in sockets))
+            END
+            """
+        ).split(whereSeparator: \.isWhitespace).map(String.init)
+    }
+
     /// The code of the error that a command printed as JSON.
     static func code(_ result: Tool.Result) throws -> String? {
         let object = try JSONSerialization.jsonObject(with: Data(result.error.utf8)) as? [String: Any]

@@ -181,7 +181,7 @@ import Testing
             command=$!
             until test -s pids; do kill -0 $command || { cat log; exit 1; }; sleep 0.02; done
             kill -TERM $command; wait $command || echo $?
-            for attempt in $(seq 100); do
+            for attempt in $(seq 1200); do
                 left=$(for pid in $(cat pids); do ps -o pid= -o stat= -p $pid; done | grep -v Z || true)
                 test -n "$left" || exit 0
                 sleep 0.05

@@ -24,16 +24,7 @@ final class PebbleServer {
     ///   - hasWebServer: Whether the host has a web server.
     ///   - externalAccounts: Keys by their identifiers; where there are any, no account is opened without.
     init(_ home: IdentityHome, hasWebServer: Bool = true, externalAccounts: [String: String] = [:]) throws {
-        let ports = try home.shell(
-            """
-            python3 - <<END
-            import socket
-            sockets = [socket.socket() for _ in range(5)]
-            for s in sockets: s.bind(("127.0.0.1", 0))
-            print(*(s.getsockname()[1] for s in sockets))
-            END
-            """
-        ).split(whereSeparator: \.isWhitespace).map(String.init)
+        let ports = try home.freePorts(5)
         directory = "https://127.0.0.1:\(ports[0])/dir"
         httpPort = ports[2]
         nameServer = "http://127.0.0.1:\(ports[4])"
@@ -69,7 +60,7 @@ final class PebbleServer {
             ["PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "20"])
         try home.shell(
             """
-            for i in $(seq 200); do
+            for i in $(seq 1200); do
                 curl -s -o /dev/null --cacert acme-ca.pem \(directory) && curl -s -o /dev/null \(nameServer)/ \
                     && { \(!hasWebServer) || curl -s -o /dev/null http://127.0.0.1:\(ports[2])/; } && exit 0
                 sleep 0.1

@@ -120,8 +120,8 @@ import Testing
         let home = try IdentityHome()
         #expect(try home.keyfob("lock").status == 0)
         let started = Date()
-        let result = try home.keyfob("get", "a", "--pin-source", "cmd:sleep 25", "--timeout", "1s")
-        #expect(result.status == 13 && Date().timeIntervalSince(started) < 15, "\(result.error)")
+        let result = try home.keyfob("get", "a", "--pin-source", "cmd:sleep 250", "--timeout", "1s")
+        #expect(result.status == 13 && Date().timeIntervalSince(started) < 120, "\(result.error)")
     }
 
     @Test func `init removes the token that a killed one had only begun, and no token with objects`() throws {

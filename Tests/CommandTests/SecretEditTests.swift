@@ -77,7 +77,12 @@ import Testing
         let (household, environment) = try make(
             """
             \(times > 1 ? "trap '' TERM HUP" : ":"); echo "$1" > path; sleep 300 & echo $! > child
-            for n in \((0..<times).map(String.init).joined(separator: " ")); do kill -\(number) $PPID; sleep 0.2; done; wait
+            for n in \((0..<times).map(String.init).joined(separator: " ")); do
+                kill -\(number) $PPID
+                # Two that wait together are one.
+                while grep -q '^ShdPnd:.*[1-9a-f]' /proc/$PPID/status 2>/dev/null; do sleep 0.01; done
+            done
+            wait
             """)
         // By `exec`, so that the parent of the script is the command.
         let editor = try #require(environment["EDITOR"])
@@ -173,7 +178,7 @@ import Testing
 
 /// Whether a process is gone, at once or soon; one that nobody waits for is a zombie.
 func hasEnded(_ process: pid_t) -> Bool {
-    for _ in 0..<500 {
+    for _ in 0..<6000 {
         guard let status = FileManager.default.contents(atPath: "/proc/\(process)/stat"),
             let state = String(decoding: status, as: UTF8.self).split(separator: ")").last?.first(where: { $0 != " " })
         else { return true }

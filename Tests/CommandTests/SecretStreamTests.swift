@@ -74,10 +74,10 @@ import Testing
             Interruption.deferring {
                 // To the process: threads of the cooperative pool block signals, and `raise` sends to the thread.
                 kill(getpid(), SIGINT)
-                for _ in 0..<100 where !Interruption.isRequested { usleep(10_000) }
+                for _ in 0..<6000 where !Interruption.isRequested { usleep(10_000) }
                 guard Interruption.isRequested else { exit(1) }
                 kill(getpid(), SIGINT)
-                usleep(2_000_000)
+                sleep(60)
                 exit(2)
             }
         }

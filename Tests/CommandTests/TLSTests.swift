@@ -42,13 +42,13 @@ struct TLSTests {
                 -cert_chain web.above.pem -www -accept 127.0.0.1:0 </dev/null >server.log 2>&1 &
             server=$!
             trap 'kill $server 2>/dev/null || true' EXIT
-            for attempt in $(seq 100); do
+            for attempt in $(seq 1200); do
                 port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' server.log)
                 if [ -n "$port" ]; then break; fi
                 sleep 0.1
             done
             [ -n "$port" ] || { cat server.log; exit 1; }
-            curl --silent --show-error --fail --max-time 10 --cacert root.pem --noproxy '*' \
+            curl --silent --show-error --fail --max-time 120 --cacert root.pem --noproxy '*' \
                 --resolve "localhost:$port:127.0.0.1" --output page --write-out '%{http_code} %{ssl_verify_result}' \
                 "https://localhost:$port/"
             """, environment: ["KEYFOB": Tool.keyfob([]).path])
@@ -83,7 +83,7 @@ struct TLSTests {
         func loads(_ arguments: [String]) throws -> Bool {
             let environment = home.environment.merging(["LD_DEBUG": "files"]) { $1 }
             return try run(
-                Tool.keyfob([]).path, arguments, environment: environment
+                Tool.keyfob([]).path, arguments, environment: environment, isWhole: true
             ).stderr.contains("libsofthsm2")
         }
         #expect(try !loads(["cert", "export", "a"]))

@@ -89,11 +89,14 @@ import Testing
 
     @Test func `progress stays silent for the first 400 ms and is wiped at the end`() {
         var written: [String] = []
+        var now = ContinuousClock.now
         do {
-            var progress = Progress("re-wrapping", total: 4, when: .auto, isTerminal: true) { written.append($0) }
+            var progress = Progress(
+                "re-wrapping", total: 4, when: .auto, isTerminal: true, write: { written.append($0) }, now: { now })
+            now += .milliseconds(399)
             progress.update(1)
             #expect(written.isEmpty)
-            Thread.sleep(forTimeInterval: 0.45)
+            now += .milliseconds(1)
             progress.update(2)
             #expect(written.count == 1 && written[0].contains("2/4  50%"))
         }

@@ -1,6 +1,8 @@
 import Foundation
+import Glibc
 import Keyfob
 import KeyfobPrimitives
+import TestSupport
 import Testing
 
 @testable import KeyfobCLI
@@ -58,16 +60,22 @@ import Testing
     func `a signal at a prompt ends with 130 and turns echo on again`(number: Int32) async throws {
         let pair = try PseudoTerminal()
         let path = pair.path
-        await #expect(processExitsWith: .exitCode(130)) { [path = path as String, number = number as Int32] in
+        let directory = try TemporaryDirectory()
+        let shown = directory.file("shown")
+        Thread {
+            guard pair.output(until: "PIN: ").contains("PIN: ") else { return }
+            _ = FileManager.default.createFile(atPath: shown, contents: nil)
+        }.start()
+        await #expect(processExitsWith: .exitCode(130)) {
+            [path = path as String, shown = shown as String, number = number as Int32] in
             Interruption.install()
             let thread = Thread {
-                Thread.sleep(forTimeInterval: 0.3)
+                while unsafe access(shown, F_OK) != 0 { usleep(10_000) }
                 kill(getpid(), number)
             }
             thread.start()
             _ = try Terminal(mayAsk: true, device: path).readSecret("PIN: ", hint: "")
         }
         #expect(pair.echoes)
-        #expect(pair.output(until: "PIN: ").contains("PIN: "))
     }
 }

@@ -1,6 +1,12 @@
 import Foundation
 import TestSupport
 
+/// What the machine that runs the tests has.
+enum Machine {
+    /// Whether a program can listen at `::1`: in containers it often cannot.
+    static let hasIPv6 = FileManager.default.contents(atPath: "/proc/net/if_inet6").map { !$0.isEmpty } ?? false
+}
+
 /// A program run as a user runs it.
 struct Tool {
     let path: String
@@ -33,7 +39,7 @@ struct Tool {
     func run() throws -> Result {
         let result = try TestSupport.run(
             path, arguments, stdin: [UInt8](input),
-            environment: ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }, isWhole: true, timeout: 240)
+            environment: ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }, isWhole: true)
         return Result(status: result.status, output: result.stdout, error: result.stderr)
     }
 }

@@ -107,9 +107,7 @@ import Testing
 
     @Test func `an incomplete chain is one document, and so is an issuer that is junk`() throws {
         let home = try IdentityHome()
-        let port = try home.shell(
-            "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); print(s.getsockname()[1])'"
-        ).trimmingCharacters(in: .newlines)
+        let port = try home.freePorts(1)[0]
         try home.shell("mkdir www; echo '<html>moved</html>' >www/ca.der")
         let server = try home.serve("www", port: port)
         // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
@@ -219,9 +217,7 @@ import Testing
 
     @Test func `missing issuers are fetched from where certificates say they are`() throws {
         let home = try IdentityHome()
-        let port = try home.shell(
-            "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); print(s.getsockname()[1])'"
-        ).trimmingCharacters(in: .newlines)
+        let port = try home.freePorts(1)[0]
         try home.shell(
             """
             {
@@ -266,7 +262,7 @@ extension IdentityHome {
         server.standardError = FileHandle.nullDevice
         try server.run()
         do {
-            try shell("for i in $(seq 100); do curl -s -o /dev/null http://127.0.0.1:\(port)/ && exit 0; sleep 0.1; done; exit 1")
+            try shell("for i in $(seq 1200); do curl -s -o /dev/null http://127.0.0.1:\(port)/ && exit 0; sleep 0.1; done; exit 1")
         } catch {
             kill(server.processIdentifier, SIGKILL)
             throw error

@@ -8,7 +8,7 @@
 //
 //   target=PATH                            the module behind it
 //   create-private, create-secret, unwrap  refused
-//   hold                                   C_Sign waits until the word is gone, or for 20 seconds. The file
+//   hold                                   C_Sign waits until the word is gone, or for 4 minutes. The file
 //                                          faulty.so.signing has as many bytes as calls have begun to wait
 //   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
 //   absent                                 the token has been taken away. Its sessions are gone when it is back
@@ -261,7 +261,7 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
             fputc('.', file);
             fclose(file);
         }
-        for (int i = 0; i < 2000 && refuses("hold"); i++)
+        for (int i = 0; i < 24000 && refuses("hold"); i++)
             usleep(10000);
     }
     // Also taken away while it was at work.

@@ -8,6 +8,21 @@ import NIOSSL
 struct Load: Sendable {
     let port: Int
     let root: String
+    /// How many handshakes each connection has ended.
+    private let ended = Lock<[Int: Int]>([:])
+
+    init(port: Int, root: String) {
+        self.port = port
+        self.root = root
+    }
+
+    /// Waits until no handshake is under way that is now.
+    func letThoseUnderWayEnd() async throws {
+        let before = ended.withLock { $0 }
+        while ended.withLock({ ended in before.contains { ended[$0.key, default: 0] <= $0.value } }) {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
 
     /// Runs until it is told to end. - Returns: How many handshakes there were, and how many of them failed.
     func run(connections: Int, until isOver: @escaping @Sendable () -> Bool) async throws -> (handshakes: Int, failures: Int) {
@@ -15,12 +30,14 @@ struct Load: Sendable {
         configuration.trustRoots = .file(root)
         let context = try NIOSSLContext(configuration: configuration)
         return await withTaskGroup(of: (Int, Int).self) { group in
-            for _ in 0..<connections {
+            for connection in 0..<connections {
+                ended.withLock { $0[connection] = 0 }
                 group.addTask {
                     var (handshakes, failures) = (0, 0)
                     while !isOver() {
                         do { try await shakeHands(context) } catch { failures += 1 }
                         handshakes += 1
+                        ended.withLock { $0[connection, default: 0] += 1 }
                     }
                     return (handshakes, failures)
                 }

@@ -83,8 +83,8 @@ final class TLSHome: Sendable {
 
     /// Runs a script in the directory; a failure is a failure of the test.
     @discardableResult
-    func shell(_ script: String, timeout: Double = 60) throws -> String {
-        let result = try run("sh", ["-euc", script], directory: directory.file("."), timeout: timeout)
+    func shell(_ script: String) throws -> String {
+        let result = try run("sh", ["-euc", script], directory: directory.file("."))
         try #require(result.status == 0, "\(script): \(result.stderr)")
         return result.stdout
     }

@@ -47,7 +47,7 @@ final class TLSServer: Sendable {
         let result = try run(
             "curl",
             [
-                "--silent", "--show-error", "--max-time", "20", "--noproxy", "*", "--cacert", home.file("root.pem"),
+                "--silent", "--show-error", "--max-time", "120", "--noproxy", "*", "--cacert", home.file("root.pem"),
                 "--resolve", "localhost:\(port):127.0.0.1",
             ] + arguments + ["https://localhost:\(port)/"])
         return (result.status, result.stdout)

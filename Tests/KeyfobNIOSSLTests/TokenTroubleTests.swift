@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Tokens that go away, are slow, or can do little.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(30)))
 struct TokenTroubleTests {
     private func next(
         _ kind: TLSIdentityEvent.Kind, in events: AsyncStream<TLSIdentityEvent>
@@ -20,7 +20,7 @@ struct TokenTroubleTests {
 
     /// Until as many signatures wait in the token.
     private func waitForSignatures(_ count: Int, _ module: FaultyModule) async throws {
-        for _ in 0..<1500 where try module.heldSignatures < count { try await Task.sleep(for: .milliseconds(10)) }
+        for _ in 0..<24000 where try module.heldSignatures < count { try await Task.sleep(for: .milliseconds(10)) }
         #expect(try module.heldSignatures >= count)
     }
 
@@ -103,8 +103,8 @@ struct TokenTroubleTests {
             try await connection.close()
         }
         #expect(answers == ["meanwhile", "quick"])
-        // Signatures wait for 20 seconds, or until they are let go.
-        #expect(echo < .seconds(10) && other < .seconds(10), "\(echo), \(other)")
+        // Signatures wait for four minutes, or until they are let go.
+        #expect(echo < .seconds(100) && other < .seconds(100), "\(echo), \(other)")
         #expect(slowServer.counters.withLock { $0.handshakes } == 1)
         try module.say("")
         for handshake in handshakes { #expect(try await handshake.value == "late") }

@@ -121,7 +121,7 @@ import TestSupport
             #expect(error?.function == .openSession)
             #expect(error?.returnValue == .sessionCount)
             #expect(elapsed >= .milliseconds(75))
-            #expect(elapsed < .seconds(2))
+            #expect(elapsed < .seconds(60))
         }
         try pool.withSession { _ in }
     }
@@ -276,13 +276,17 @@ import TestSupport
         struct Cancelled: Error {}
         let token = try TestToken.make(label: "pool")
         let asked = Counter()
+        let begun = Counter()
         let pool = SessionPool(module: token.module, token: token.uri) {
             asked.increment()
-            usleep(100_000)
+            while begun.value < 4 { usleep(1000) }
+            // From there to the wait is not far.
+            usleep(200_000)
             throw Cancelled()
         }
         let cancelled = Counter()
         onThreads(4) { _ in
+            begun.increment()
             do {
                 try pool.withSession { _ in }
             } catch is Cancelled {
@@ -337,14 +341,16 @@ import TestSupport
             told.withLock { $0.append((operation, elapsed)) }
             told.broadcast()
         }))
-        try fixture.pool.withSession { _ in }
-        #expect(told.withLock { $0.count } == 0)
+        let time = try ContinuousClock().measure { try fixture.pool.withSession { _ in } }
+        // On a busy machine any call may be a slow one.
+        let before = told.withLock { $0.count }
+        #expect(before == 0 || time >= .milliseconds(500))
         try fixture.pool.withSession { _ in
-            let elapsed = told.wait(until: .after(.seconds(5))) { $0.first?.1 }
+            let elapsed = told.wait(until: .after(.seconds(120))) { $0.dropFirst(before).first?.1 }
             #expect(elapsed.map { $0 >= .milliseconds(500) } == true)
             usleep(300_000)
         }
-        #expect(told.withLock { $0.count } == 1)
+        #expect(told.withLock { $0.count } == before + 1)
     }
 
     @Test func `a closed pool refuses`() throws {

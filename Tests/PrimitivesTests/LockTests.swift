@@ -24,7 +24,7 @@ struct LockTests {
         #expect(ContinuousClock().now - start >= .milliseconds(50))
     }
 
-    @Test("A wait ends when the value is there", .timeLimit(.minutes(1)))
+    @Test("A wait ends when the value is there")
     func broadcast() {
         let lock = Lock(0)
         Thread.detachNewThread {
@@ -42,7 +42,7 @@ struct LockTests {
         #expect(Deadline.never.remaining == nil)
     }
 
-    @Test("Blocking work runs in parallel, off the cooperative pool", .timeLimit(.minutes(1)))
+    @Test("Blocking work runs in parallel, off the cooperative pool")
     func blocking() async throws {
         let executor = BlockingExecutor(width: 4)
         let barrier = Lock(0)

@@ -109,7 +109,7 @@ extension TestChild {
             let child = cFork()
             guard child != 0 else {
                 // Who waits for ever is ended by the kernel, and so found out.
-                alarm(20)
+                alarm(120)
                 do {
                     try sign(key)
                     try keychain.add(GenericPassword(service: "child \(index)", account: "a"), secret: SecretBytes(utf8: "s"))

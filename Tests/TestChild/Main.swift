@@ -31,7 +31,7 @@ import PKCS11
         case "labels": try labels(keychain, rest[0], rest.count > 1 ? Int(rest[1]) : nil)
         case "add": try add(keychain, rest[0])
         case "secrets": try secrets(keychain, Int(rest[0]) ?? 0)
-        case "rewrite": try rewrite(rest[0], milliseconds: UInt32(rest[1]) ?? 0)
+        case "rewrite": try rewrite(rest[0])
         case "objects": try objects(keychain)
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
         case "fork": try fork(keychain, rest, directories, options)
@@ -171,8 +171,9 @@ import PKCS11
         }
     }
 
-    /// Rewrites a file as SoftHSM does when the disk is slow: empty, and locked, until the content is written again.
-    private static func rewrite(_ path: String, milliseconds: UInt32) throws {
+    /// Rewrites a file as SoftHSM does when the disk is slow: empty, and locked, until the content is written again,
+    /// after a line or the end of standard input.
+    private static func rewrite(_ path: String) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         let content = try file.readToEnd() ?? Data()
         var lock = flock()
@@ -180,7 +181,7 @@ import PKCS11
         guard unsafe fcntl(file.fileDescriptor, F_SETLK, &lock) == 0 else { exit(1) }
         try file.truncate(atOffset: 0)
         say("empty")
-        usleep(milliseconds * 1000)
+        _ = readLine()
         try file.write(contentsOf: content)
         say("done")
     }

@@ -32,10 +32,11 @@ public enum RunError: Error, CustomStringConvertible {
     }
 }
 
-/// Runs `executable` (looked up in `PATH`) to its end and returns what it wrote.
+/// Runs `executable` (looked up in the `PATH` that it gets) to its end and returns what it wrote.
 ///
-/// Blocks, but never longer than `timeout` seconds: then the child's process group is killed. Input and output
-/// go through unlinked files, so that no amount of either can stall the child or us.
+/// Blocks, but never longer than `timeout` seconds: then the child's process group is killed. That is against hanging
+/// alone, and says nothing of how fast anything has to be: machines are slow and busy. Input and output go through
+/// unlinked files, so that no amount of either can stall the child or us.
 ///
 /// - Parameters:
 ///   - environment: added to the environment of this process, where an entry here wins.

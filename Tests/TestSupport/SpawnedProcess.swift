@@ -3,7 +3,11 @@ import Foundation
 import Glibc
 import KeyfobPrimitives
 
-/// A child process in a process group of its own, with no signal blocked, whatever thread of ours started it.
+/// A child process in a process group of its own, with no signal blocked or ignored and no descriptor but its standard
+/// streams, whatever thread of ours started it and whoever started us.
+///
+/// A shell starts with SIGINT ignored what it starts in the background, as `Scripts/test-part` does with us, and some
+/// machines leave descriptors open to all that they start.
 ///
 /// Not Foundation's `Process`: that passes the mask of the thread on, so that SIGTERM may not end what a test starts,
 /// and its waiting has no limit.
@@ -15,8 +19,8 @@ public final class SpawnedProcess: Sendable {
 
     /// Starts a program with standard streams of the given descriptors.
     ///
-    /// It is looked up in the `PATH` that it is given: Python, for one, looks there for its own library, and must find
-    /// itself and not another version.
+    /// It is looked up in the `PATH` that the child gets, which may be shorter than ours: what comes first in ours may be
+    /// a script that needs more of its environment than the test gives.
     ///
     /// - Throws: `RunError.notStarted`.
     public init(
@@ -28,15 +32,21 @@ public final class SpawnedProcess: Sendable {
         for (target, descriptor) in [streams.input, streams.output, streams.error].enumerated() {
             unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target))
         }
+        unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         unsafe posix_spawnattr_setpgroup(&attributes, 0)
         var none = sigset_t()
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        var all = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        _ = Self.keepsChildren
 
+        let program = Self.find(command[0], in: environment["PATH"] ?? "/usr/bin:/bin")
         var argumentPointers = unsafe command.map { unsafe strdup($0) } + [nil]
         var environmentPointers = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer {
@@ -44,22 +54,27 @@ public final class SpawnedProcess: Sendable {
             for unsafe pointer in unsafe environmentPointers { unsafe free(pointer) }
         }
         var child = pid_t()
-        let program = Self.find(command[0], in: environment["PATH"])
-        let code = unsafe posix_spawnp(&child, program, &actions, &attributes, &argumentPointers, &environmentPointers)
+        let code = unsafe posix_spawn(
+            &child, program, &actions, &attributes, &argumentPointers, &environmentPointers)
         guard code == 0 else {
             throw RunError.notStarted(executable: command[0], reason: unsafe String(cString: strerror(code)))
         }
         identifier = child
     }
 
+    private static func find(_ name: String, in path: String) -> String {
+        guard !name.contains("/") else { return name }
+        let candidates = path.split(separator: ":").map { $0 + "/" + name }
+        return candidates.first { unsafe access($0, X_OK) == 0 } ?? name
+    }
+
     deinit { kill() }
 
-    /// The path of a program; its name, which can only be looked up in our own `PATH`, where there is none.
-    private static func find(_ program: String, in path: String?) -> String {
-        guard !program.contains("/"), let path else { return program }
-        let candidates = path.split(separator: ":").lazy.map { "\($0)/\(program)" }
-        return candidates.first { unsafe access($0, X_OK) == 0 } ?? program
-    }
+    /// Whether ended children wait for us to look at them: where our parent ignores SIGCHLD they would not.
+    private static let keepsChildren: Bool = {
+        signal(SIGCHLD, SIG_DFL)
+        return true
+    }()
 
     /// A pipe of which a child gets only what it is given: an end that another child holds would keep it open.
     ///
@@ -82,11 +97,11 @@ public final class SpawnedProcess: Sendable {
 
     /// The exit status, or 128 plus the signal that ended it; `nil` when it had to be killed after `timeout` seconds.
     public func wait(timeout: Double) -> Int32? {
-        let end = Date().addingTimeInterval(timeout)
+        let end = Deadline.after(.seconds(timeout))
         var pause: UInt32 = 500
         while true {
             if let known = poll() { return known }
-            guard Date() < end else { break }
+            guard !end.hasPassed else { break }
             usleep(pause)
             pause = min(pause * 2, 10_000)
         }

@@ -13,6 +13,7 @@ struct Progress: ~Copyable {
     private let isShown: Bool
     private let overwrites: Bool
     private let write: (String) -> Void
+    private let now: () -> ContinuousClock.Instant
     private let start: ContinuousClock.Instant
     private var last: ContinuousClock.Instant?
     private var isDirty = false
@@ -20,14 +21,16 @@ struct Progress: ~Copyable {
     /// Progress of `title`, such as `re-wrapping`, over `total` steps, or over an unknown number.
     init(
         _ title: String, total: Int? = nil, when: When, isTerminal: Bool = isatty(STDERR_FILENO) == 1,
-        write: @escaping (String) -> Void = { StandardError.write($0) }
+        write: @escaping (String) -> Void = { StandardError.write($0) },
+        now: @escaping () -> ContinuousClock.Instant = { .now }
     ) {
         self.title = Visible.text(title)
         self.total = total
         self.write = write
         isShown = when == .always || (when == .auto && isTerminal)
         overwrites = isTerminal
-        start = .now
+        self.now = now
+        start = now()
     }
 
     deinit {
@@ -36,7 +39,7 @@ struct Progress: ~Copyable {
 
     /// Says that `count` steps are done.
     mutating func update(_ count: Int) {
-        let now = ContinuousClock.now
+        let now = now()
         guard isShown, now - start >= Self.patience else { return }
         let isLast = count == total
         if let last, !isLast, now - last < (overwrites ? Self.interval : .seconds(1)) { return }

@@ -26,7 +26,7 @@ enum Handshake {
         }
         workers() { pgrep -P "$server" | sort | tr '\\n' ' '; }
         replaced() {
-            for attempt in $(seq 50); do
+            for attempt in $(seq 300); do
                 for worker in $(workers); do case " $1 " in *" $worker "*) ;; *) return 0 ;; esac; done
                 sleep 0.1
             done
@@ -47,7 +47,7 @@ enum Handshake {
         env -u OPENSSL_CONF openssl s_server -key peer.key -cert peer.pem -Verify 5 -CAfile "$chain" -partial_chain \\
             -verify_return_error -www -accept 127.0.0.1:0 </dev/null >server.log 2>&1 &
         server=$!
-        for attempt in $(seq 50); do
+        for attempt in $(seq 300); do
             port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' server.log | head -n 1)
             if [ -n "$port" ]; then break; fi
             sleep 0.1

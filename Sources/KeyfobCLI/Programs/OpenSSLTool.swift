@@ -33,7 +33,7 @@ struct OpenSSLTool: Program {
                 chain=\(TokenUse.quoted(chain.name))
                 openssl s_server \(options(\.name)) -accept 127.0.0.1:0 -www </dev/null >own.log 2>&1 &
                 server=$!
-                for attempt in $(seq 50); do
+                for attempt in $(seq 300); do
                     port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' own.log | head -n 1)
                     if [ -n "$port" ]; then break; fi
                     sleep 0.1

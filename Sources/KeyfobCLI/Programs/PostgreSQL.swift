@@ -70,7 +70,7 @@ struct PostgreSQL: Program {
         printf 'm "%s" keyfob\\n' "$(printf %s "$name" | sed 's/"/""/g')" >data/pg_ident.conf
         "$programs/postgres" -D data >server.log 2>&1 &
         server=$!
-        for attempt in $(seq 50); do
+        for attempt in $(seq 150); do
             if PGCONNECT_TIMEOUT=10 psql \\
                 "host=localhost hostaddr=127.0.0.1 port=$port user=keyfob dbname=postgres sslmode=verify-full sslrootcert=peer.pem "\(TokenUse.quoted(connection)) \\
                 -Atc 'select version from pg_stat_ssl where pid = pg_backend_pid()' >answer.log 2>&1

@@ -12,7 +12,20 @@ struct ProgramCheck: ~Copyable {
     ///
     /// - Throws: `KeychainError.fileUnavailable`.
     init() throws {
-        directory = try TemporaryDirectory.make(in: Environment.nonEmpty("TMPDIR") ?? "/tmp")
+        directory = try TemporaryDirectory.make(in: Self.place)
+    }
+
+    /// Where files of any program can be: each has its own rules for quotes in its configuration, and names of sockets
+    /// have room for 107 bytes.
+    private static var place: String {
+        guard let wanted = Environment.nonEmpty("TMPDIR"), wanted.utf8.count <= 80 else { return "/tmp" }
+        let isPlain = wanted.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "/", ".", "_", "-": true
+            default: false
+            }
+        }
+        return isPlain ? wanted : "/tmp"
     }
 
     deinit {

@@ -80,7 +80,7 @@ struct SSH: Program {
                 timeout 20 ssh -F none -p "$port" -o StrictHostKeyChecking=no -o UserKnownHostsFile="$PWD/known" \\
                     -o PreferredAuthentications=publickey -o ConnectTimeout=10 "$@" "$(id -un)@127.0.0.1" true || true
             }
-            for attempt in $(seq 50); do
+            for attempt in $(seq 300); do
                 login \(options) >client.log 2>&1
                 if accepted 1; then break; fi
                 kill -0 "$server" 2>/dev/null || break

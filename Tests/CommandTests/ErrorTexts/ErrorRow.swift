@@ -140,7 +140,7 @@ extension ErrorRow {
             before: """
                 setsid python3 -c 'import sqlite3, sys, time
                 c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute("begin exclusive"); print(flush=True)
-                time.sleep(30)' home/.local/share/keyfob/vaults/*.sqlite > locked 2>&1 &
+                time.sleep(600)' home/.local/share/keyfob/vaults/*.sqlite > locked 2>&1 &
                 echo $! > job
                 while [ ! -s locked ]; do sleep 0.1; done
                 """,
@@ -151,7 +151,7 @@ extension ErrorRow {
             before: """
                 lock=$(echo home/.local/share/keyfob/vaults/*.sqlite).lock
                 printf 'keyfob rotate-key (pid 4711)' > "$lock"
-                setsid flock "$lock" sleep 30 > /dev/null 2>&1 &
+                setsid flock "$lock" sleep 600 > /dev/null 2>&1 &
                 echo $! > job
                 while flock -n "$lock" true; do sleep 0.1; done
                 """,

@@ -138,16 +138,16 @@ import Testing
         let started = Date()
         let marker = directory.file("alive")
         let environment = PINEnvironment(commandDeadline: .milliseconds(300))
-        #expect(code { _ = try read("cmd:(sleep 2; touch \(marker)) & echo 1234; sleep 60", environment) } == .timedOut)
-        #expect(Date().timeIntervalSince(started) < 20)
+        #expect(code { _ = try read("cmd:(sleep 2; touch \(marker)) & echo 1234; sleep 600", environment) } == .timedOut)
+        #expect(Date().timeIntervalSince(started) < 80)
         usleep(2_500_000)
         #expect(!FileManager.default.fileExists(atPath: marker))
     }
 
     @Test func `a command that leaves something running in the background is not waited for`() throws {
         let started = Date()
-        #expect(try read("cmd:echo 1234; sleep 25 2>/dev/null &") == "1234")
-        #expect(Date().timeIntervalSince(started) < 20)
+        #expect(try read("cmd:echo 1234; sleep 100 2>/dev/null &") == "1234")
+        #expect(Date().timeIntervalSince(started) < 80)
     }
 
     @Test func `a command that fails is an error, and its text is not in the message`() {
@@ -165,7 +165,7 @@ import Testing
     @Test func `a long output does not stall the command`() throws {
         let started = Date()
         #expect(try read("cmd:echo 1234; seq 1 200000") == "1234")
-        #expect(Date().timeIntervalSince(started) < 20)
+        #expect(Date().timeIntervalSince(started) < 80)
     }
 
     @Test func `a credential is read from the directory that systemd made`() throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Keyfob
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite
 struct ACMEListenerTests {
     private static let token = "token-of-a-challenge_1"
 
@@ -23,7 +23,7 @@ struct ACMEListenerTests {
 
     private func curl(_ port: String, _ arguments: [String], path: String) throws -> String {
         try run(
-            "curl", ["-s", "--max-time", "20", "-w", " %{http_code}"] + arguments + ["http://127.0.0.1:\(port)\(path)"]
+            "curl", ["-s", "--max-time", "120", "-w", " %{http_code}"] + arguments + ["http://127.0.0.1:\(port)\(path)"]
         ).stdout
     }
 
@@ -41,7 +41,7 @@ struct ACMEListenerTests {
     }
 
     /// A connection that writes what it is given, and tells what comes back until the other side ends it.
-    private func speak(_ text: String, to port: String, seconds: Int) throws -> (answer: String, time: TimeInterval) {
+    private func speak(_ text: String, to port: String) throws -> (answer: String, time: TimeInterval) {
         let begin = Date()
         let result = try run(
             "python3",
@@ -50,7 +50,7 @@ struct ACMEListenerTests {
                 """
                 import socket, sys
                 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-                s.settimeout(int(sys.argv[3]))
+                s.settimeout(120)
                 try:
                     s.sendall(sys.argv[2].encode())
                     while True:
@@ -58,7 +58,7 @@ struct ACMEListenerTests {
                         if not data: break
                         sys.stdout.write(data.decode())
                 except ConnectionError: pass
-                """, port, text, String(seconds),
+                """, port, text,
             ])
         #expect(result.status == 0, "\(result.stderr)")
         return (result.stdout, Date().timeIntervalSince(begin))
@@ -70,11 +70,12 @@ struct ACMEListenerTests {
         let crowd = try (0..<ACMEListener.Limit.connections - 1).map { _ in try Idler(port) }
         defer { for idler in crowd { idler.leave() } }
         #expect(try curl(port, [], path: "/.well-known/acme-challenge/" + Self.token) == "the.answer 200")
-        #expect(try speak("nonsense\r\n\r\n", to: port, seconds: 5).answer.hasPrefix("HTTP/1.1 400 "))
+        #expect(try speak("nonsense\r\n\r\n", to: port).answer.hasPrefix("HTTP/1.1 400 "))
         let large = "GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: ACMEListener.Limit.requestSize)
-        #expect(try speak(large, to: port, seconds: 5).answer.isEmpty)
-        let silent = try speak("GET / HTTP/1.1\r\n", to: port, seconds: 20)
-        #expect(silent.answer.isEmpty && (8...15).contains(silent.time), "\(silent.time) s")
+        #expect(try speak(large, to: port).answer.isEmpty)
+        // By the listener, which has ten seconds' patience, and not by the visitor.
+        let silent = try speak("GET / HTTP/1.1\r\n", to: port)
+        #expect(silent.answer.isEmpty && (8...100).contains(silent.time), "\(silent.time) s")
     }
 
     @Test func `more visitors than places wait, until those before them are let go`() throws {

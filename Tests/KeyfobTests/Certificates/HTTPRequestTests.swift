@@ -5,7 +5,7 @@ import Testing
 
 @testable import Keyfob
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite
 struct HTTPRequestTests {
     /// A server that sends one answer: with a length, or in chunks that have no end.
     private final class Server {

@@ -54,8 +54,11 @@ import Testing
         let file = token.directory.appendingPathComponent("token.object")
         let bytes = SecretBytes(try Data(contentsOf: file))
         try softHSM.empty(token)
+        let lock = softHSM.directory.lockFile
         let writer = Thread {
-            usleep(40_000)
+            // Not before it is waited for: the lock is held then.
+            while code({ try FileLock.holding(lock, deadline: .after(.zero)) {} }) == nil { usleep(1000) }
+            usleep(20_000)
             do { try PrivateFile.write(bytes, to: file) } catch { Issue.record(error) }
         }
         writer.start()

@@ -111,8 +111,12 @@ extension SoftHSMDirectory {
     /// changes, or that somebody has locked, is left alone. One who makes no sign for that long does no harm to
     /// himself by it: SoftHSM keeps the object in memory and makes its file anew when it writes.
     ///
-    /// - Parameter start: When the change began. What was written before is not of it; `nil` takes in every file.
-    func removeUnfinishedObjects(of token: SoftHSMToken, since start: Date?) throws(KeychainError) {
+    /// - Parameters:
+    ///   - start: When the change began. What was written before is not of it; `nil` takes in every file.
+    ///   - quietTime: Microseconds for which a file must not change.
+    func removeUnfinishedObjects(
+        of token: SoftHSMToken, since start: Date?, quietTime: UInt32 = 100_000
+    ) throws(KeychainError) {
         // The kernel stamps files with a clock that runs some milliseconds behind.
         let earliest = start.map { $0.addingTimeInterval(-2) } ?? .distantPast
         var suspects: [(path: String, state: FileState)] = []
@@ -124,7 +128,7 @@ extension SoftHSMDirectory {
             suspects.append((path, FileState(status)))
         }
         guard !suspects.isEmpty else { return }
-        usleep(Self.quietTime)
+        usleep(quietTime)
         for (path, state) in suspects {
             guard let status = Self.status(path), FileState(status) == state, try !SoftHSMFile.isLocked(path) else {
                 continue
@@ -134,9 +138,6 @@ extension SoftHSMDirectory {
             unsafe unlink(String(lock))
         }
     }
-
-    /// Microseconds for which a file must not change.
-    private static let quietTime: UInt32 = 100_000
 
     /// Which file it is and which content it has.
     private struct FileState: Equatable {
