@@ -17,6 +17,7 @@ extension Keychain {
             }
             let certificate = try Certificate(der: der)
             var attributes = try ClassSchema.of(.certificate).coerce(item.attributes)
+            if !sharesObjects { attributes = attributes.withTextLabel }
             if attributes[.label] == nil { attributes[.label] = certificate.subjectSummary.map { .string($0) } }
             var item = item
             item.attributes = attributes
@@ -96,7 +97,7 @@ extension Keychain {
         var kept = ItemAttributes()
         for (name, value) in complete where name != .label && base[name] != value { kept[name] = value }
         let label = item.attributes[.label]
-        let isCalledOtherwise = label != nil && label?.bytes != object.label?.bytes
+        let isCalledOtherwise = label != nil && label?.labelBytes != object.label?.bytes
         let isOwn = try !isNew && (isCalledOtherwise || !rows(object, keys, writer).isEmpty)
         kept.setLabel(isOwn ? .own(label) : .object(label))
         complete[.label] = kept.label(of: object, base: base[.label])
@@ -148,7 +149,8 @@ extension Keychain {
     func updateOnToken(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes? = nil
     ) throws -> Int {
-        let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
+        var changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
+        if criteria.services == nil { changes = changes.withTextLabel }
         // Keychain Services lets an item say of its object what its owner likes, as it does when it is added.
         let dictated = criteria.services == nil ? Self.dictatedByObject : Self.dictatedAlways
         for name in changes.names + removing where dictated.contains(name) {
@@ -198,10 +200,10 @@ extension Keychain {
                 try rows($0, keys).isEmpty
             }
             guard !affected.isEmpty else { return nil }
-            planned = affected.map { TokenPlan.Object($0, newLabel: label?.bytes ?? Data(), among: objects) }
+            planned = affected.map { TokenPlan.Object($0, newLabel: label?.labelBytes ?? Data(), among: objects) }
             return TokenPlan(kind: .relabel, objects: planned)
         } change: { session, _ in
-            try relabel(zip(affected, planned).map { ($0, $1, label?.bytes ?? Data()) }, in: session)
+            try relabel(zip(affected, planned).map { ($0, $1, label?.labelBytes ?? Data()) }, in: session)
         } commit: { writer, _ in
             for part in relabelling?.staying ?? [] { try keepLabel(of: part, writer, keys) }
             for part in parts {

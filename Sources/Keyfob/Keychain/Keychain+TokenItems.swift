@@ -21,6 +21,12 @@ extension Keychain {
         default: try items(criteria.itemClass, objects, keys, hidesPublicHalves: criteria.services != nil, where: mayMatch)
         }
         if criteria.services != nil, let keys { items += try itemsWithoutObject(criteria.itemClass, keys) }
+        if criteria.services == nil {
+            for index in items.indices {
+                items[index].attributes = items[index].attributes.withTextLabel
+                items[index].stored = items[index].stored?.withTextLabel
+            }
+        }
         let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
         let found = try items.filter { item in
             if let reference = criteria.reference, item.reference != reference {
@@ -134,16 +140,22 @@ extension Keychain {
         guard let label = criteria.attributes[.label] else { return [] }
         // An identity is called as its certificate.
         let itemClass: ItemClass = criteria.itemClass == .identity ? .certificate : criteria.itemClass
+        var labels = [label]
+        // Who knows labels as text looks for the digits of a number.
+        if criteria.services == nil, let number = label.text.flatMap({ Int64($0) }) { labels.append(.number(number)) }
         var fingerprints: Set<Data> = []
         try store.read(keys.tree) { reader in
-            try reader.forEachRow(
-                classDigest: keys.digest(of: itemClass), terms: [keys.term(itemClass, .label, label)], withSecrets: false
-            ) { row in
-                // A damaged row is told of where its object is looked at.
-                if let fingerprint = try? keys.openAttributes(row).1[.objectFingerprint]?.bytes {
-                    fingerprints.insert(fingerprint)
+            for label in labels {
+                try reader.forEachRow(
+                    classDigest: keys.digest(of: itemClass), terms: [keys.term(itemClass, .label, label)],
+                    withSecrets: false
+                ) { row in
+                    // A damaged row is told of where its object is looked at.
+                    if let fingerprint = try? keys.openAttributes(row).1[.objectFingerprint]?.bytes {
+                        fingerprints.insert(fingerprint)
+                    }
+                    return true
                 }
-                return true
             }
         }
         return fingerprints
@@ -298,7 +310,7 @@ extension Criteria {
     ///
     /// - Parameter labelled: The fingerprints of objects of which an item has the label, although they do not.
     func mayMatch(_ object: TokenObject, _ labelled: Set<Data>) -> Bool {
-        if let label = attributes[.label], let own = object.label, !own.matches(label),
+        if let label = attributes[.label], let own = object.label, own.bytes != label.labelBytes,
             !labelled.contains(object.fingerprint)
         {
             return false

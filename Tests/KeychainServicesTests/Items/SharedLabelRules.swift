@@ -33,18 +33,46 @@ extension Rule {
 
     /// What becomes of the labels of items that share an object, when the items change.
     static let sharedLabels: [Rule] = [
-        Rule("1.10", "a label that is a number is its digits to a token, and is found as either") { bench in
+        Rule("1.10", "a label that is a number comes back as one, and is its digits to a token") { bench in
             let pair = try TestPair()
-            for (query, value) in [
-                (all, pair.secCertificate), (["class": "keys", "kcls": "1"], pair.secKey),
-            ] as [([String: Any], CFTypeRef)] {
-                bench.expect(0, bench.add(["v_Ref": value, "labl": 5]))
-                bench.expect(0, bench.copy(query + ["labl": 5]))
-                bench.expect(0, bench.update(query, ["labl": 6]))
-                #expect(bench.labels(query) == ["6"])
-                for label in [6, "6"] as [Any] { bench.expect(0, bench.copy(query + ["labl": label])) }
-                bench.expect(-25300, bench.copy(query + ["labl": 5]))
+            func label(_ query: [String: Any]) -> NSObject? {
+                bench.copying(query + wantsAttributes).dictionary?["labl"] as? NSObject
             }
+            for (query, value, objectClass) in [
+                (all, pair.secCertificate, .certificate), (["class": "keys", "kcls": "1"], pair.secKey, .privateKey),
+            ] as [([String: Any], CFTypeRef, ObjectClass)] {
+                let added = bench.adding(["v_Ref": value, "labl": 5] + wantsAttributes)
+                #expect(added.status == 0 && added.dictionary?["labl"] as? NSObject == NSNumber(value: 5))
+                #expect(label(query + ["labl": 5]) == NSNumber(value: 5))
+                #expect(try bench.tokenLabels(objectClass) == ["5"])
+                // As of a password: a number is no text.
+                for label in ["5", Data("5".utf8), 6] as [Any] {
+                    bench.expect(-25300, bench.copy(query + ["labl": label]))
+                }
+                bench.expect(0, bench.update(query + ["labl": 5], ["labl": -6]))
+                #expect(try label(query) == NSNumber(value: -6) && bench.tokenLabels(objectClass) == ["-6"])
+                bench.expect(0, bench.update(query, ["labl": "7"]))
+                #expect(label(query) == "7" as NSString)
+                bench.expect(-25300, bench.copy(query + ["labl": 7]))
+                bench.expect(0, bench.update(query, ["labl": 7]))
+                bench.expect(0, bench.copy(query + ["labl": 7]))
+            }
+            #expect(label(["class": "idnt"]) == NSNumber(value: 7) && label(["class": "idnt", "labl": 7]) != nil)
+            // The command knows labels as text.
+            #expect(try bench.keychain.find(.identity(label: "7")).map(\.label) == ["7"])
+            bench.expect(0, bench.delete(["class": "idnt", "labl": 7]))
+            bench.expect(0, bench.add(["v_Ref": pair.secIdentity, "labl": 8]))
+            #expect(label(["class": "cert"]) == NSNumber(value: 8))
+            let keys = bench.copying(["class": "keys"] + wantsAll + wantsAttributes).dictionaries
+            #expect(keys?.map { $0["labl"] as? NSObject } == [NSNumber(value: 8)])
+            // Beside others of one object, and as what another program says then.
+            bench.groups = ["", "two"]
+            bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": "two", "labl": 9]))
+            #expect(label(two) == NSNumber(value: 9))
+            bench.expect(0, bench.copy(two + ["labl": 9]))
+            #expect(try bench.keychain.find(.certificate(label: "9")).count == 1)
+            try bench.relabel(.certificate, "theirs")
+            #expect(label(all + ["agrp": ""]) == "theirs" as NSString && label(two) == NSNumber(value: 9))
         },
         Rule("2.6", "a change of an item that is removed meanwhile is not made to another one of its object") { bench in
             bench.addTwice(try TestPair().secCertificate)
