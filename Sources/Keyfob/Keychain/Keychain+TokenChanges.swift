@@ -378,12 +378,16 @@ extension Keychain {
         var isUntouched = true
         var left: [TokenObject] = []
         let count = try writer(keys).perform(.destroy) { objects in
+            let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
+            let remaining = try items.compactMap(\.certificateObject).filter { certificate in
+                try rows(certificate, keys).contains { !identities.contains($0.identity) }
+            }
             // What another program has removed or replaced since it was found is not there to be removed.
-            let targets = Self.doomed(items, objects).filter { one in objects.contains { $0.isSame(as: one) } }
+            let targets = Self.doomed(items, objects, remaining: remaining)
+                .filter { one in objects.contains { $0.isSame(as: one) } }
             guard !targets.isEmpty else {
                 throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
             }
-            let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
             for object in targets {
                 let rows = try rows(object, keys)
                 let leaving = rows.filter { identities.contains($0.identity) }
@@ -444,10 +448,15 @@ extension Keychain {
     }
 
     /// The objects behind items that are to be removed.
-    private static func doomed(_ items: [Item], _ objects: [TokenObject]) -> [TokenObject] {
+    ///
+    /// - Parameter remaining: Certificates of identities among them that stay, because they are other items too.
+    private static func doomed(
+        _ items: [Item], _ objects: [TokenObject], remaining: [TokenObject]
+    ) -> [TokenObject] {
         var doomed: [TokenObject] = []
         let certificates = Set(
-            items.compactMap { $0.certificateObject ?? ($0.itemClass == .certificate ? $0.object : nil) })
+            items.compactMap { $0.certificateObject ?? ($0.itemClass == .certificate ? $0.object : nil) }
+        ).subtracting(remaining)
         for item in items {
             switch item.itemClass {
             case .identity:

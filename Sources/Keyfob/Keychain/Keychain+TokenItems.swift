@@ -27,11 +27,13 @@ extension Keychain {
                 items[index].stored = items[index].stored?.withTextLabel
             }
         }
+        // A reference that was made while the vault was locked names the object itself, and one that was made of an
+        // object without a row the row that it got.
+        let isExact = criteria.reference.map { reference in items.contains { $0.reference == reference } } ?? false
         let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
         let found = try items.filter { item in
             if let reference = criteria.reference, item.reference != reference {
-                // A reference that was made while the vault was locked names the object itself.
-                guard let object = item.certificateObject ?? item.object,
+                guard !isExact, let object = item.certificateObject ?? item.object,
                     reference.itemClass == item.itemClass, reference.identity == derivedIdentity(of: object)
                 else { return false }
             }

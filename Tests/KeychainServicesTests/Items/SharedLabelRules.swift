@@ -26,6 +26,20 @@ extension ItemBench {
     }
 }
 
+extension ItemBench {
+    /// Writes a certificate to the token, as another program does.
+    fileprivate func write(_ certificate: Certificate, _ label: String) throws {
+        let module = try TestToken.loadModule()
+        let slot = try #require(try module.slot(matching: PKCS11URI(keychain.configuration.token)))
+        let session = try slot.openSession(readWrite: true)
+        _ = try session.create([
+            .objectClass(.certificate), .certificateType(.x509), .token(true), .isPrivate(false), .label(label),
+            .bytes(.subject, [UInt8](certificate.subject.der)), .bytes(.value, [UInt8](certificate.der)),
+            .id([UInt8](certificate.publicKey.identifier)),
+        ])
+    }
+}
+
 extension Rule {
     private static var all: [String: Any] { ["class": "cert"] }
     private static var one: [String: Any] { ["class": "cert", "agrp": "one"] }
@@ -73,6 +87,36 @@ extension Rule {
             #expect(try bench.keychain.find(.certificate(label: "9")).count == 1)
             try bench.relabel(.certificate, "theirs")
             #expect(label(all + ["agrp": ""]) == "theirs" as NSString && label(two) == NSNumber(value: 9))
+        },
+        Rule("2.7", "a key stays as long as its certificate is another item too") { bench in
+            let pair = try TestPair()
+            bench.addTwice(pair.secCertificate)
+            bench.expect(0, bench.add(["v_Ref": pair.secKey, "labl": "key"]))
+            for (label, left) in [("first", 1), ("second", 0)] {
+                let query: [String: Any] = ["class": "idnt", "labl": label]
+                let reference = try #require(bench.copying(query + wantsPersistent).data)
+                bench.expect(0, bench.delete(["v_PersistentRef": reference]))
+                bench.expect(-25300, bench.copy(query))
+                let keys = bench.copying(["class": "keys"] + wantsAll + wantsAttributes).dictionaries ?? []
+                #expect(keys.count == left, "\(label)")
+            }
+            #expect(try bench.tokenLabels(.certificate).isEmpty && bench.tokenLabels(.privateKey).isEmpty)
+        },
+        Rule("2.9", "a reference to an object names the item that was made of it, and no other") { bench in
+            let pair = try TestPair()
+            bench.addTwice(pair.secCertificate)
+            // As an object of another program's is: without a row.
+            bench.expect(0, bench.delete(one))
+            bench.expect(0, bench.delete(two))
+            try bench.write(pair.certificate, "theirs")
+            bench.groups = ["", "two"]
+            let reference = try #require(bench.copying(all + wantsPersistent).data)
+            bench.expect(0, bench.update(["v_PersistentRef": reference], ["alis": "a"]))
+            bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": "two", "labl": "ours"]))
+            let found = bench.copying(["v_PersistentRef": reference] + wantsAll + wantsAttributes).dictionaries
+            #expect(found?.map { $0["labl"] as? String } == ["theirs"])
+            bench.expect(0, bench.delete(["v_PersistentRef": reference]))
+            #expect(bench.labels(all) == ["ours"])
         },
         Rule("2.6", "a change of an item that is removed meanwhile is not made to another one of its object") { bench in
             bench.addTwice(try TestPair().secCertificate)
