@@ -185,7 +185,7 @@ extension Keychain {
     func inherit(
         _ succession: Succession, _ policy: RenewalPolicy?, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> ItemAttributes {
-        let names: [AttributeName] = [.renewalPolicy, .preferredServices]
+        let names: [AttributeName] = [.renewalPolicy, .preferredServices, .preferences]
         var attributes = ItemAttributes()
         for (object, _) in succession.predecessors {
             guard let row = try row(.certificate, of: object, writer, keys) else { continue }

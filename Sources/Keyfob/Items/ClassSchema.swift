@@ -145,6 +145,7 @@ extension ClassSchema {
         Row(.publicKeyHash, .data),
         Row(.label, .blob), Row(.alias, .blob), Row(.comment, .blob),
         Row(.trustedUsages, .string), Row(.renewalPolicy, .data), Row(.preferredServices, .string),
+        Row(.preferences, .data),
     ]
 
     private static let keyRows: [Row] = [

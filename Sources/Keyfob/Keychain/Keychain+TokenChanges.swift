@@ -335,7 +335,7 @@ extension Keychain {
     }
 
     /// Makes a row for an object that another tool made, under the identity its references already have.
-    private func adopt(
+    func adopt(
         _ itemClass: ItemClass, _ object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter,
         _ keys: VaultKeys
     ) throws {
