@@ -27,6 +27,12 @@ extension ItemBench {
 }
 
 extension ItemBench {
+    /// The certificate's item in an access group.
+    fileprivate func certificate(in group: String) throws -> Item {
+        let found = try keychain.findItems(Criteria(.certificate, [.accessGroup: .string(group)])).first
+        return try #require(found)
+    }
+
     /// Writes a certificate to the token, as another program does.
     fileprivate func write(_ certificate: Certificate, _ label: String) throws {
         let module = try TestToken.loadModule()
@@ -117,6 +123,34 @@ extension Rule {
             #expect(found?.map { $0["labl"] as? String } == ["theirs"])
             bench.expect(0, bench.delete(["v_PersistentRef": reference]))
             #expect(bench.labels(all) == ["ours"])
+        },
+        Rule("4.5", "what is said of a name goes with the name, whichever item of a certificate bears it") { bench in
+            let pair = try TestPair()
+            bench.groups = ["", "one", "two", "three"]
+            for (group, label) in [("one", "first"), ("two", "web"), ("three", "web")] {
+                bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": group, "labl": label]))
+            }
+            bench.expect(0, bench.add(["v_Ref": pair.secKey]))
+            let keychain = bench.keychain
+            func policy(_ days: Double) -> RenewalPolicy { RenewalPolicy(issuer: .itself, lifetime: days * 86_400) }
+            for (group, days) in [("one", 1.0), ("three", 3), ("two", 2)] {
+                let data = try JSONEncoder().encode(policy(days))
+                try keychain.update(Criteria(try #require(bench.certificate(in: group).reference)), [
+                    .renewalPolicy: .data(data), .preferredServices: .string(group), .comment: .string(group),
+                ])
+            }
+            let next = try pair.anotherCertificate("next")
+            try keychain.installIdentity("web", certificate: next)
+            let renewed = try #require(try keychain.find(.identity(label: "web")).first)
+            #expect(renewed.der == next.der && renewed.renewalPolicy == policy(2))
+            #expect(renewed.preferredServices.sorted() == ["three", "two"])
+            #expect(try keychain.find(.certificate(label: "web")).first?.comment == "two")
+            let first = try bench.certificate(in: "one").attributes
+            #expect(first[.label] == "first" && first[.preferredServices] == "one" && first[.renewalPolicy] != nil)
+            for group in ["two", "three"] {
+                let attributes = try bench.certificate(in: group).attributes
+                #expect(attributes[.renewalPolicy] == nil && attributes[.preferredServices] == nil, "\(group)")
+            }
         },
         Rule("2.6", "a change of an item that is removed meanwhile is not made to another one of its object") { bench in
             bench.addTwice(try TestPair().secCertificate)
