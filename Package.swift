@@ -124,7 +124,9 @@ let package = Package(
                 "KeychainServices", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "OpenSSL", "TestSupport",
             ]
         ),
-        .testTarget(name: "CommandTests", dependencies: ["KeyfobCLI", "Keyfob", "KeyfobPrimitives", "TestSupport"]),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["KeyfobCLI", "Keyfob", "KeyfobPrimitives", "TestSupport", "TestChild"]),
     ]
 )
 

@@ -43,6 +43,18 @@ extension TestChild {
         }
     }
 
+    /// Makes a certificate an item of a group of the keychain that the environment names.
+    static func share(_ path: String, group: String, label: String) throws {
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        guard let certificate = SecCertificateCreateWithData(nil, data as CFData) else {
+            throw KeychainError(.failed, "the file holds no certificate.")
+        }
+        SecAccessGroupsUse([group])
+        let status = SecItemAdd([kSecValueRef: certificate, kSecAttrLabel: label] as CFDictionary, nil)
+        guard status == errSecSuccess else { throw KeychainError(.failed, "SecItemAdd: \(status).") }
+        say("shared")
+    }
+
     private static func identity(_ der: Data, _ key: PrivateKey) throws -> SecIdentity {
         let bytes = try key.rawRepresentation().copyData()
         let attributes = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeyClass: kSecAttrKeyClassPrivate] as CFDictionary

@@ -2,7 +2,7 @@ public import Foundation
 import Keyfob
 import OpenSSL
 
-// What certificates tell of themselves; SecCertificate.h. Nothing here blocks.
+// What certificates tell of themselves, and which are preferred; SecCertificate.h. Only the preferences block.
 
 /// A certificate from its DER; `nil` where it is none.
 ///
@@ -163,4 +163,39 @@ public func SecCertificateCopyNotValidBeforeDate(_ certificate: SecCertificate) 
 @discardableResult
 public func SecCertificateCopyNotValidAfterDate(_ certificate: SecCertificate) -> CFDate? {
     certificate.certificate.notAfter as CFDate
+}
+
+/// The certificate that is preferred for a name, such as the address that mail is encrypted to. Blocks for the vault,
+/// and where the token must be read.
+///
+/// The name must be the same, of a URL too, and preferred identities are not looked at. Of several uses of the key the
+/// same is true as of `SecIdentityCopyPreferred`. A certificate that is not valid today is not given out.
+///
+/// - Parameters:
+///   - name: An e-mail address, or another name.
+///   - keyUsage: What the key is to do: `kSecAttrCanEncrypt` and the like; `nil` for any use.
+/// - Returns: `nil` where no certificate is preferred, and where the keychain cannot be read.
+@discardableResult
+public func SecCertificateCopyPreferred(_ name: CFString, _ keyUsage: CFArray?) -> SecCertificate? {
+    do {
+        return try ItemOperations.current().preferredCertificate(String(name), ItemOperations.keyUsages(keyUsage))
+    } catch { return nil }
+}
+
+/// Prefers a certificate for a name; as `SecIdentitySetPreferred`, and apart from the preferences made with that.
+///
+/// - Parameters:
+///   - certificate: The certificate; `nil` takes the preference back.
+///   - name: An e-mail address, or another name.
+///   - keyUsage: What the key is to do; `nil` for any use.
+/// - Returns: As `SecIdentitySetPreferred`.
+@discardableResult
+public func SecCertificateSetPreferred(
+    _ certificate: SecCertificate?, _ name: CFString, _ keyUsage: CFArray?
+) -> OSStatus {
+    do {
+        try ItemOperations.current().setPreferred(
+            .certificate, certificate, String(name), ItemOperations.keyUsages(keyUsage))
+        return errSecSuccess
+    } catch { return OSStatus(error) }
 }

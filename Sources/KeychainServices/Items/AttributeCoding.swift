@@ -30,9 +30,14 @@ enum AttributeCoding {
         kind(of: name, in: itemClass) != nil
     }
 
-    /// The kind of an attribute. Keyfob's certificates and keys have comments, Apple's have none.
+    /// What Keyfob's certificates, keys and identities have and Apple's do not.
+    private static let foreign: Set<AttributeName> = [
+        .comment, .trustedUsages, .renewalPolicy, .preferredServices, .preferences,
+    ]
+
+    /// The kind of an attribute.
     private static func kind(of name: AttributeName, in itemClass: ItemClass) -> ClassSchema.Kind? {
-        guard let kind = ClassSchema.of(itemClass)[name]?.kind, name != .comment || !itemClass.livesOnToken else {
+        guard let kind = ClassSchema.of(itemClass)[name]?.kind, !itemClass.livesOnToken || !foreign.contains(name) else {
             return nil
         }
         return kind
@@ -41,9 +46,9 @@ enum AttributeCoding {
     /// How many attributes Apple's class has, those that no caller can name included: its limit on keys counts them.
     static func count(of itemClass: ItemClass) -> Int {
         let schema = ClassSchema.of(itemClass)
-        let hasForeignComment = itemClass.livesOnToken && schema[.comment] != nil
+        let foreign = itemClass.livesOnToken ? foreign.count { schema[$0] != nil } : 0
         // Every class also has: sha1, UUID, persistref, clip, rowid, data, v_pk, u_Tomb.
-        return schema.definitions.count - (hasForeignComment ? 1 : 0) + 8
+        return schema.definitions.count - foreign + 8
     }
 
     /// The typed value of an object; truth values only where numbers are meant.

@@ -141,7 +141,13 @@ struct ItemResults {
     /// `kSecAttrSHA1`: made of all attributes and the data when it is asked for, and kept nowhere, so that nothing
     /// in the vault helps somebody who guesses secrets.
     static func digest(of item: Item, _ data: Data?) -> Data {
-        Digest.sha1(Data(item.itemClass.rawValue.utf8) + Data(item.attributes.encoded) + (data ?? Data()))
+        var attributes = item.attributes
+        if item.itemClass.livesOnToken {
+            for name in attributes.names where !AttributeCoding.isAttribute(name, of: item.itemClass) {
+                attributes[name] = nil
+            }
+        }
+        return Digest.sha1(Data(item.itemClass.rawValue.utf8) + Data(attributes.encoded) + (data ?? Data()))
     }
 
     /// The digest of an item whose data is read for it.

@@ -26,7 +26,8 @@ public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.blockSize }
 @discardableResult
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     let result = NSMutableDictionary()
-    for (name, value) in attributes(of: key) {
+    // Keyfob keeps more of keys than Apple has names for.
+    for (name, value) in attributes(of: key) where AttributeCoding.isAttribute(name, of: .key) {
         let object: NSObject? =
             switch (name, value) {
             // As constants to compare with: kSecAttrKeyClassPrivate, kSecAttrKeyTypeRSA.

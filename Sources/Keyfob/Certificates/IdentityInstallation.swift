@@ -126,9 +126,9 @@ extension Keychain {
             outcome.changed = try relabel(succession, in: session)
             return outcome
         } commit: { writer, outcome in
-            let attributes = try inherit(succession, policy, writer, keys)
+            let attributes = try inherit(succession, name, policy, writer, keys)
             try rename(succession, name, writer, keys)
-            if let known = succession.leaf { try updateRow(.certificate, known, attributes, [], writer, keys) }
+            if let known = succession.leaf { try bequeath(attributes, to: known, name, writer, keys) }
             return try outcome.added.map { object in
                 let isLeaf = object.certificateDER == certificate.der
                 return try record(Item(.certificate, isLeaf ? attributes : [:]), object, writer, keys)
@@ -182,19 +182,42 @@ extension Keychain {
     }
 
     /// What the new version takes over from the one before, which is then without it.
+    ///
+    /// Of several items that share a certificate only those that bear the name are versions of it; what was said last
+    /// counts, and every preference.
     func inherit(
-        _ succession: Succession, _ policy: RenewalPolicy?, _ writer: any StoreWriter, _ keys: VaultKeys
+        _ succession: Succession, _ name: String, _ policy: RenewalPolicy?, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> ItemAttributes {
-        let names: [AttributeName] = [.renewalPolicy, .preferredServices]
         var attributes = ItemAttributes()
         for (object, _) in succession.predecessors {
-            guard let row = try row(.certificate, of: object, writer, keys) else { continue }
-            let (_, stored) = try keys.openAttributes(row)
-            for name in names + [.comment] where attributes[name] == nil { attributes[name] = stored[name] }
-            try updateRow(.certificate, object, [:], names, writer, keys)
+            let rows = try labelledRows(object, keys, writer)
+                .filter { $0.attributes.label(of: object, base: object.label)?.labelBytes == Data(name.utf8) }
+            for (row, stored) in rows.sorted(by: { $0.row.modified > $1.row.modified }) {
+                for name in [AttributeName.renewalPolicy, .comment] where attributes[name] == nil {
+                    attributes[name] = stored[name]
+                }
+                attributes.preferences += stored.preferences.filter { !attributes.preferences.contains($0) }
+                try updateRow(
+                    .certificate, object, identity: row.identity, [:],
+                    [.renewalPolicy, .preferredServices, .preferences], writer, keys)
+            }
         }
         if let policy { attributes[.renewalPolicy] = .data(try JSONEncoder().encode(policy)) }
         return attributes
+    }
+
+    /// Gives what was taken over to the item of a certificate that bears the name now.
+    func bequeath(
+        _ attributes: ItemAttributes, to object: TokenObject, _ name: String, _ writer: any StoreWriter,
+        _ keys: VaultKeys
+    ) throws {
+        let heir = try labelledRows(object, keys, writer).first {
+            $0.attributes[.hasOwnLabel] == nil || $0.attributes[.label]?.labelBytes == Data(name.utf8)
+        }
+        var attributes = attributes
+        let own = heir?.attributes.preferences ?? []
+        attributes.preferences = own + attributes.preferences.filter { !own.contains($0) }
+        try updateRow(.certificate, object, identity: heir?.row.identity, attributes, [], writer, keys)
     }
 }
 

@@ -137,6 +137,8 @@ extension AttributeName {
     public static let renewalPolicy = Self(rawValue: "krnw")
     /// The services for which the identity is preferred, one on each line.
     public static let preferredServices = Self(rawValue: "kuse")
+    /// What else the certificate, or the identity, is preferred for, as JSON; see `Keychain.prefer(_:for:)`.
+    public static let preferences = Self(rawValue: "kprf")
 }
 
 /// Attributes of keys.

@@ -145,6 +145,7 @@ extension ClassSchema {
         Row(.publicKeyHash, .data),
         Row(.label, .blob), Row(.alias, .blob), Row(.comment, .blob),
         Row(.trustedUsages, .string), Row(.renewalPolicy, .data), Row(.preferredServices, .string),
+        Row(.preferences, .data),
     ]
 
     private static let keyRows: [Row] = [
@@ -174,8 +175,6 @@ extension ClassSchema {
 extension ClassSchema {
     /// The value in the form the attribute keeps, by the rules of apple-secitem 1.10.
     ///
-    /// The label of a certificate, key or identity is `CKA_LABEL`, which is text: a number becomes its decimal digits.
-    ///
     /// - Throws: `KeychainError` with code `noSuchAttribute` where the class does not have the attribute,
     ///   and `invalidArgument` where the value is of a kind that it does not take.
     public func coerce(_ value: AttributeValue, for name: AttributeName) throws(KeychainError) -> AttributeValue {
@@ -184,7 +183,6 @@ extension ClassSchema {
                 .noSuchAttribute, "items of class \(itemClass.rawValue) have no attribute \"\(name.rawValue)\".")
         }
         let coerced: AttributeValue? = switch (definition.kind, value) {
-        case (.blob, .number(let number)) where name == .label && itemClass.livesOnToken: .string(String(number))
         case (.blob, .string), (.blob, .data), (.blob, .number): value
         case (.data, .data): value
         case (.data, .string(let text)): .data(Data(text.utf8))
@@ -218,8 +216,8 @@ extension ClassSchema {
     private func isKept(_ kind: AttributeValue.Kind, as name: AttributeName) -> Bool {
         guard let definition = self[name] else { return false }
         switch (definition.kind, kind) {
-        case (.blob, .number): return name != .label || !itemClass.livesOnToken
-        case (.blob, .string), (.blob, .data), (.data, .data), (.string, .string), (.number, .number), (.date, .date):
+        case (.blob, .string), (.blob, .data), (.blob, .number), (.data, .data), (.string, .string), (.number, .number),
+            (.date, .date):
             return true
         default: return false
         }

@@ -36,7 +36,7 @@ extension Keychain {
         case .memory(let key, let isExtractable):
             publicKey = key.publicKey
             let pair = try NewObject.pair(
-                key, label: [UInt8](keyItem.attributes[.label]?.bytes ?? Data()), subject: [UInt8](parsed.subject.der),
+                key, label: [UInt8](keyItem.attributes[.label]?.labelBytes ?? Data()), subject: [UInt8](parsed.subject.der),
                 isExtractable: isExtractable)
             halves = [pair.privateKey, pair.publicKey]
         case .token(let key): publicKey = key

@@ -85,9 +85,9 @@ extension Keychain {
             outcome.changed = try relabel(succession, in: session)
             return outcome
         } commit: { writer, outcome in
-            let inherited = try inherit(succession, nil, writer, keys)
+            let inherited = try inherit(succession, name, nil, writer, keys)
             try rename(succession, name, writer, keys)
-            if let known = succession.leaf { try updateRow(.certificate, known, inherited, [], writer, keys) }
+            if let known = succession.leaf { try bequeath(inherited, to: known, name, writer, keys) }
             // The public half needs no row: it is found through the private one.
             return try outcome.added.filter { $0.objectClass != .publicKey }.map { object in
                 let isLeaf = object.certificateDER == certificate.der

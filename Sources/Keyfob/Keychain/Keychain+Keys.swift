@@ -19,7 +19,7 @@ extension Keychain {
         _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, isNewOnToken: Bool = false
     ) throws -> KeyItem {
         let pair = try NewObject.pair(
-            key, label: [UInt8](attributes[.label]?.bytes ?? Data()), subject: nil, isExtractable: isExtractable)
+            key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()), subject: nil, isExtractable: isExtractable)
         return try addKey(attributes, pair.privateKey, with: pair.publicKey, isNewOnToken: isNewOnToken)
     }
 
@@ -28,7 +28,7 @@ extension Keychain {
     /// - Throws: As the form for private keys.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(_ key: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
-        let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.bytes ?? Data()))
+        let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()))
         return try addKey(attributes, object, with: nil, isNewOnToken: false)
     }
 
@@ -76,12 +76,12 @@ extension Keychain {
             missing = [object, half].compactMap { $0 }.filter { new in !objects.contains { new.isSame(as: $0) } }
             guard missing.isEmpty else { return TokenPlan(kind: .create, objects: missing.map(\.planned)) }
             // The half of a private key has that one's label until it is an item itself.
-            guard isHidden, let half = existing, let label = attributes[.label], half.label?.bytes != label.bytes,
+            guard isHidden, let half = existing, let label = attributes[.label], half.label?.bytes != label.labelBytes,
                 try rows(half, keys).isEmpty
             else { return nil }
             relabelled = half
-            relabelled?.label = label
-            let planned = TokenPlan.Object(half, newLabel: label.bytes ?? Data(), among: objects)
+            relabelled?.label = TokenObject.label(reading: label.labelBytes ?? Data())
+            let planned = TokenPlan.Object(half, newLabel: label.labelBytes ?? Data(), among: objects)
             isCopied = planned.isCopied == true
             return TokenPlan(kind: .relabel, objects: [planned])
         } change: { session, _ in

@@ -119,7 +119,7 @@ extension Keychain {
         if let object {
             let label = part.changes[.label] ?? item.attributes[.label]
             let isUnchanged = object == item.object && attributes[.hasOwnLabel] == nil
-            let keepsName = isUnchanged && label?.bytes == object.label?.bytes
+            let keepsName = isUnchanged && label?.labelBytes == object.label?.bytes
             attributes.setLabel(isNamesake || keepsName ? .object(label) : .own(label))
             attributes[.objectID] = .data(object.id)
             attributes[.objectFingerprint] = .data(object.fingerprint)
@@ -138,7 +138,7 @@ extension Keychain {
     }
 
     fileprivate static func objects(of replacement: Replacement, label: AttributeValue?) throws -> [NewObject] {
-        let bytes = [UInt8](label?.bytes ?? Data())
+        let bytes = [UInt8](label?.labelBytes ?? Data())
         switch replacement {
         case .certificate(let certificate): return [NewObject(certificate: certificate, label: label)]
         case .privateKey(let key, let isExtractable):

@@ -17,7 +17,7 @@ extension Keychain {
                 guard let first = rows.first, rows.allSatisfy({ $0.attributes[.hasOwnLabel] != nil }),
                     let now = objects.first(where: { $0.isSame(as: object) })
                 else { return nil }
-                let label = first.attributes[.label]?.bytes ?? Data()
+                let label = first.attributes[.label]?.labelBytes ?? Data()
                 namesake = (first.row, label)
                 affected = try [now] + Self.publicHalves(of: [now], objects).filter { try self.rows($0, keys).isEmpty }
                 planned = affected.map { TokenPlan.Object($0, newLabel: label, among: objects) }

@@ -17,6 +17,7 @@ extension Keychain {
             }
             let certificate = try Certificate(der: der)
             var attributes = try ClassSchema.of(.certificate).coerce(item.attributes)
+            if !sharesObjects { attributes = attributes.withTextLabel }
             if attributes[.label] == nil { attributes[.label] = certificate.subjectSummary.map { .string($0) } }
             var item = item
             item.attributes = attributes
@@ -96,7 +97,7 @@ extension Keychain {
         var kept = ItemAttributes()
         for (name, value) in complete where name != .label && base[name] != value { kept[name] = value }
         let label = item.attributes[.label]
-        let isCalledOtherwise = label != nil && label?.bytes != object.label?.bytes
+        let isCalledOtherwise = label != nil && label?.labelBytes != object.label?.bytes
         let isOwn = try !isNew && (isCalledOtherwise || !rows(object, keys, writer).isEmpty)
         kept.setLabel(isOwn ? .own(label) : .object(label))
         complete[.label] = kept.label(of: object, base: base[.label])
@@ -148,7 +149,8 @@ extension Keychain {
     func updateOnToken(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes? = nil
     ) throws -> Int {
-        let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
+        var changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
+        if criteria.services == nil { changes = changes.withTextLabel }
         // Keychain Services lets an item say of its object what its owner likes, as it does when it is added.
         let dictated = criteria.services == nil ? Self.dictatedByObject : Self.dictatedAlways
         for name in changes.names + removing where dictated.contains(name) {
@@ -198,10 +200,10 @@ extension Keychain {
                 try rows($0, keys).isEmpty
             }
             guard !affected.isEmpty else { return nil }
-            planned = affected.map { TokenPlan.Object($0, newLabel: label?.bytes ?? Data(), among: objects) }
+            planned = affected.map { TokenPlan.Object($0, newLabel: label?.labelBytes ?? Data(), among: objects) }
             return TokenPlan(kind: .relabel, objects: planned)
         } change: { session, _ in
-            try relabel(zip(affected, planned).map { ($0, $1, label?.bytes ?? Data()) }, in: session)
+            try relabel(zip(affected, planned).map { ($0, $1, label?.labelBytes ?? Data()) }, in: session)
         } commit: { writer, _ in
             for part in relabelling?.staying ?? [] { try keepLabel(of: part, writer, keys) }
             for part in parts {
@@ -333,7 +335,7 @@ extension Keychain {
     }
 
     /// Makes a row for an object that another tool made, under the identity its references already have.
-    private func adopt(
+    func adopt(
         _ itemClass: ItemClass, _ object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter,
         _ keys: VaultKeys
     ) throws {
@@ -376,12 +378,16 @@ extension Keychain {
         var isUntouched = true
         var left: [TokenObject] = []
         let count = try writer(keys).perform(.destroy) { objects in
+            let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
+            let remaining = try items.compactMap(\.certificateObject).filter { certificate in
+                try rows(certificate, keys).contains { !identities.contains($0.identity) }
+            }
             // What another program has removed or replaced since it was found is not there to be removed.
-            let targets = Self.doomed(items, objects).filter { one in objects.contains { $0.isSame(as: one) } }
+            let targets = Self.doomed(items, objects, remaining: remaining)
+                .filter { one in objects.contains { $0.isSame(as: one) } }
             guard !targets.isEmpty else {
                 throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
             }
-            let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
             for object in targets {
                 let rows = try rows(object, keys)
                 let leaving = rows.filter { identities.contains($0.identity) }
@@ -442,10 +448,15 @@ extension Keychain {
     }
 
     /// The objects behind items that are to be removed.
-    private static func doomed(_ items: [Item], _ objects: [TokenObject]) -> [TokenObject] {
+    ///
+    /// - Parameter remaining: Certificates of identities among them that stay, because they are other items too.
+    private static func doomed(
+        _ items: [Item], _ objects: [TokenObject], remaining: [TokenObject]
+    ) -> [TokenObject] {
         var doomed: [TokenObject] = []
         let certificates = Set(
-            items.compactMap { $0.certificateObject ?? ($0.itemClass == .certificate ? $0.object : nil) })
+            items.compactMap { $0.certificateObject ?? ($0.itemClass == .certificate ? $0.object : nil) }
+        ).subtracting(remaining)
         for item in items {
             switch item.itemClass {
             case .identity:

@@ -21,11 +21,19 @@ extension Keychain {
         default: try items(criteria.itemClass, objects, keys, hidesPublicHalves: criteria.services != nil, where: mayMatch)
         }
         if criteria.services != nil, let keys { items += try itemsWithoutObject(criteria.itemClass, keys) }
+        if criteria.services == nil {
+            for index in items.indices {
+                items[index].attributes = items[index].attributes.withTextLabel
+                items[index].stored = items[index].stored?.withTextLabel
+            }
+        }
+        // A reference that was made while the vault was locked names the object itself, and one that was made of an
+        // object without a row the row that it got.
+        let isExact = criteria.reference.map { reference in items.contains { $0.reference == reference } } ?? false
         let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
         let found = try items.filter { item in
             if let reference = criteria.reference, item.reference != reference {
-                // A reference that was made while the vault was locked names the object itself.
-                guard let object = item.certificateObject ?? item.object,
+                guard !isExact, let object = item.certificateObject ?? item.object,
                     reference.itemClass == item.itemClass, reference.identity == derivedIdentity(of: object)
                 else { return false }
             }
@@ -134,16 +142,22 @@ extension Keychain {
         guard let label = criteria.attributes[.label] else { return [] }
         // An identity is called as its certificate.
         let itemClass: ItemClass = criteria.itemClass == .identity ? .certificate : criteria.itemClass
+        var labels = [label]
+        // Who knows labels as text looks for the digits of a number.
+        if criteria.services == nil, let number = label.text.flatMap({ Int64($0) }) { labels.append(.number(number)) }
         var fingerprints: Set<Data> = []
         try store.read(keys.tree) { reader in
-            try reader.forEachRow(
-                classDigest: keys.digest(of: itemClass), terms: [keys.term(itemClass, .label, label)], withSecrets: false
-            ) { row in
-                // A damaged row is told of where its object is looked at.
-                if let fingerprint = try? keys.openAttributes(row).1[.objectFingerprint]?.bytes {
-                    fingerprints.insert(fingerprint)
+            for label in labels {
+                try reader.forEachRow(
+                    classDigest: keys.digest(of: itemClass), terms: [keys.term(itemClass, .label, label)],
+                    withSecrets: false
+                ) { row in
+                    // A damaged row is told of where its object is looked at.
+                    if let fingerprint = try? keys.openAttributes(row).1[.objectFingerprint]?.bytes {
+                        fingerprints.insert(fingerprint)
+                    }
+                    return true
                 }
-                return true
             }
         }
         return fingerprints
@@ -298,7 +312,7 @@ extension Criteria {
     ///
     /// - Parameter labelled: The fingerprints of objects of which an item has the label, although they do not.
     func mayMatch(_ object: TokenObject, _ labelled: Set<Data>) -> Bool {
-        if let label = attributes[.label], let own = object.label, !own.matches(label),
+        if let label = attributes[.label], let own = object.label, own.bytes != label.labelBytes,
             !labelled.contains(object.fingerprint)
         {
             return false

@@ -11,7 +11,24 @@ enum RowLabel {
     case own(AttributeValue?)
 }
 
+extension AttributeValue {
+    /// What `CKA_LABEL` is for a label: the bytes of text, the decimal digits of a number.
+    var labelBytes: Data? {
+        guard case .number(let number) = self else { return bytes }
+        return Data(String(number).utf8)
+    }
+}
+
 extension ItemAttributes {
+    /// The same with a label that is text where it was a number. Keychain Services gives labels back as they were
+    /// given; for everybody else the label of an object is `CKA_LABEL`.
+    var withTextLabel: ItemAttributes {
+        guard case .number(let number) = self[.label] else { return self }
+        var attributes = self
+        attributes[.label] = .string(String(number))
+        return attributes
+    }
+
     /// Has the row of an object's item tell its label.
     mutating func setLabel(_ label: RowLabel) {
         switch label {
@@ -20,8 +37,8 @@ extension ItemAttributes {
             self[.label] = label
         case .object(let label):
             self[.hasOwnLabel] = nil
-            // Bytes that are text come back from the token as text, and an empty label as none.
-            self[.label] = TokenObject.label(reading: label?.bytes ?? Data()) == label ? nil : label
+            // Bytes that are text and digits of a number come back from the token as text, and an empty label as none.
+            self[.label] = TokenObject.label(reading: label?.labelBytes ?? Data()) == label ? nil : label
         }
     }
 
@@ -31,7 +48,7 @@ extension ItemAttributes {
     func label(of object: TokenObject, base: AttributeValue?) -> AttributeValue? {
         if self[.hasOwnLabel] != nil { return self[.label] }
         // Another tool may have given the object another one meanwhile.
-        guard let label = self[.label], label.bytes == object.label?.bytes ?? Data() else { return base }
+        guard let label = self[.label], label.labelBytes == object.label?.bytes ?? Data() else { return base }
         return label
     }
 }

@@ -9,6 +9,7 @@ extension Criteria {
     func normalized() throws(KeychainError) -> Criteria {
         var criteria = self
         criteria.attributes = try ClassSchema.of(itemClass).coerce(attributes)
+        if services == nil, itemClass.livesOnToken { criteria.attributes = criteria.attributes.withTextLabel }
         if let limit, limit < 0 {
             throw KeychainError(.invalidArgument, "a limit of \(limit) items makes no sense.")
         }
@@ -68,7 +69,7 @@ extension Criteria {
         switch order {
         case .created: break
         case .label:
-            let labelled = items.map { ($0, $0.attributes[.label]?.bytes) }
+            let labelled = items.map { ($0, $0.attributes[.label]?.labelBytes) }
             items = labelled.sorted { Self.precedes($0.1, $1.1) }.map(\.0)
         case .modified:
             let dated = items.map { ($0, $0.attributes[.modificationDate]?.date ?? .distantPast) }

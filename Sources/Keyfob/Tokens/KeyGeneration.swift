@@ -73,8 +73,8 @@ extension Keychain {
         let keys = try keys()
         let attributes = try Self.recordable(attributes)
         let publicAttributes = try publicAttributes.map { try Self.recordable($0) }
-        let label = [UInt8](attributes[.label]?.bytes ?? Data())
-        let publicLabel = publicAttributes.map { [UInt8]($0[.label]?.bytes ?? Data()) } ?? label
+        let label = [UInt8](attributes[.label]?.labelBytes ?? Data())
+        let publicLabel = publicAttributes.map { [UInt8]($0[.label]?.labelBytes ?? Data()) } ?? label
         let recorded: (privateKey: Item, publicKey: Item?)
         do {
             recorded = try generateKey(

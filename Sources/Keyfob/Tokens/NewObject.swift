@@ -38,7 +38,7 @@ extension NewObject {
         id = hash
         template = [
             .objectClass(.certificate), .certificateType(.x509), .token(true), .isPrivate(false),
-            .bytes(.label, [UInt8](label?.bytes ?? Data())), .id(hash),
+            .bytes(.label, [UInt8](label?.labelBytes ?? Data())), .id(hash),
             .subject([UInt8](certificate.subject.der)), .issuer([UInt8](certificate.issuer.der)),
             .serialNumber([UInt8](certificate.serialNumberDER)), .value([UInt8](certificate.der)),
         ]

@@ -114,13 +114,13 @@ struct CertificateRemoveCommand: ParsableCommand {
                 Document(["removed": false, "dry_run": true, "name": .string(label)]),
                 sentence: "Would remove certificate \"\(Visible.text(label))\".")
         }
-        // Found anew with a login: what was found without one does not know its row in the vault.
-        guard let item = try keychain.find(.certificates).first(where: { $0.der == found.der }) else {
-            throw KeychainError(.itemNotFound, "the certificate is gone.")
-        }
-        try keychain.delete(item)
+        let (items, others) = try name.certificates(of: found, in: keychain)
+        for item in items { try keychain.delete(item) }
+        let kept = others.map { $0.label ?? "" }
+        let remark = kept.isEmpty
+            ? "" : " It stays as \(kept.map { "\"\(Visible.text($0))\"" }.joined(separator: ", "))."
         try output.emit(
-            Document(["removed": true, "name": .string(label)]),
-            sentence: "Removed certificate \"\(Visible.text(label))\".")
+            Document(["removed": true, "name": .string(label), "kept": .array(kept.map { .string($0) })]),
+            sentence: "Removed certificate \"\(Visible.text(label))\".\(remark)")
     }
 }

@@ -18,18 +18,33 @@ struct ItemName: ExpressibleByArgument {
         text = argument
     }
 
-    /// The one item that is meant.
-    ///
-    /// - Parameter noun: Singular and plural of what is looked for, and the command that lists them.
-    /// - Throws: `KeychainError`; `itemNotFound` with what may have been meant, `ambiguous` with all that fit,
-    ///   `invalidArgument` for a URI that is none.
+    /// The one item that is meant; of several of one certificate or key the first. - Throws: As `resolveAll`.
     func resolve<Item: KeychainItem>(
         among items: [Item], _ noun: Noun, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
         commonName: (Item) throws -> String?
     ) throws -> Item {
+        let all = try resolveAll(
+            among: items, noun, in: keychain, fingerprints: fingerprints, commonName: commonName)
+        guard let first = all.first else { throw notFound(items.compactMap(\.label), noun, keychain) }
+        return first
+    }
+
+    /// The items that are meant, all of one certificate or key: in several access groups it is several items.
+    ///
+    /// - Parameter noun: Singular and plural of what is looked for, and the command that lists them.
+    /// - Throws: `KeychainError`; `itemNotFound` with what may have been meant, `ambiguous` with all that fit,
+    ///   `invalidArgument` for a URI that is none.
+    func resolveAll<Item: KeychainItem>(
+        among items: [Item], _ noun: Noun, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
+        commonName: (Item) throws -> String?
+    ) throws -> [Item] {
         let found = try matches(among: items, keychain, fingerprints, commonName)
         guard let first = found.first else { throw notFound(items.compactMap(\.label), noun, keychain) }
-        guard found.count == 1 else {
+        let first256 = try fingerprints(first).first { $0.algorithm == "sha256" }?.hexadecimal
+        let isOne = try found.dropFirst().allSatisfy { item in
+            try first256 != nil && fingerprints(item).contains { $0.hexadecimal == first256 }
+        }
+        guard isOne else {
             let names = try found.prefix(8).map { item in
                 let label = item.label ?? ""
                 // Equal labels are told apart by what is not equal.
@@ -43,7 +58,7 @@ struct ItemName: ExpressibleByArgument {
                     + "\(names.joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
                 hint: "Use the full name, or a fingerprint: \(example)", details: ["name": text])
         }
-        return first
+        return found
     }
 
     /// A digest by which something is known.
@@ -125,6 +140,28 @@ extension ItemName {
             commonName: { try $0.certificate().subject.commonName })
     }
 
+    /// All items of the identity that is meant. - Throws: As `resolveAll`.
+    func identities(in keychain: Keychain) throws -> [Identity] {
+        try resolveAll(
+            among: keychain.find(.identities), .identity, in: keychain,
+            fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
+            commonName: { try $0.certificate().subject.commonName })
+    }
+
+    /// All items of a certificate that are meant: those that bear the name, or where it is no item's name, each.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` where the certificate is gone, and as `find`.
+    func certificates(
+        of found: CertificateItem, in keychain: Keychain
+    ) throws -> (meant: [CertificateItem], others: [CertificateItem]) {
+        // With a login: what was found without one does not know its rows in the vault.
+        let all = try keychain.find(.certificates).filter { $0.der == found.der }
+        guard !all.isEmpty else { throw KeychainError(.itemNotFound, "the certificate is gone.") }
+        let named = all.filter { $0.label.map { $0.utf8.elementsEqual(text.utf8) } ?? false }
+        guard !named.isEmpty else { return (all, []) }
+        return (named, all.filter { item in !named.contains { $0.reference == item.reference } })
+    }
+
     /// The certificate that is meant; the token is not opened where the vault's index has it.
     ///
     /// - Throws: As `resolve`.
@@ -152,6 +189,13 @@ extension ItemName {
     /// - Throws: As `resolve`.
     func key(in keychain: Keychain) throws -> KeyItem {
         try resolve(
+            among: Self.keys(in: keychain), .key, in: keychain,
+            fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
+    }
+
+    /// All items of the key that is meant. - Throws: As `resolveAll`.
+    func keys(in keychain: Keychain) throws -> [KeyItem] {
+        try resolveAll(
             among: Self.keys(in: keychain), .key, in: keychain,
             fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
     }

@@ -21,15 +21,15 @@ struct IdentityRemoveCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let keychain = try global.openKeychain()
-        let identity: Identity
-        do { identity = try name.identity(in: keychain) } catch let error as KeychainError
+        let items: [Identity]
+        do { items = try name.identities(in: keychain) } catch let error as KeychainError
             where ifExists && error.code == .itemNotFound
         {
             return try output.emit(
                 Document(["removed": false, "name": .string(name.text)]),
                 sentence: "Nothing to do: there is no such identity.")
         }
-        let label = identity.label ?? name.text
+        let label = items.first?.label ?? name.text
         try RemovalPrompt(global).confirm(
             "Destroy identity \"\(label)\" and its key on token \"\(keychain.tokenLabel)\"?", typing: label)
         guard !global.dryRun else {
@@ -37,7 +37,11 @@ struct IdentityRemoveCommand: ParsableCommand {
                 Document(["removed": false, "dry_run": true, "name": .string(label)]),
                 sentence: "Would remove identity \"\(Visible.text(label))\".")
         }
-        try keychain.delete(identity)
+        for item in items {
+            // Certificate and key are items of their own: with one pair of them others are gone.
+            do { try keychain.delete(item) } catch let error as KeychainError
+                where error.code == .itemNotFound && item.reference != items.first?.reference {}
+        }
         try output.emit(
             Document(["removed": true, "name": .string(label)]),
             sentence: "Removed identity \"\(Visible.text(label))\".")

@@ -26,14 +26,15 @@ struct KeyRemoveCommand: ParsableCommand {
                 hint: "Remove the whole keychain: keyfob keychain rm \(keychain.name)",
                 details: ["key": name.text, "keychain": keychain.name])
         }
-        let key: KeyItem
-        do { key = try name.key(in: keychain) } catch let error as KeychainError
+        let items: [KeyItem]
+        do { items = try name.keys(in: keychain) } catch let error as KeychainError
             where ifExists && error.code == .itemNotFound
         {
             return try output.emit(
                 Document(["removed": false, "name": .string(name.text)]),
                 sentence: "Nothing to do: there is no such key.")
         }
+        guard let key = items.first else { return }
         let label = key.label ?? name.text
         let certificates = try keychain.publicCertificates().filter {
             key.keyClass == .private && key.publicKeyHash != nil
@@ -49,7 +50,7 @@ struct KeyRemoveCommand: ParsableCommand {
                 Document(["removed": false, "dry_run": true, "name": .string(label)]),
                 sentence: "Would destroy key \"\(Visible.text(label))\".\(Visible.text(consequence))")
         }
-        try keychain.delete(key)
+        for item in items { try keychain.delete(item) }
         try output.emit(
             Document(["removed": true, "name": .string(label)]), sentence: "Destroyed key \"\(Visible.text(label))\".")
     }

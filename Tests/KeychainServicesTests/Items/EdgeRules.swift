@@ -33,6 +33,18 @@ extension Rule {
 
     /// Where two rules meet.
     static let edges: [Rule] = [
+        Rule("1.7 4.1", "what only Keyfob keeps of a key is no attribute of its reference") { bench in
+            let parameters = pair + ["labl": "key", "private": ["perm": true]]
+            let key = try bench.generating(parameters)
+            try bench.keychain.update(Criteria(.key), [.comment: "c"])
+            let reference = bench.copying(["class": "keys", "kcls": "1", "labl": "key"] + wantsReference).value as? SecKey
+            let found = try #require(reference)
+            let attributes = try #require(SecKeyCopyAttributes(found) as? [String: Any])
+            #expect(found.isEqual(key) && attributes["icmt"] == nil && attributes["labl"] as? String == "key")
+            // So that they are a search that finds it, but for what is made anew at each call.
+            let query = attributes.filter { !["accc", "v_Data"].contains($0.key) }
+            bench.expect(0, bench.copy(query), "\(query.keys)")
+        },
         Rule("4.1 4.7", "a key of a token is made on that token and stays there, or is not made") { bench in
             for (parameters, status) in [
                 (["tkid": "com.apple.setoken", "private": ["perm": false]], -4),

@@ -26,6 +26,26 @@ extension ItemBench {
     }
 }
 
+extension ItemBench {
+    /// The certificate's item in an access group.
+    fileprivate func certificate(in group: String) throws -> Item {
+        let found = try keychain.findItems(Criteria(.certificate, [.accessGroup: .string(group)])).first
+        return try #require(found)
+    }
+
+    /// Writes a certificate to the token, as another program does.
+    fileprivate func write(_ certificate: Certificate, _ label: String) throws {
+        let module = try TestToken.loadModule()
+        let slot = try #require(try module.slot(matching: PKCS11URI(keychain.configuration.token)))
+        let session = try slot.openSession(readWrite: true)
+        _ = try session.create([
+            .objectClass(.certificate), .certificateType(.x509), .token(true), .isPrivate(false), .label(label),
+            .bytes(.subject, [UInt8](certificate.subject.der)), .bytes(.value, [UInt8](certificate.der)),
+            .id([UInt8](certificate.publicKey.identifier)),
+        ])
+    }
+}
+
 extension Rule {
     private static var all: [String: Any] { ["class": "cert"] }
     private static var one: [String: Any] { ["class": "cert", "agrp": "one"] }
@@ -33,17 +53,103 @@ extension Rule {
 
     /// What becomes of the labels of items that share an object, when the items change.
     static let sharedLabels: [Rule] = [
-        Rule("1.10", "a label that is a number is its digits to a token, and is found as either") { bench in
+        Rule("1.10", "a label that is a number comes back as one, and is its digits to a token") { bench in
             let pair = try TestPair()
-            for (query, value) in [
-                (all, pair.secCertificate), (["class": "keys", "kcls": "1"], pair.secKey),
-            ] as [([String: Any], CFTypeRef)] {
-                bench.expect(0, bench.add(["v_Ref": value, "labl": 5]))
-                bench.expect(0, bench.copy(query + ["labl": 5]))
-                bench.expect(0, bench.update(query, ["labl": 6]))
-                #expect(bench.labels(query) == ["6"])
-                for label in [6, "6"] as [Any] { bench.expect(0, bench.copy(query + ["labl": label])) }
-                bench.expect(-25300, bench.copy(query + ["labl": 5]))
+            func label(_ query: [String: Any]) -> NSObject? {
+                bench.copying(query + wantsAttributes).dictionary?["labl"] as? NSObject
+            }
+            for (query, value, objectClass) in [
+                (all, pair.secCertificate, .certificate), (["class": "keys", "kcls": "1"], pair.secKey, .privateKey),
+            ] as [([String: Any], CFTypeRef, ObjectClass)] {
+                let added = bench.adding(["v_Ref": value, "labl": 5] + wantsAttributes)
+                #expect(added.status == 0 && added.dictionary?["labl"] as? NSObject == NSNumber(value: 5))
+                #expect(label(query + ["labl": 5]) == NSNumber(value: 5))
+                #expect(try bench.tokenLabels(objectClass) == ["5"])
+                // As of a password: a number is no text.
+                for label in ["5", Data("5".utf8), 6] as [Any] {
+                    bench.expect(-25300, bench.copy(query + ["labl": label]))
+                }
+                bench.expect(0, bench.update(query + ["labl": 5], ["labl": -6]))
+                #expect(try label(query) == NSNumber(value: -6) && bench.tokenLabels(objectClass) == ["-6"])
+                bench.expect(0, bench.update(query, ["labl": "7"]))
+                #expect(label(query) == "7" as NSString)
+                bench.expect(-25300, bench.copy(query + ["labl": 7]))
+                bench.expect(0, bench.update(query, ["labl": 7]))
+                bench.expect(0, bench.copy(query + ["labl": 7]))
+            }
+            #expect(label(["class": "idnt"]) == NSNumber(value: 7) && label(["class": "idnt", "labl": 7]) != nil)
+            // The command knows labels as text.
+            #expect(try bench.keychain.find(.identity(label: "7")).map(\.label) == ["7"])
+            bench.expect(0, bench.delete(["class": "idnt", "labl": 7]))
+            bench.expect(0, bench.add(["v_Ref": pair.secIdentity, "labl": 8]))
+            #expect(label(["class": "cert"]) == NSNumber(value: 8))
+            let keys = bench.copying(["class": "keys"] + wantsAll + wantsAttributes).dictionaries
+            #expect(keys?.map { $0["labl"] as? NSObject } == [NSNumber(value: 8)])
+            // Beside others of one object, and as what another program says then.
+            bench.groups = ["", "two"]
+            bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": "two", "labl": 9]))
+            #expect(label(two) == NSNumber(value: 9))
+            bench.expect(0, bench.copy(two + ["labl": 9]))
+            #expect(try bench.keychain.find(.certificate(label: "9")).count == 1)
+            try bench.relabel(.certificate, "theirs")
+            #expect(label(all + ["agrp": ""]) == "theirs" as NSString && label(two) == NSNumber(value: 9))
+        },
+        Rule("2.7", "a key stays as long as its certificate is another item too") { bench in
+            let pair = try TestPair()
+            bench.addTwice(pair.secCertificate)
+            bench.expect(0, bench.add(["v_Ref": pair.secKey, "labl": "key"]))
+            for (label, left) in [("first", 1), ("second", 0)] {
+                let query: [String: Any] = ["class": "idnt", "labl": label]
+                let reference = try #require(bench.copying(query + wantsPersistent).data)
+                bench.expect(0, bench.delete(["v_PersistentRef": reference]))
+                bench.expect(-25300, bench.copy(query))
+                let keys = bench.copying(["class": "keys"] + wantsAll + wantsAttributes).dictionaries ?? []
+                #expect(keys.count == left, "\(label)")
+            }
+            #expect(try bench.tokenLabels(.certificate).isEmpty && bench.tokenLabels(.privateKey).isEmpty)
+        },
+        Rule("2.9", "a reference to an object names the item that was made of it, and no other") { bench in
+            let pair = try TestPair()
+            bench.addTwice(pair.secCertificate)
+            // As an object of another program's is: without a row.
+            bench.expect(0, bench.delete(one))
+            bench.expect(0, bench.delete(two))
+            try bench.write(pair.certificate, "theirs")
+            bench.groups = ["", "two"]
+            let reference = try #require(bench.copying(all + wantsPersistent).data)
+            bench.expect(0, bench.update(["v_PersistentRef": reference], ["alis": "a"]))
+            bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": "two", "labl": "ours"]))
+            let found = bench.copying(["v_PersistentRef": reference] + wantsAll + wantsAttributes).dictionaries
+            #expect(found?.map { $0["labl"] as? String } == ["theirs"])
+            bench.expect(0, bench.delete(["v_PersistentRef": reference]))
+            #expect(bench.labels(all) == ["ours"])
+        },
+        Rule("4.5", "what is said of a name goes with the name, whichever item of a certificate bears it") { bench in
+            let pair = try TestPair()
+            bench.groups = ["", "one", "two", "three"]
+            for (group, label) in [("one", "first"), ("two", "web"), ("three", "web")] {
+                bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": group, "labl": label]))
+            }
+            bench.expect(0, bench.add(["v_Ref": pair.secKey]))
+            let keychain = bench.keychain
+            func policy(_ days: Double) -> RenewalPolicy { RenewalPolicy(issuer: .itself, lifetime: days * 86_400) }
+            for (group, days) in [("one", 1.0), ("three", 3), ("two", 2)] {
+                let data = try JSONEncoder().encode(policy(days))
+                try keychain.update(Criteria(try #require(bench.certificate(in: group).reference)), [
+                    .renewalPolicy: .data(data), .preferredServices: .string(group), .comment: .string(group),
+                ])
+            }
+            let next = try pair.anotherCertificate("next")
+            try keychain.installIdentity("web", certificate: next)
+            let renewed = try #require(try keychain.find(.identity(label: "web")).first)
+            #expect(renewed.der == next.der && renewed.renewalPolicy == policy(2))
+            #expect(renewed.preferredServices.sorted() == ["three", "two"])
+            #expect(try keychain.find(.certificate(label: "web")).first?.comment == "two")
+            let first = try bench.certificate(in: "one").attributes
+            #expect(first[.label] == "first" && first[.preferredServices] == "one" && first[.renewalPolicy] != nil)
+            for group in ["two", "three"] {
+                let attributes = try bench.certificate(in: group).attributes
+                #expect(attributes[.renewalPolicy] == nil && attributes[.preferredServices] == nil, "\(group)")
             }
         },
         Rule("2.6", "a change of an item that is removed meanwhile is not made to another one of its object") { bench in

@@ -1,0 +1,114 @@
+import Foundation
+
+/// Which identity, or which certificate, is preferred for what.
+///
+/// The preference is an attribute of the certificate's row: it goes with the certificate when that is removed, and with
+/// the name when it is renewed.
+extension Keychain {
+    /// Prefers an identity for a service: a URL, the beginning of one, or a host. No other is preferred for it then.
+    ///
+    /// `*.example.org` stands for every host below `example.org`.
+    ///
+    /// - Throws: `KeychainError`; `invalidArgument` for a service that is empty or has a line break, `itemNotFound` where
+    ///   the identity is gone, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func prefer(_ identity: Identity, for service: String) throws {
+        guard !service.isEmpty, !service.contains(where: \.isNewline), let reference = identity.reference else {
+            throw KeychainError(.invalidArgument, "a service is a URL or a host, on one line.")
+        }
+        try setPreferred(
+            reference.retagged(.certificate), Preference(.identity, service), among: Criteria(.certificate))
+    }
+
+    /// The identity that is preferred for a service, by the closest preference; `nil` where none is.
+    ///
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func preferredIdentity(for service: String) throws -> Identity? {
+        try preferred(Preference(.identity, service), among: Criteria(.identity)).map { Identity(item: $0) }
+    }
+
+    /// The identity that is preferred for a service. - Throws: As the blocking form.
+    public func preferredIdentity(for service: String) async throws -> Identity? {
+        try await run { try self.preferredIdentity(for: service) }
+    }
+
+    /// The item that is preferred among those that match, by the closest preference; `nil` where none is.
+    ///
+    /// - Throws: As `findItems(_:)`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func preferred(_ wanted: Preference, among criteria: Criteria) throws -> Item? {
+        // Who can see the certificates and not what is said of them would be told that nothing is.
+        _ = try keys()
+        var best: (rank: Preference.Rank, item: Item)?
+        for item in try findItems(criteria) {
+            guard let rank = item.attributes.preferences.compactMap({ $0.rank(for: wanted) }).max(),
+                best.map({ $0.rank < rank }) ?? true
+            else { continue }
+            best = (rank, item)
+        }
+        return best?.item
+    }
+
+    /// Prefers one certificate, or the identity that it is part of, or none. One transaction of the vault; the token is
+    /// left alone, and so are the dates of the items.
+    ///
+    /// - Parameters:
+    ///   - reference: The certificate; `nil` for none. Without usages the preferences for all of them go then.
+    ///   - criteria: The certificates that the caller may see: those that are not among them keep their preferences.
+    /// - Throws: `KeychainError`; `itemNotFound` where the certificate is not among them, and the errors of `unlock()`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func setPreferred(
+        _ reference: PersistentReference?, _ preference: Preference, among criteria: Criteria
+    ) throws {
+        let keys = try keys()
+        func isReplaced(_ other: Preference) -> Bool {
+            guard other.itemClass == preference.itemClass, other.name == preference.name else { return false }
+            return reference == nil && preference.usages.isEmpty || other.usages == preference.usages
+        }
+        var items: [Item] = []
+        try writer(keys).perform(.change) { _ in
+            // Under the lock: another process may be doing the same.
+            items = try findItems(criteria)
+            guard reference == nil || items.contains(where: { $0.reference == reference }) else {
+                throw KeychainError(.itemNotFound, "the certificate is not in keychain \"\(name)\".")
+            }
+            return nil
+        } change: { _, _ in
+            TokenWriter.Outcome()
+        } commit: { writer, _ in
+            for item in items {
+                guard let object = item.object else { continue }
+                let others = item.attributes.preferences.filter { !isReplaced($0) }
+                let preferences = item.reference == reference ? others + [preference] : others
+                guard preferences != item.attributes.preferences else { continue }
+                try setPreferences(preferences, of: item, object, writer, keys)
+            }
+        }
+    }
+
+    private func setPreferences(
+        _ preferences: [Preference], of item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws {
+        guard item.isRecorded, let identity = item.reference?.identity,
+            var row = try writer.row(identity: identity, withSecret: true)
+        else {
+            var attributes = ItemAttributes()
+            attributes.preferences = preferences
+            return try adopt(.certificate, object, attributes, writer, keys)
+        }
+        var (_, attributes) = try keys.openAttributes(row)
+        attributes.preferences = preferences
+        row.version += 1
+        row.attributes = try keys.sealAttributes(attributes, of: .certificate, row: row.identity, version: row.version)
+        row.terms = try keys.terms(.certificate, of: object, attributes)
+        try writer.update(row)
+    }
+}
+
+extension Identity {
+    /// The services for which the identity is preferred, whatever its key is used for.
+    public var preferredServices: [String] {
+        attributes.preferences.filter { $0.itemClass == .identity && $0.usages.isEmpty }.map(\.name)
+    }
+}

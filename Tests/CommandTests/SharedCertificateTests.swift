@@ -1,0 +1,54 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// One certificate on the token that is several items, in different access groups.
+@Suite struct SharedCertificateTests {
+    private func share(_ home: IdentityHome, _ group: String, _ label: String) throws {
+        let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let child = products.appendingPathComponent("TestChild").path
+        let arguments = ["-", "-", "-", "share", home.file("web.der"), group, label]
+        let result = try Tool(child, arguments, environment: home.environment).run()
+        try #require(result.status == 0, "\(result.error)")
+    }
+
+    private func labels(_ home: IdentityHome) throws -> [String] {
+        let result = try home.keyfob("cert", "ls", "--all", "--json")
+        let object = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+        let list = try #require(object?["certificates"] as? [[String: Any]], "\(result.output)\(result.error)")
+        return list.compactMap { $0["name"] as? String }.sorted()
+    }
+
+    @Test func `only the items that the name means are removed`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        try home.shell("openssl x509 -in web.pem -outform DER -out web.der")
+        let files = [home.file("web.key"), home.file("web.pem")]
+        #expect(try home.keyfob("identity", "import", files[0], files[1], "--name", "web").status == 0)
+        for (group, label) in [("one", "first"), ("two", "second"), ("three", "second")] {
+            try share(home, group, label)
+        }
+        #expect(try labels(home) == ["first", "second", "second", "web"])
+
+        let removal = try home.keyfob("cert", "rm", "second", "--yes")
+        #expect(removal.status == 0, "\(removal.error)")
+        #expect(removal.output == "Removed certificate \"second\". It stays as \"web\", \"first\".\n")
+        #expect(try labels(home) == ["first", "web"])
+        #expect(try home.keyfob("identity", "check", "web").status == 0)
+        // What bears the object's own label.
+        #expect(try home.keyfob("cert", "rm", "web", "--yes").status == 0)
+        #expect(try labels(home) == ["first"])
+
+        // The key is needed by the certificate's other item.
+        #expect(try home.keyfob("cert", "import", files[1], "--name", "web").status != 0)
+        try share(home, "two", "web")
+        #expect(try home.keyfob("identity", "rm", "first", "--yes").status == 0)
+        #expect(try labels(home) == ["web"] && home.keyfob("identity", "check", "web").status == 0)
+
+        try share(home, "three", "third")
+        let digest = try home.shell("openssl x509 -in web.pem -noout -fingerprint -sha256 | cut -d= -f2 | tr -d '\\n'")
+        let all = try home.keyfob("cert", "rm", "sha256:" + digest, "--yes", "--json")
+        #expect(all.status == 0 && all.output.contains("\"kept\":[]"), "\(all.output)\(all.error)")
+        #expect(try labels(home).isEmpty && home.keyfob("key", "rm", "web", "--yes").status == 0)
+    }
+}
