@@ -102,7 +102,8 @@ import Testing
         let path = try editedFile(household)
         try #require(FileManager.default.fileExists(atPath: path))
         let next = try household.keyfob(["secret", "edit", "x"], environment: environment)
-        #expect(next.status == 0 && next.error.contains("wiped what an editor of an earlier edit has left"), "\(next.error)")
+        #expect(next.status == 0, "\(next.error)")
+        // By this one or, as others use the same directory, by another test's.
         #expect(!FileManager.default.fileExists(atPath: (path as NSString).deletingLastPathComponent))
     }
 
