@@ -100,9 +100,16 @@ import Testing
     }
 
     @Test func `what a killed edit has left is wiped by the next`() throws {
-        let (household, environment) = try make("echo \"$1\" > path; kill -KILL $PPID", ":")
-        let editor = try #require(environment["EDITOR"])
-        let killed = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "exec " + editor])
+        let (household, own) = try make("echo \"$1\" > path; kill -KILL $PPID", ":")
+        let editor = try #require(own["EDITOR"])
+        // Memory of its own: in that of all other tests wipe, too.
+        let memory = "/dev/shm/keyfob-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: memory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { do { try FileManager.default.removeItem(atPath: memory) } catch {} }
+        let environment = own.merging(["XDG_RUNTIME_DIR": memory]) { $1 }
+        let killed = try household.keyfob(
+            ["secret", "edit", "x"], environment: environment.merging(["EDITOR": "exec " + editor]) { $1 })
         #expect(killed.status == 128 + SIGKILL)
         let path = try editedFile(household)
         try #require(FileManager.default.fileExists(atPath: path))

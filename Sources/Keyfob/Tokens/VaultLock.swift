@@ -17,11 +17,7 @@ struct VaultLock: Sendable {
     /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first.
     func withLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
         let descriptor = unsafe keyfob_open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else {
-            throw KeychainError(
-                [EACCES, EPERM, EROFS].contains(errno) ? .refused : .vaultUnavailable,
-                "the lock \(path) cannot be opened: \(unsafe String(cString: strerror(errno))).")
-        }
+        guard descriptor >= 0 else { throw unopened(errno) }
         // Unlocked by name: a child that was forked meanwhile has the descriptor, too, and would keep the lock.
         defer {
             flock(descriptor, LOCK_UN)
@@ -39,6 +35,18 @@ struct VaultLock: Sendable {
         }
         record("\(ProcessInfo.processInfo.processName) (pid \(getpid()))", in: descriptor)
         return try body()
+    }
+
+    private func unopened(_ number: Int32) -> KeychainError {
+        let reason = "\(path) cannot be opened: \(unsafe String(cString: strerror(number)))."
+        switch number {
+        case ENOSPC, EDQUOT: return .diskFull(at: path)
+        // As SQLite's refusal of the same is told.
+        case EACCES, EPERM, EROFS:
+            return KeychainError(
+                .refused, "\(name) is read-only; nothing was changed.", hint: reason, details: ["path": path])
+        default: return KeychainError(.vaultUnavailable, "the lock " + reason, details: ["path": path])
+        }
     }
 
     private func record(_ holder: String, in descriptor: Int32) {

@@ -14,7 +14,7 @@ enum FileDescriptor {
             let count = unsafe Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                throw failure("writing")
+                throw failure("written", descriptor)
             }
             unsafe rest = rest.dropFirst(count)
         }
@@ -27,12 +27,19 @@ enum FileDescriptor {
         while true {
             let count = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
-            if errno != EINTR { throw failure("reading") }
+            if errno != EINTR { throw failure("read", descriptor) }
         }
     }
 
-    private static func failure(_ verb: String) -> KeychainError {
-        let reason = unsafe String(cString: strerror(errno))
-        return KeychainError(.fileUnavailable, "\(verb) failed: \(reason).")
+    private static func failure(_ participle: String, _ descriptor: Int32) -> KeychainError {
+        let number = errno
+        let what = switch descriptor {
+        case STDIN_FILENO: "standard input"
+        case STDOUT_FILENO: "standard output"
+        default: "a file"
+        }
+        return KeychainError(
+            [ENOSPC, EDQUOT].contains(number) ? .diskFull : .fileUnavailable,
+            "\(what) cannot be \(participle): \(unsafe String(cString: strerror(number))).")
     }
 }

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A namespace in which a tmpfs can be mounted without anybody else seeing it.
-private enum MountNamespace {
+/// A namespace in which something can be mounted without anybody else seeing it.
+enum MountNamespace {
     /// The options of unshare(1), for root or for others; `nil` where neither is allowed.
     static let options = [["--mount"], ["--user", "--map-root-user", "--mount"]].first { options in
         let mounting = try? run("unshare", options + ["sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"])

@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A home directory on a file system that takes no writes.
+@Suite(.enabled(if: MountNamespace.options != nil, "nothing can be mounted here: unshare(1) is not allowed"))
+struct ReadOnlyTests {
+    @Test func `what only reads works, what writes says that nothing was changed`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
+        let script = """
+            mount --bind "$HOME" "$HOME"
+            mount -o remount,ro,bind "$HOME" "$HOME"
+            for command in 'get a' 'ls' 'identity ls' 'identity check web' 'status' 'cert export web' 'keychain check'; do
+                "$KEYFOB" $command >output 2>error || echo "!! $command: $(cat error)"
+            done
+            for command in 'rm a --yes' 'set a --replace --stdin' 'identity rm web --yes' 'key generate k' \
+                'identity renew web --force --self-signed'; do
+                status=0
+                echo other | "$KEYFOB" $command >output 2>error || status=$?
+                echo "$status $(head -n 1 error)"
+            done
+            """
+        let namespace = try #require(MountNamespace.options)
+        let result = try Tool(
+            "unshare", namespace + ["sh", "-euc", "cd \"$1\"; " + script, "sh", household.directory.path],
+            environment: household.environment.merging(["KEYFOB": Tool.keyfob([]).path, "KEYFOB_NO_INPUT": "1"]) { $1 }
+        ).run()
+        #expect(result.status == 0, "\(result.error)")
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.count == 5, "\(result.output)")
+        for line in lines {
+            #expect(line == "12 keyfob: keychain \"login\" is read-only; nothing was changed.")
+        }
+    }
+
+    @Test(arguments: [("/dev/full", "disk.full"), ("/dev/null", nil)])
+    func `a result that cannot be written is a failure`(file: String, code: String?) throws {
+        let household = try Household.unattended()
+        for command in [["ls"], ["status"], ["--version"], ["token", "ls"]] {
+            let result = try Tool(
+                "/bin/sh", ["-c", "file=$1; shift; exec \"$@\" --json >\"$file\"", "sh", file, Tool.keyfob([]).path] + command,
+                environment: household.environment
+            ).run()
+            #expect((result.status == 1) == (code != nil), "\(command) \(result.error)")
+            if let code {
+                #expect(result.error.contains("\"code\":\"\(code)\"") && result.error.contains("standard output cannot be written"))
+            }
+        }
+    }
+}
