@@ -40,6 +40,7 @@ package import KeyfobPrimitives
 
         let environment = EnvironmentVariable.inherited().map { "\($0.key)=\($0.value)" }
         var identifier: pid_t = 0
+        let earlier = RunningChildren.signals
         let result = unsafe Self.withCStrings(arguments) { arguments in
             unsafe Self.withCStrings(environment) { environment in
                 guard let program = unsafe arguments[0] else { return ENOENT }
@@ -49,7 +50,7 @@ package import KeyfobPrimitives
         guard result == 0 else { throw .file("start", arguments.first ?? "a command", result) }
         self.identifier = identifier
         ownsGroup = inOwnGroup
-        RunningChildren.add(RunningChildren.target(identifier, isGroup: inOwnGroup))
+        RunningChildren.add(RunningChildren.target(identifier, isGroup: inOwnGroup), since: earlier)
     }
 
     deinit {

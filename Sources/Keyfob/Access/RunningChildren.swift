@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import KeyfobPrimitives
+import Synchronization
 
 /// The programs that were started and have not ended, for a handler of signals that ends the process.
 ///
@@ -15,21 +16,35 @@ import KeyfobPrimitives
         return unsafe pointer
     }()
     private static let lock = Lock(0)
+    /// How many signals were passed on, times 256, and the last one.
+    private static let passedOn = Atomic(0)
 
     /// Makes the slots, so that no handler is the first to do it.
-    package static func prepare() { _ = unsafe slots }
+    package static func prepare() {
+        _ = unsafe slots
+        _ = signals
+    }
+
+    /// The signals so far, for `add(_:since:)`.
+    static var signals: Int { passedOn.load(ordering: .sequentiallyConsistent) }
 
     /// What kill(2) is given for a program: its identifier, negative for its whole group.
     static func target(_ identifier: pid_t, isGroup: Bool) -> pid_t { isGroup ? -identifier : identifier }
 
-    /// Notes a program that was started.
-    static func add(_ target: pid_t) {
+    /// Notes a program that was started, and passes on to it what came while it was not noted yet.
+    ///
+    /// - Parameter signals: The signals before it was started.
+    static func add(_ target: pid_t, since signals: Int) {
         lock.withLock { _ in
             for index in 0..<count where unsafe slots[index] == 0 {
                 unsafe slots[index] = target
                 return
             }
         }
+        // In one order with `signal(_:)`: a handler finds the program, or is found here.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        let now = self.signals
+        if now != signals { send(Int32(now & 0xFF), to: target) }
     }
 
     /// Forgets a program: before it is waited for, since its number is free once it was.
@@ -50,6 +65,8 @@ import KeyfobPrimitives
     /// Calls only what signal-safety(7) allows.
     @discardableResult
     package static func signal(_ number: Int32) -> Bool {
+        passedOn.store((signals & ~0xFF) + 0x100 + Int(number), ordering: .sequentiallyConsistent)
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
         var isAny = false
         for index in 0..<count {
             let target = unsafe slots[index]

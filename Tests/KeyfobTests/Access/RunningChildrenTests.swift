@@ -1,0 +1,37 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct RunningChildrenTests {
+    /// The state of a process, as proc(5) has it: `T` for one that is stopped.
+    private func state(_ identifier: Int32) throws -> Character? {
+        let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
+        return text.split(separator: ")").last?.first { $0 != " " }
+    }
+
+    @Test func `a program hears of the signal that came while it was being started`() throws {
+        let child = try SpawnedProcess(["sleep", "300"], environment: ["PATH": "/usr/bin:/bin"], streams: (0, 1, 2))
+        let before = RunningChildren.signals
+        kill(child.identifier, SIGSTOP)
+        while try state(child.identifier) != "T" { usleep(1000) }
+        // A signal that no program minds which another test runs.
+        RunningChildren.signal(SIGCONT)
+        #expect(try state(child.identifier) == "T")
+        RunningChildren.add(child.identifier, since: before)
+        defer { RunningChildren.remove(child.identifier) }
+        for _ in 0..<30_000 where try state(child.identifier) == "T" { usleep(1000) }
+        #expect(try state(child.identifier) != "T")
+    }
+
+    @Test func `a program hears of no signal that came before`() throws {
+        let child = try SpawnedProcess(["sleep", "300"], environment: ["PATH": "/usr/bin:/bin"], streams: (0, 1, 2))
+        kill(child.identifier, SIGSTOP)
+        while try state(child.identifier) != "T" { usleep(1000) }
+        RunningChildren.signal(SIGCONT)
+        RunningChildren.add(child.identifier, since: RunningChildren.signals)
+        RunningChildren.remove(child.identifier)
+        #expect(try state(child.identifier) == "T")
+    }
+}
