@@ -262,7 +262,8 @@ extension IdentityHome {
         server.standardError = FileHandle.nullDevice
         try server.run()
         do {
-            try shell("for i in $(seq 1200); do curl -s -o /dev/null http://127.0.0.1:\(port)/ && exit 0; sleep 0.1; done; exit 1")
+            let look = "curl -s -o /dev/null http://127.0.0.1:\(port)/"
+            try shell("for i in $(seq 1200); do \(look) && exit 0; sleep 0.1; done; exit 1")
         } catch {
             kill(server.processIdentifier, SIGKILL)
             throw error

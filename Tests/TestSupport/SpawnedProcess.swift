@@ -19,8 +19,8 @@ public final class SpawnedProcess: Sendable {
 
     /// Starts a program with standard streams of the given descriptors.
     ///
-    /// It is looked up in the `PATH` that the child gets, which may be shorter than ours: what comes first in ours may be
-    /// a script that needs more of its environment than the test gives.
+    /// It is looked up in the `PATH` that the child gets, which may be shorter than ours: what comes first in ours may
+    /// be a script that needs more of its environment than the test gives.
     ///
     /// - Throws: `RunError.notStarted`.
     public init(
@@ -36,7 +36,8 @@ public final class SpawnedProcess: Sendable {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
         unsafe posix_spawnattr_setpgroup(&attributes, 0)
         var none = sigset_t()
         unsafe sigemptyset(&none)

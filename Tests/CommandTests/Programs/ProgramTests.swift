@@ -50,7 +50,8 @@ struct ProgramTests {
     func places(name: String) throws {
         let home = try ServingHome(keyType: "ec", keepsUser: true)
         for program in ["nginx", "ssh"] {
-            let result = try home.run("mkdir -p '\(name)'; TMPDIR=\"$PWD/\(name)\" ./keyfob uri imported --for \(program) --check")
+            let result = try home.run(
+                "mkdir -p '\(name)'; TMPDIR=\"$PWD/\(name)\" ./keyfob uri imported --for \(program) --check")
             #expect(result.status == 0, "\(program): \(result.error)")
         }
     }

@@ -20,8 +20,10 @@ struct ServingHome {
         // A copy, for the build may lie where that user cannot look; made by a program of its own, for a file that
         // this process has open for writing cannot be run by what another test starts at the same moment.
         try #require(
-            Tool("/usr/bin/install", ["-m", "755", products.appendingPathComponent("keyfob").path, directory.file("keyfob")])
-                .run().status == 0)
+            Tool(
+                "/usr/bin/install",
+                ["-m", "755", products.appendingPathComponent("keyfob").path, directory.file("keyfob")]
+            ).run().status == 0)
         if isRoot {
             try #require(Tool("/bin/chown", ["nobody:nogroup", directory.path]).run().status == 0)
         }

@@ -138,7 +138,8 @@ import Testing
         let started = Date()
         let marker = directory.file("alive")
         let environment = PINEnvironment(commandDeadline: .milliseconds(300))
-        #expect(code { _ = try read("cmd:(sleep 2; touch \(marker)) & echo 1234; sleep 600", environment) } == .timedOut)
+        let command = "cmd:(sleep 2; touch \(marker)) & echo 1234; sleep 600"
+        #expect(code { _ = try read(command, environment) } == .timedOut)
         #expect(Date().timeIntervalSince(started) < 80)
         usleep(2_500_000)
         #expect(!FileManager.default.fileExists(atPath: marker))

@@ -8,15 +8,18 @@ import Testing
 
 /// Locks of fcntl(2), which a process loses when it closes any descriptor of the file.
 @Suite struct FileLockKeepingTests {
+    private let other: SoftHSMProcess
     private let softHSM: SoftHSMDirectory
     private let token: SoftHSMToken
     private let test: TestKeychain
 
     init() throws {
         test = try TestKeychain()
-        softHSM = SoftHSMDirectory(directories: test.throwaway.directories)
-        let name = test.keychain.name
-        token = try #require(try softHSM.tokens().first { $0.label == name })
+        // Not the one of this process' SoftHSM: when that looks for tokens, as it does for other tests at any moment,
+        // it opens and closes the files that are locked here.
+        other = try SoftHSMProcess()
+        softHSM = other.directory
+        token = try other.makeToken("locked")
         // SoftHSM is loaded, so that another thread may be inside of it.
         _ = try test.keychain.find(.keys)
     }

@@ -21,7 +21,9 @@ import Testing
         let keychain = test.keychain
         let told = Lock<[ObjectsVersion]>([])
         let watcher = Task {
-            for await version in keychain.objectChanges(every: .milliseconds(20)) { told.withLock { $0.append(version) } }
+            for await version in keychain.objectChanges(every: .milliseconds(20)) {
+                told.withLock { $0.append(version) }
+            }
         }
         let before = keychain.objectsVersionNow()
         try test.tool(["--list-objects"])
