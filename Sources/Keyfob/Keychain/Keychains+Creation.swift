@@ -40,7 +40,7 @@ extension Keychains {
     /// - Throws: `KeychainError`; `duplicateKeychain`, `invalidArgument` for the name, `moduleNotLoaded`,
     ///   `mechanismUnsupported` where the token can wrap in no way, and what the token refuses.
     public func create(_ name: String, on choice: TokenChoice, options: Keychain.Options = .init()) throws -> Creation {
-        try Self.validate(name)
+        if case .new = choice { try Self.validate(name, asToken: true) } else { try Self.validate(name) }
         try PrivateFile.createDirectory(directories.configuration)
         return try withLock(until: .after(options.timeout)) {
             guard try !listing().names.contains(name) else {

@@ -206,7 +206,16 @@ public struct Keychains: Sendable {
     }
 
     /// Refuses names that are not safe as part of a path, or that a person could not type.
-    package static func validate(_ name: String) throws {
+    ///
+    /// - Parameter asToken: Whether a token is to be made that bears the name: labels of tokens are shorter.
+    package static func validate(_ name: String, asToken: Bool = false) throws {
+        if asToken, name.utf8.count > SoftHSMDirectory.longestLabel {
+            throw KeychainError(
+                .invalidArgument,
+                "a keychain with a token of its own has a name of at most \(SoftHSMDirectory.longestLabel) bytes; this "
+                    + "one has \(name.utf8.count).",
+                hint: "The token is called like the keychain. On a token that is there: --token NAME")
+        }
         let isFine = !name.isEmpty && name.utf8.count <= 64 && !name.hasPrefix(".") && !name.hasPrefix("-")
             && name.unicodeScalars.allSatisfy { scalar in
                 switch scalar {

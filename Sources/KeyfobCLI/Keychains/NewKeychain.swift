@@ -16,7 +16,7 @@ struct NewKeychain {
     func make() throws {
         let keychains = Keychains()
         try check()
-        if global.tokenName != nil || options.module != nil { return try makeOnExistingToken(keychains) }
+        if isOnExistingToken { return try makeOnExistingToken(keychains) }
         if options.recoveryFile != "-" { try describe(keychains) }
         if global.dryRun { return try reportDryRun(token: name) }
         if options.unattended {
@@ -48,9 +48,11 @@ struct NewKeychain {
         try report(made, keychains, recoveryFile: file)
     }
 
+    private var isOnExistingToken: Bool { global.tokenName != nil || options.module != nil }
+
     private func check() throws {
         // Before it is printed, and before a passphrase is asked for.
-        try Keychains.validate(name)
+        try Keychains.validate(name, asToken: !isOnExistingToken)
         if options.recoveryFile == "-", output.format.isMachineReadable {
             throw UsageError(
                 "the recovery code and a document cannot both go to standard output.",
@@ -61,7 +63,7 @@ struct NewKeychain {
                 "--unattended and --pin-source exclude each other.",
                 hint: "--pin-source gives a passphrase that protects the PIN; --unattended does without one.")
         }
-        if options.unattended, global.tokenName != nil || options.module != nil {
+        if options.unattended, isOnExistingToken {
             throw UsageError(
                 "--unattended is for tokens that keyfob makes.", hint: "For a token of yours: --pin-source file:PATH")
         }

@@ -270,6 +270,11 @@ extension ErrorRow {
             attempt: "keyfob cert verify web --host https://www.example.org:443/x", status: 2, code: "usage",
             message: [#""https://www.example.org:443/x" is a URL"#], hint: ["--host www.example.org"]),
         ErrorRow(
+            testDescription: "a name too long for a token", home: .empty,
+            attempt: "keyfob keychain create the-keychain-of-the-people-next-door --unattended", status: 2,
+            code: "argument.invalid", message: ["a name of at most 32 bytes", "this one has 36"],
+            hint: ["called like the keychain", "--token NAME"]),
+        ErrorRow(
             testDescription: "an option of another command", attempt: "keyfob identity check web --host 10.9.9.9", status: 2,
             code: "usage", message: ["unknown option '--host'."], hint: ["An option of: keyfob cert verify", "--help"]),
         ErrorRow(

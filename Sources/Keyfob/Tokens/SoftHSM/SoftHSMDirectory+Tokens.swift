@@ -19,6 +19,9 @@ extension SoftHSMDirectory {
         public let securityOfficerPIN: SecretBytes
     }
 
+    /// The bytes that PKCS#11 has for a token's label.
+    static let longestLabel = 32
+
     /// Makes a token with random PINs. Blocks, for about 0.2 s.
     ///
     /// Calls `activate()`. Processes that make tokens at once wait for each other, at most ten seconds.
@@ -29,8 +32,10 @@ extension SoftHSMDirectory {
     ///   `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
     public func createToken(label: String) throws(KeychainError) -> CreatedToken {
         // Labels are padded with blanks to 32 bytes: these are the ones that come back as they were.
-        guard (1...32).contains(label.utf8.count), label.last != " ", !label.utf8.contains(0) else {
-            throw KeychainError(.invalidArgument, "a token's label has 1 to 32 bytes and does not end in a blank.")
+        guard (1...Self.longestLabel).contains(label.utf8.count), label.last != " ", !label.utf8.contains(0) else {
+            throw KeychainError(
+                .invalidArgument,
+                "a token's label has 1 to \(Self.longestLabel) bytes and does not end in a blank.")
         }
         try activate()
         return try FileLock.holding(lockFile) { () throws(KeychainError) in
