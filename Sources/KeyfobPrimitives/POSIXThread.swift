@@ -29,25 +29,56 @@ public enum POSIXThread {
         return true
     }
 
-    /// Runs `work` on a new thread and `meanwhile` on this one, and returns what `work` returned.
+    /// Runs `body` on a new thread, and returns at once what to wait for.
     ///
-    /// Blocks until both have ended, without a limit of its own; what `work` held is released by then: a thread
-    /// that closes the last session of a module while the process exits does so in a module that is no more. Where there
-    /// are no more threads to have, one runs after the other.
+    /// - Parameter name: What debuggers and ps(1) show of the thread: the first 15 bytes.
+    /// - Returns: `nil` where the system has no more threads to give; `body` is not called then.
     ///
-    /// - Throws: What `work` throws.
-    public static func run<Value: Sendable, Failure>(
-        _ name: String, _ work: @escaping @Sendable () throws(Failure) -> Value, meanwhile: () -> Void
-    ) throws(Failure) -> Value {
-        let outcome = Lock(Result<Value, Failure>?.none)
-        let thread = create(name) {
-            let result = Result(catching: work)
-            outcome.withLock { $0 = result }
+    /// Stands for pthread_create(3).
+    public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Joinable? {
+        create(name, body).map(Joinable.init)
+    }
+
+    /// A thread whose end somebody waits for.
+    public final class Joinable: Sendable {
+        private enum State {
+            case running(pthread_t)
+            /// Somebody is waiting for the system to say that it has ended.
+            case joining
+            case ended
         }
-        meanwhile()
-        if let thread { pthread_join(thread, nil) }
-        guard let result = outcome.withLock({ $0 }) else { return try work() }
-        return try result.get()
+
+        private let state: Lock<State>
+        private let process = getpid()
+
+        fileprivate init(_ thread: pthread_t) { state = Lock(.running(thread)) }
+
+        /// Blocks until the thread has ended and has released all that it held; without a limit of its own.
+        ///
+        /// Any thread but that one may call it, and any number of them. Returns at once in a child made by fork(2),
+        /// which has no such thread. Stands for pthread_join(3).
+        public func join() {
+            guard getpid() == process else { return }
+            let thread = state.withLock { state -> pthread_t? in
+                guard case .running(let thread) = state else { return nil }
+                state = .joining
+                return thread
+            }
+            guard let thread else {
+                state.wait(until: .never) { if case .ended = $0 { () } else { nil } }
+                return
+            }
+            // Outside of the lock, which a fork has to wait for.
+            pthread_join(thread, nil)
+            state.withLock { $0 = .ended }
+            state.broadcast()
+        }
+
+        deinit {
+            // One that nobody joined goes on by itself.
+            guard getpid() == process, case .running(let thread) = state.withLock({ $0 }) else { return }
+            pthread_detach(thread)
+        }
     }
 
     private static func create(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t? {

@@ -57,7 +57,9 @@ import TestSupport
     /// Runs `body` on threads of their own and waits for all. None holds a session any more then.
     private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         guard count > 0 else { return }
-        POSIXThread.run("test", { body(count - 1) }, meanwhile: { onThreads(count - 1, body) })
+        let thread = POSIXThread.start("test") { body(count - 1) }
+        onThreads(count - 1, body)
+        thread?.join()
     }
 
     private let digest = [UInt8](repeating: 7, count: 32)

@@ -3,36 +3,56 @@ import KeyfobPrimitives
 import Testing
 
 @Suite struct POSIXThreadTests {
-    @Test func `two pieces of work run at the same time, and both have ended afterwards`() {
+    @Test func `a thread runs beside the one that started it, and has ended when it was joined`() throws {
         // Each waits for the other: one after the other they would not get by.
         let met = Lock(0)
+        let hasEnded = Lock(false)
         let meet: @Sendable () -> Bool = {
             met.withLock { $0 += 1 }
             met.broadcast()
             return met.wait(until: .after(.seconds(60)), { $0 == 2 ? true : nil }) ?? false
         }
-        var didMeet = false
-        let value = POSIXThread.run("test", meet) { didMeet = meet() }
-        #expect(value)
-        #expect(didMeet)
+        let work: @Sendable () -> Void = {
+            let didMeet = meet()
+            usleep(20_000)
+            hasEnded.withLock { $0 = didMeet }
+        }
+        let thread = try #require(POSIXThread.start("test", work))
+        #expect(meet())
+        thread.join()
+        #expect(hasEnded.withLock { $0 })
     }
 
-    @Test func `what the work throws is thrown once the other piece has ended`() {
-        var hasEnded = false
-        #expect(throws: CocoaError(.fileNoSuchFile)) {
-            try POSIXThread.run("test", { throw CocoaError(.fileNoSuchFile) }, meanwhile: { hasEnded = true })
+    @Test func `all that wait for a thread are told of its end, and who comes later does not wait`() throws {
+        let gate = Lock(false)
+        let ended = Lock(0)
+        let work: @Sendable () -> Void = { _ = gate.wait(until: .after(.seconds(60))) { $0 ? true : nil } }
+        let thread = try #require(POSIXThread.start("test", work))
+        let wait: @Sendable () -> Void = {
+            thread.join()
+            let isOpen = gate.withLock { $0 }
+            ended.withLock { $0 += isOpen ? 1 : 100 }
         }
-        #expect(hasEnded)
+        let waiters = (0..<4).compactMap { _ in POSIXThread.start("waiter", wait) }
+        // None of them goes on before the thread may end.
+        usleep(20_000)
+        #expect(ended.withLock { $0 } == 0)
+        gate.withLock { $0 = true }
+        gate.broadcast()
+        for waiter in waiters { waiter.join() }
+        thread.join()
+        #expect(ended.withLock { $0 } == 4)
     }
 
     private final class Held: Sendable {}
 
-    @Test func `nothing of the work is held any more once both have ended`() {
+    @Test func `nothing of the work is held any more once the thread was joined`() throws {
         weak var held: Held?
         for _ in 0..<50 {
             let made = Held()
             held = made
-            _ = POSIXThread.run("test", { [made] in withExtendedLifetime(made) { 0 } }, meanwhile: {})
+            let thread = POSIXThread.start("test") { [made] in withExtendedLifetime(made) {} }
+            try #require(thread).join()
         }
         #expect(held == nil)
     }

@@ -106,7 +106,7 @@ extension Keychain {
     @discardableResult
     private func unlockAnew() throws -> VaultKeys {
         let source = try pinSource().source
-        let secret = try source.read(pinPurpose, from: pinEnvironment)
+        let secret = try read(source)
         let stored = source.isInteractive ? nil : source
         let pin = try pin(from: secret, isRecoveryCode: false, stored: stored)
         let keys = try logIn(pin: pin, stored: stored)
@@ -135,7 +135,7 @@ extension Keychain {
                 hint: "Add the item without the constraint, or give the keychain a PIN source that asks: prompt, pinentry")
         }
         // A sealed PIN is proved by opening its seal; another one only by comparing, for it is not sent twice.
-        let given = try pin(from: source.read(pinPurpose, from: pinEnvironment), isRecoveryCode: false)
+        let given = try pin(from: read(source), isRecoveryCode: false)
         guard configuration.sealedPIN == nil else { return }
         _ = try keys()
         guard let known = lockState.withLock({ $0.pin }) else {
@@ -145,6 +145,12 @@ extension Keychain {
         guard known == given else {
             throw KeychainError(.pinIncorrect, "this is not the PIN of keychain \"\(name)\".")
         }
+    }
+
+    private func read(_ source: PINSource) throws -> SecretBytes {
+        // A source may take a variable out of the environment, which a module that is being loaded reads.
+        token.awaitOpening()
+        return try source.read(pinPurpose, from: pinEnvironment)
     }
 
     private var pinPurpose: PINPurpose {

@@ -56,11 +56,12 @@ public final class Keychain: Sendable {
         public var allowsInsecureFiles: Bool
         /// Whether the process makes a few calls and ends, as a command does.
         public var isOneShot: Bool
-        /// Whether opening the keychain opens its token too, while a thread opens the vault; with a login where the
-        /// keychain is unlocked.
+        /// Whether a thread opens the token while the caller opens the vault and looks for what it wants there; with
+        /// a login where the keychain is unlocked.
         ///
-        /// Worth it for a process that is going to use the token for certain and wants to end soon. What is wrong with
-        /// the token is told by the first call that needs it.
+        /// Worth it for a process that is going to use the token for certain and wants to end soon. The first call
+        /// that needs the token waits for the thread, and tells what is wrong with the token; so does the end of the
+        /// keychain wait.
         public var opensTokenAhead: Bool
         /// Called when a token call takes longer than half a second, as when it waits for a touch.
         public var slowCallNotice: (@Sendable (String, Duration) -> Void)?
@@ -105,6 +106,8 @@ public final class Keychain: Sendable {
         index = ObjectIndex(store: store, token: token)
         token.refusedPIN.withLock { $0 = { [weak self] in self?.pinWasRefused() } }
     }
+
+    deinit { token.awaitOpening() }
 
     /// Opens a keychain by name; without one, the default keychain.
     ///

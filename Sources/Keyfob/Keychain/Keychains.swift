@@ -147,28 +147,29 @@ public struct Keychains: Sendable {
             uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool,
             openModule: { try Self.module(configuration.module, softHSM: softHSM) },
             pin: { state.withLock { $0.pin } })
-        let openStore = { @Sendable in
-            try SQLiteStore(
-                path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
-                busyTimeout: Double(options.timeout.components.seconds))
-        }
-        let store: SQLiteStore
         if options.opensTokenAhead {
             // Sets an environment variable, which must be done before there is a second thread.
             if isOurs { try softHSM.claimProcess() }
-            // The vault on the new thread and the token on this one: the token is what takes longest, and a core that
-            // sleeps takes a millisecond to wake.
-            store = try POSIXThread.run("keyfob-vault", openStore) {
-                if let pin = Self.unlockedPIN(configuration, directories) {
-                    state.withLock { state in
-                        state.pin = pin
-                        state.isRestored = true
-                    }
+            token.beginOpening { [directories] in
+                guard let pin = Self.unlockedPIN(configuration, directories) else { return }
+                state.withLock { state in
+                    // Whoever unlocked it meanwhile knows better.
+                    guard state.pin == nil else { return }
+                    state.pin = pin
+                    state.isRestored = true
                 }
-                token.openAhead()
             }
-        } else {
-            store = try openStore()
+            // That thread looks after the token's files first.
+            Self.mapModule(configuration.module)
+        }
+        let store: SQLiteStore
+        do {
+            store = try SQLiteStore(
+                path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
+                busyTimeout: Double(options.timeout.components.seconds))
+        } catch {
+            token.awaitOpening()
+            throw error
         }
         return Keychain(
             configuration: configuration, directories: directories, options: options, store: store, token: token,
@@ -183,6 +184,16 @@ public struct Keychains: Sendable {
         } catch {
             // Whoever needs the state reads it again, and reports what is wrong with it.
             return nil
+        }
+    }
+
+    /// Has the module of a keychain mapped into the process, for the thread that is about to load it.
+    private static func mapModule(_ location: KeychainConfiguration.ModuleLocation) {
+        switch location {
+        case .softHSM: SoftHSMDirectory.mapModule()
+        case .path(let path): Module.map(path: path)
+        // p11-kit knows where it is when it has read its configuration.
+        case .registered: break
         }
     }
 

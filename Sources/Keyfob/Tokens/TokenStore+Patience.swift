@@ -32,6 +32,8 @@ extension TokenStore {
     /// Loads the module and logs in at the first call of this process, while no other process of Keyfob's does.
     private func reach(_ first: (SessionPool) throws -> Void) throws -> SessionPool {
         if hasWorked.load(ordering: .relaxed) { return try pool() }
+        awaitOpening()
+        if hasWorked.load(ordering: .relaxed) { return try pool() }
         let reached = try alone {
             let pool = try pool()
             try first(pool)

@@ -24,6 +24,8 @@ final class TokenStore: Sendable {
     let hasWorked = Atomic(false)
     /// Called when the token has refused a PIN.
     let refusedPIN = Lock<(@Sendable () -> Void)?>(nil)
+    /// The threads that open the token ahead of its first use.
+    private let opening = Lock<[POSIXThread.Joinable]>([])
     /// Counts `forgetHandles()`.
     private let forgettings = Atomic(0)
 
@@ -97,11 +99,36 @@ final class TokenStore: Sendable {
         return madePool.storeIfNil(made)
     }
 
-    /// Loads the module, and logs in where there is a PIN already, for a caller that is going to need both.
+    /// Has threads load the module, and log in where there is a PIN already, for a caller that is going to need both.
     ///
-    /// What goes wrong is met again, and reported, by the first call that needs the token. A PIN that was refused is
-    /// not sent again: the pool remembers it.
-    func openAhead() {
+    /// Returns at once. Whoever comes to the token first waits for them. What goes wrong is met again, and reported, by
+    /// the first call that needs the token. A PIN that was refused is not sent again: the pool remembers it.
+    ///
+    /// Modules read the environment when they are loaded. It must not be changed before `awaitOpening()` has returned.
+    ///
+    /// - Parameter first: What the thread that loads the module does first.
+    func beginOpening(_ first: @escaping @Sendable () -> Void) {
+        // What no thread is to be had for is done by the first call that needs it.
+        let threads = [
+            POSIXThread.start("keyfob-token") { [self] in
+                first()
+                openAhead()
+            },
+            // While that one looks after the token's files: SoftHSM begins with this.
+            POSIXThread.start("keyfob-crypto", LibCrypto.initialize),
+        ]
+        opening.withLock { $0 = threads.compactMap(\.self) }
+    }
+
+    /// Waits until what `beginOpening` began has ended, if it was called.
+    ///
+    /// Also to be called before the process ends: SoftHSM must not be stopped while it rewrites the token's file, nor
+    /// be called when it has been taken apart.
+    func awaitOpening() {
+        for thread in opening.withLock({ $0 }) { thread.join() }
+    }
+
+    private func openAhead() {
         do {
             try alone {
                 let pool = try pool()

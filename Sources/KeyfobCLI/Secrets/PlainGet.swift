@@ -43,9 +43,9 @@ struct PlainGet {
         var options = Keychain.Options(terminal: .standard, showsProgress: GlobalOptions.hasWatcher)
         options.opensTokenAhead = true
         let keychain = try Keychain.open(keychain ?? Environment.nonEmpty("KEYFOB_KEYCHAIN"), options: options)
+        let item = try PasswordChoice().one(name, in: keychain)
         // Never released: the process is about to end, and closes what is open in a fraction of the time.
         _ = unsafe Unmanaged.passRetained(keychain)
-        let item = try PasswordChoice().one(name, in: keychain)
         try SecretGet.print(SecretGet.secret(of: item, in: keychain))
     }
 }

@@ -72,6 +72,15 @@ extension Module {
         }
     }
 
+    /// Maps the library at `path` into the process, where it stays, without calling it.
+    ///
+    /// For whoever has time before another thread of its loads it: relocating SoftHSM and what it needs takes a
+    /// millisecond. A library that cannot be mapped is reported by `load`. Stands for dlopen(3).
+    package static func map(path: String) {
+        guard path.contains("/") else { return }
+        _ = unsafe dlopen(path, RTLD_NOW | RTLD_NODELETE)
+    }
+
     /// The modules that p11-kit's configuration registers, initialised.
     ///
     /// Blocks for as long as the slowest of them; one that cannot be initialised is left out, as p11-kit does with

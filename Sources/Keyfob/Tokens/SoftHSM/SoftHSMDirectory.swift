@@ -132,7 +132,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     public func module() throws(KeychainError) -> Module {
         // By its path only this module is loaded; to find a registered one p11-kit loads them all.
         var cause: PKCS11Error?
-        for path in Self.modulePaths where access(path) {
+        for path in Self.modulePaths where Self.access(path) {
             do throws(PKCS11Error) {
                 return try Module.load(path: path)
             } catch {
@@ -150,7 +150,12 @@ public struct SoftHSMDirectory: Sendable, Hashable {
             hint: "Install softhsm2: apt install softhsm2", details: ["module": "softhsm2"], cause: cause)
     }
 
-    private func access(_ path: String) -> Bool { unsafe Foundation.access(path, R_OK) == 0 }
+    /// Maps what `module()` is going to load; nothing where distributions put it nowhere. See `Module.map`.
+    static func mapModule() {
+        if let path = modulePaths.first(where: access) { Module.map(path: path) }
+    }
+
+    private static func access(_ path: String) -> Bool { unsafe Foundation.access(path, R_OK) == 0 }
 
     private static let modulePaths: [String] = {
         let debian = ["x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "riscv64-linux-gnu"]
