@@ -1,12 +1,11 @@
 import Foundation
 import KeyfobPrimitives
 import KeyfobTesting
-import TestSupport
 import Testing
 
 @testable import Keyfob
 
-@Suite(.serialized) struct OpenAheadTests {
+@Suite struct OpenAheadTests {
     private static var options: Keychain.Options {
         var options = Keychain.Options()
         options.isOneShot = true
@@ -51,43 +50,66 @@ import Testing
         #expect(error?.code == .vaultUnavailable)
     }
 
-    /// The names of the threads of this process that open a token.
-    private static let openers = #"cat /proc/$PPID/task/*/comm | grep -c -e keyfob-token -e keyfob-crypto"#
+    /// Runs `body` while nobody can begin to open a token, for the next fifth of a second.
+    ///
+    /// As long there is a file, whose path `body` is given: what finds it did not wait for the token.
+    private func holdingUpLogins(of test: TestKeychain, _ body: (String) throws -> Void) throws {
+        let softHSM = SoftHSMDirectory(root: TestKeychain.tokens)
+        let mark = test.throwaway.directories.data.appendingPathComponent("held-up").path
+        let isHeld = Lock(false)
+        let holder = try #require(
+            POSIXThread.start("test") {
+                do {
+                    try softHSM.holdingLoginLock {
+                        #expect(FileManager.default.createFile(atPath: mark, contents: nil))
+                        isHeld.withLock { $0 = true }
+                        isHeld.broadcast()
+                        usleep(200_000)
+                        try FileManager.default.removeItem(atPath: mark)
+                    }
+                } catch {
+                    Issue.record(error)
+                }
+            })
+        defer { holder.join() }
+        try #require(isHeld.wait(until: .after(.seconds(60))) { $0 ? true : nil } == true)
+        try body(mark)
+    }
 
-    @Test func `nothing is opened any more when the keychain is gone`() throws {
+    @Test func `the end of a keychain waits until the token has been opened`() throws {
         let test = try TestKeychain()
         _ = try test.keychain.unlockForSession()
-        for _ in 0..<10 {
+        try holdingUpLogins(of: test) { mark in
             _ = try test.reopen(Self.options)
-            #expect(try run("/bin/sh", ["-c", Self.openers]).stdout == "0\n")
+            #expect(!FileManager.default.fileExists(atPath: mark))
         }
         try test.keychain.unlockedState.remove(test.keychain.stateName)
     }
 
-    @Test func `nothing is opened any more when a vault could not be`() throws {
+    @Test func `a vault that cannot be opened is reported when the token has been opened`() throws {
         let test = try TestKeychain()
         var configuration = test.configuration
         configuration.vault += ".missing"
-        for _ in 0..<10 {
-            #expect(code { _ = try Keychains(test.throwaway.directories).open(configuration, options: Self.options) }
-                == .vaultUnavailable)
-            #expect(try run("/bin/sh", ["-c", Self.openers]).stdout == "0\n")
+        try holdingUpLogins(of: test) { mark in
+            let refusal = code { _ = try Keychains(test.throwaway.directories).open(configuration, options: Self.options) }
+            #expect(refusal == .vaultUnavailable)
+            #expect(!FileManager.default.fileExists(atPath: mark))
         }
     }
 
     @Test func `a PIN's source is read when the token has been opened, for it may change the environment`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
-        let log = test.throwaway.directories.data.appendingPathComponent("openers").path
-        for _ in 0..<10 {
-            try test.keychain.unlockedState.remove(test.keychain.stateName)
-            var options = Self.options
-            options.pinSource = .command("\(Self.openers) >> '\(log)'; echo \(try test.pin)")
+        try test.keychain.unlockedState.remove(test.keychain.stateName)
+        let log = test.throwaway.directories.data.appendingPathComponent("log").path
+        var options = Self.options
+        try holdingUpLogins(of: test) { mark in
+            options.pinSource = .command("test -e '\(mark)' && echo early > '\(log)'; echo \(try test.pin)")
             let keychain = try test.reopen(options)
             let item = try keychain.only(.genericPassword(service: "a"))
             #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
         }
+        #expect(!FileManager.default.fileExists(atPath: log))
         try test.keychain.unlockedState.remove(test.keychain.stateName)
-        #expect(try String(contentsOfFile: log, encoding: .utf8) == String(repeating: "0\n", count: 10))
     }
 }
