@@ -139,6 +139,11 @@ import Testing
             failure.text(verbose: true) == "keyfob: wrong PIN for token \"t\". (CKR_PIN_INCORRECT)\n    Check it.\n")
     }
 
+    @Test func `a name with a newline does not make a second line of a message`() {
+        let failure = Failure(KeychainError(.itemNotFound, "no item \"a\nkeyfob: all is well.\"", hint: "one\ntwo"))
+        #expect(failure.text(verbose: false) == "keyfob: no item \"a\\nkeyfob: all is well.\"\n    one\n    two\n")
+    }
+
     @Test func `the JSON form of an error is one line`() {
         let failure = Failure(
             KeychainError(.pinIncorrect, "wrong PIN.", hint: "h", details: ["token": "t"], cause: Cause()))

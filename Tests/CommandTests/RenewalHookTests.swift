@@ -92,6 +92,14 @@ import Testing
         #expect(run.error == "out\ntty\n1\n")
     }
 
+    @Test(arguments: ["0022", "0027", "0077"]) func `what the command makes has the modes of the caller's files`(mask: String) throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        try home.shell(
+            "umask \(mask); '\(Tool.keyfob([]).path)' identity renew web --force --exec 'umask > \(home.file("mask"))'")
+        #expect(try home.shell("cat mask") == mask + "\n")
+    }
+
     @Test(arguments: ["--exec", "--issuer"]) func `no child is given the descriptor of a PIN`(option: String) throws {
         let home = try IdentityHome()
         try make(home, "web")

@@ -40,7 +40,8 @@ struct Failure {
 
     /// `keyfob: ` and the message, then the hint behind four spaces; with `-v` the CKR name too.
     func text(verbose: Bool) -> String {
-        var text = "keyfob: " + Self.visibleLines(message)
+        // In one line, whatever names there are in it.
+        var text = "keyfob: " + Visible.text(message)
         if verbose, let name = details.first(where: { $0.name == "ckr" })?.value { text += " (\(Visible.text(name)))" }
         text += "\n"
         if let hint { text += "    " + Self.visibleLines(hint) + "\n" }
@@ -59,7 +60,7 @@ struct Failure {
         return Document(members: [.init("error", .object(error))]).value.json + "\n"
     }
 
-    /// Messages are ours, the names in them are not: lines stay, all other control characters are shown.
+    /// Hints are ours, the names in them are not: lines stay, all other control characters are shown.
     private static func visibleLines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { Visible.text(String($0)) }
             .joined(separator: "\n    ")

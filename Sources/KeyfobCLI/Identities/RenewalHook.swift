@@ -5,9 +5,11 @@ import KeyfobPrimitives
 /// The command that is run after a renewal.
 enum RenewalHook {
     /// Runs a command with `/bin/sh -c` and returns its exit status. Its output goes to standard error, so that
-    /// standard output stays ours. Variables that hold secrets, or say where they are, are not passed on.
+    /// standard output stays ours. Variables that hold secrets, or say where they are, are not passed on. What it
+    /// makes has the modes that our caller's own files have: servers must be able to read it.
     static func run(_ command: String) throws -> Int32 {
-        try ProgramRun.status(of: ["/bin/sh", "-c", command], output: STDERR_FILENO)
+        try ProgramRun.status(
+            of: ["/bin/sh", "-c", "umask \(Hardening.callersMaskText); \(command)"], output: STDERR_FILENO)
     }
 }
 

@@ -44,7 +44,7 @@ struct LockCommand: ParsableCommand {
         if let first = failures.first {
             throw KeychainError(
                 first.code,
-                "not every keychain could be locked: " + failures.map(\.message).joined(separator: "\n"),
+                "not every keychain could be locked: " + failures.map(\.message).joined(separator: " "),
                 hint: locked.isEmpty ? first.hint : "Locked: " + locked.joined(separator: ", "), details: first.details,
                 cause: first)
         }
