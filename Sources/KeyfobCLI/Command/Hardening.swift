@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-import KeyfobPrimitives
 
 /// What the process gives up before it touches a secret.
 enum Hardening {
@@ -12,17 +11,18 @@ enum Hardening {
         _ = keyfob_set_dumpable(0)
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        callersMask.withLock { $0 = umask(0o077) }
+        unsafe callersMask = umask(0o077)
     }
 
     /// The file mode creation mask that we were started with, as umask(1) takes it: for programs of the user's own,
     /// whose files others may have to read.
     static var callersMaskText: String {
-        let digits = String(callersMask.withLock { $0 }, radix: 8)
+        let digits = unsafe String(callersMask, radix: 8)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
-    private static let callersMask = Lock<mode_t>(0o077)
+    // Written once, before there is a second thread.
+    private nonisolated(unsafe) static var callersMask: mode_t = 0o077
 
     /// Puts something in the place of standard streams that the parent closed.
     ///
