@@ -182,15 +182,3 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == "old\n")
     }
 }
-
-/// Whether a process is gone, at once or soon; one that nobody waits for is a zombie.
-func hasEnded(_ process: pid_t) -> Bool {
-    for _ in 0..<6000 {
-        guard let status = FileManager.default.contents(atPath: "/proc/\(process)/stat"),
-            let state = String(decoding: status, as: UTF8.self).split(separator: ")").last?.first(where: { $0 != " " })
-        else { return true }
-        if state == "Z" || state == "X" { return true }
-        usleep(10_000)
-    }
-    return false
-}
