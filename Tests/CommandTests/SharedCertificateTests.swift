@@ -66,5 +66,15 @@ import Testing
             let labels = try labels(home)
             #expect(labels.count == 2 * count && labels.count { $0 == "web" } == 2, "\(labels)")
         }
+        // An older version goes whole, and is named once.
+        let retired = try home.keyfob("identity", "retire", "web", "--yes", "--json")
+        let object = try JSONSerialization.jsonObject(with: Data(retired.output.utf8)) as? [String: Any]
+        #expect(retired.status == 0 && (object?["retired"] as? [Any])?.count == 2, "\(retired)")
+        #expect(try labels(home) == ["web", "web"])
+        #expect(try home.keyfob("identity", "renew", "web", "--force", "--new-key").status == 0)
+        let version = try #require(try labels(home).first { $0 != "web" })
+        #expect(try home.keyfob("identity", "retire", version, "--yes").status == 0)
+        #expect(try labels(home) == ["web", "web"])
+        #expect(try home.keyfob("identity", "check", "web").status == 0)
     }
 }
