@@ -77,6 +77,26 @@ import Testing
         }
     }
 
+    @Test(arguments: keys)
+    func `who has an identity of the same name gets nothing of another one`(_ key: RenewalKey) throws {
+        let bench = try ItemBench()
+        bench.groups = ["one", "two"]
+        let theirs = try TestPair("theirs")
+        bench.expect(0, bench.add(["v_Ref": try TestPair("ours").secIdentity, "labl": "web", "agrp": "one"]))
+        bench.expect(0, bench.add(["v_Ref": theirs.secIdentity, "labl": "web", "agrp": "two"]))
+        bench.groups = ["two"]
+        bench.expect(0, bench.use { SecIdentitySetPreferred(theirs.secIdentity, "n", nil) })
+        let der = try renew(bench, key, group: "one")
+        #expect(try identity(bench, ["one"]) == der)
+        #expect(try identity(bench, ["two"]) == nil)
+        // What they had is theirs still.
+        let found = bench.copying(["class": "idnt"] + wantsAll + wantsReference).array as? [SecIdentity]
+        #expect(found?.map(\.certificate.certificate) == [theirs.certificate])
+        #expect(bench.copying(["class": "keys"] + wantsAll + wantsReference).array?.count == 1)
+        let preferred = bench.use { SecIdentityCopyPreferred("n", nil, nil) }
+        #expect(preferred?.certificate.certificate == theirs.certificate)
+    }
+
     @Test func `what a new key is protected by is what the one before was`() throws {
         let bench = try ItemBench()
         bench.groups = ["web"]

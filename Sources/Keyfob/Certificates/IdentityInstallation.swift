@@ -96,10 +96,11 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - policy: How the identity is renewed; `nil` keeps what was said of the version before.
+    ///   - renewed: The certificate whose next version this is; `nil` where only the name says so.
     ///   - isFirst: Whether there may be no version before; `duplicateItem` where somebody else was faster.
     func install(
         _ name: String, key: TokenObject, certificate: Certificate, chain: [Certificate], policy: RenewalPolicy?,
-        isFirst: Bool = false
+        renewing renewed: Certificate? = nil, isFirst: Bool = false
     ) throws -> IdentityInstallation {
         guard Self.isKey(key, of: certificate) else {
             throw Self.mismatch(certificate, key: key, name: name, fileName: nil)
@@ -130,10 +131,11 @@ extension Keychain {
             outcome.changed = try relabel(succession, in: session)
             return outcome
         } commit: { writer, outcome in
-            let inheritance = try inherit(succession, name, policy, writer, keys)
+            let ancestors = succession.ancestors(of: certificate, renewing: renewed)
+            let inheritance = try inherit(succession, from: ancestors, name, policy, writer, keys)
             try rename(succession, name, writer, keys)
             if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
-            try bequeathKeys(of: succession, to: certificate.publicKey, among: present, writer, keys)
+            try bequeathKeys(of: ancestors, to: certificate.publicKey, among: present, writer, keys)
             return try record(outcome.added, leaf: certificate, called: name, inheritance, writer, keys)
         }
         var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
@@ -200,6 +202,15 @@ struct Succession {
 
     /// Nobody made room.
     init() {}
+
+    /// Those of the predecessors whose next version a certificate is: the one that is renewed, else those of the same
+    /// key. Else the name alone tells, and it is all of them.
+    func ancestors(of certificate: Certificate, renewing renewed: Certificate? = nil) -> [TokenObject] {
+        let all = predecessors.map(\.object)
+        if let renewed, let one = all.first(where: { $0.certificateDER == renewed.der }) { return [one] }
+        let ofKey = all.filter { $0.publicKeyHash == certificate.publicKey.identifier }
+        return ofKey.isEmpty ? all : ofKey
+    }
 
     /// - Parameter called: The fingerprints of certificates of which an item bears the name, whatever they are called.
     /// - Throws: `KeyFileError` where what bears the name is no certificate.

@@ -26,6 +26,12 @@ struct Inheritance {
         shares.map { $0.owner.merging($0.filtered([.accessible])) }
     }
 
+    /// Whether what a row says of an item is said by one of the owners.
+    func isOfOwner(_ stored: ItemAttributes) -> Bool {
+        let owner = stored.owner
+        return shares.contains { $0.owner == owner } || shares.isEmpty && stored.isNobodys
+    }
+
     /// Adds what the row of an item says; what was said last comes first and counts.
     mutating func add(_ stored: ItemAttributes) {
         var share = stored.filtered(Self.lasting)
@@ -84,15 +90,22 @@ extension Keychain {
     /// What the new version takes over from the one before, which is then without it where only one can have it.
     ///
     /// Of several items that share a certificate only those that bear the name are versions of it; what was said last
-    /// counts, and every preference.
+    /// counts, and every preference. Another identity that bore the name makes room; what its owners have of it, and what
+    /// they prefer it for, stays theirs, unless the heir is theirs too.
+    ///
+    /// - Parameter ancestors: Those of the predecessors whose next version it is.
     func inherit(
-        _ succession: Succession, _ name: String, _ policy: RenewalPolicy?, _ writer: any StoreWriter, _ keys: VaultKeys
+        _ succession: Succession, from ancestors: [TokenObject], _ name: String, _ policy: RenewalPolicy?,
+        _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> Inheritance {
         var inheritance = Inheritance()
-        for (object, _) in succession.predecessors {
+        let others = succession.predecessors.map(\.object).filter { !ancestors.contains($0) }
+        for object in ancestors + others {
+            let isAncestor = ancestors.contains(object)
             let rows = try labelledRows(object, keys, writer)
                 .filter { $0.attributes.label(of: object, base: object.label)?.labelBytes == Data(name.utf8) }
             for (row, stored) in rows.sorted(by: { $0.row.modified > $1.row.modified }) {
+                guard isAncestor || inheritance.isOfOwner(stored) else { continue }
                 inheritance.add(stored)
                 if inheritance.policy == nil { inheritance.policy = stored[.renewalPolicy] }
                 try updateRow(
@@ -151,13 +164,14 @@ extension Keychain {
 
     /// Gives a key what the keys of the versions before had: their owners could not use the certificate otherwise.
     ///
-    /// - Parameter objects: What is on the token. The key of the new version may be that of an older one; it is then
-    ///   nobody's heir.
+    /// - Parameters:
+    ///   - ancestors: Their certificates. The key of the new version may be that of one of them; it is then nobody's heir.
+    ///   - objects: What is on the token.
     func bequeathKeys(
-        of succession: Succession, to publicKey: PublicKey, among objects: [TokenObject], _ writer: any StoreWriter,
+        of ancestors: [TokenObject], to publicKey: PublicKey, among objects: [TokenObject], _ writer: any StoreWriter,
         _ keys: VaultKeys
     ) throws {
-        let before = Set(succession.predecessors.compactMap(\.object.publicKeyHash))
+        let before = Set(ancestors.compactMap(\.publicKeyHash))
         guard !before.contains(publicKey.identifier) else { return }
         for objectClass in [ObjectClass.privateKey, .publicKey] {
             let halves = objects.filter { $0.objectClass == objectClass }

@@ -120,7 +120,7 @@ extension Keychain {
             return try install(
                 name, key: try object(of: next), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(
-                    issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span))
+                    issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span), renewing: old)
         } catch {
             guard let pending else { throw error }
             throw abandoning(pending.key, isNew: pending.isNew, after: error, issuer)

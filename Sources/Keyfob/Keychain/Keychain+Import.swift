@@ -87,7 +87,8 @@ extension Keychain {
             outcome.changed = try relabel(succession, in: session)
             return outcome
         } commit: { writer, outcome in
-            let inheritance = try inherit(succession, name, nil, writer, keys)
+            let ancestors = succession.ancestors(of: certificate)
+            let inheritance = try inherit(succession, from: ancestors, name, nil, writer, keys)
             try rename(succession, name, writer, keys)
             if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
             // The public half needs no row: it is found through the private one.
@@ -95,7 +96,7 @@ extension Keychain {
                 outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, inheritance,
                 writer, keys)
             let made = TokenStore.completing(outcome.added)
-            try bequeathKeys(of: succession, to: key.publicKey, among: made + present, writer, keys)
+            try bequeathKeys(of: ancestors, to: key.publicKey, among: made + present, writer, keys)
             return recorded
         }
         var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
