@@ -164,6 +164,8 @@ extension Keychain {
 
     /// Gives a key what the keys of the versions before had: their owners could not use the certificate otherwise.
     ///
+    /// The private half alone: a public one that is an item of its own outlives its pair, and each renewal would leave one.
+    ///
     /// - Parameters:
     ///   - ancestors: Their certificates. The key of the new version may be that of one of them; it is then nobody's heir.
     ///   - objects: What is on the token.
@@ -173,15 +175,13 @@ extension Keychain {
     ) throws {
         let before = Set(ancestors.compactMap(\.publicKeyHash))
         guard !before.contains(publicKey.identifier) else { return }
-        for objectClass in [ObjectClass.privateKey, .publicKey] {
-            let halves = objects.filter { $0.objectClass == objectClass }
-            guard let heir = halves.first(where: { ($0.publicKeyHash ?? $0.id) == publicKey.identifier }) else { continue }
-            let rows = try halves.filter { before.contains($0.publicKeyHash ?? $0.id) }
-                .flatMap { try labelledRows($0, keys, writer) }
-            var inheritance = Inheritance()
-            for (_, stored) in rows.sorted(by: { $0.row.modified > $1.row.modified }) { inheritance.add(stored) }
-            try bequeath(inheritance.shares, to: heir, called: heir.label, writer, keys)
-        }
+        let privateKeys = objects.filter { $0.objectClass == .privateKey }
+        guard let heir = privateKeys.first(where: { ($0.publicKeyHash ?? $0.id) == publicKey.identifier }) else { return }
+        let rows = try privateKeys.filter { before.contains($0.publicKeyHash ?? $0.id) }
+            .flatMap { try labelledRows($0, keys, writer) }
+        var inheritance = Inheritance()
+        for (_, stored) in rows.sorted(by: { $0.row.modified > $1.row.modified }) { inheritance.add(stored) }
+        try bequeath(inheritance.shares, to: heir, called: heir.label, writer, keys)
     }
 
     /// Gives shares to the items of an object: each to that of its owner, else to one that is nobody's, else to a new
