@@ -51,4 +51,30 @@ import Testing
         #expect(all.status == 0 && all.output.contains("\"kept\":[]"), "\(all.output)\(all.error)")
         #expect(try labels(home).isEmpty && home.keyfob("key", "rm", "web", "--yes").status == 0)
     }
+
+    @Test func `an identity that several groups see is renewed once, for all of them`() throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("identity", "create", "web", "--self-signed", "--dns", "web.example").status == 0)
+        #expect(try home.keyfob("cert", "export", "web", "-o", home.file("web.pem")).status == 0)
+        try home.shell("openssl x509 -in web.pem -outform DER -out web.der")
+        try share(home, "one", "web")
+        for count in 2...3 {
+            let renewal = try home.keyfob("identity", "renew", "--all", "--force", "--json")
+            let object = try JSONSerialization.jsonObject(with: Data(renewal.output.utf8)) as? [String: Any]
+            #expect(renewal.status == 0 && (object?["identities"] as? [Any])?.count == 1, "\(renewal)")
+            // Each version is two items.
+            let labels = try labels(home)
+            #expect(labels.count == 2 * count && labels.count { $0 == "web" } == 2, "\(labels)")
+        }
+        // An older version goes whole, and is named once.
+        let retired = try home.keyfob("identity", "retire", "web", "--yes", "--json")
+        let object = try JSONSerialization.jsonObject(with: Data(retired.output.utf8)) as? [String: Any]
+        #expect(retired.status == 0 && (object?["retired"] as? [Any])?.count == 2, "\(retired)")
+        #expect(try labels(home) == ["web", "web"])
+        #expect(try home.keyfob("identity", "renew", "web", "--force", "--new-key").status == 0)
+        let version = try #require(try labels(home).first { $0 != "web" })
+        #expect(try home.keyfob("identity", "retire", version, "--yes").status == 0)
+        #expect(try labels(home) == ["web", "web"])
+        #expect(try home.keyfob("identity", "check", "web").status == 0)
+    }
 }

@@ -233,4 +233,29 @@ import Testing
         #expect(exporting(identity.privateKey, .formatSSH).status == errSecUnsupportedFormat)
         #expect(exporting(try KeyFixture.key(.p256, .token), .formatOpenSSL).status == errSecUnimplemented)
     }
+
+    @Test func `a sequence is written in the order of what is given`() throws {
+        let identity = try Authority.identity("leaf")
+        let intermediate = try Authority.certificate("intermediate")
+        let other = try Authority.identity("rsa").privateKey
+        let items: [AnyObject] = [intermediate, other, identity, try Authority.certificate("root")]
+        let data = try #require(exporting(items as NSArray, .formatPEMSequence).data)
+        let expected: [NSObject] = [
+            intermediate, other, identity.certificate, identity.privateKey, try Authority.certificate("root"),
+        ]
+        #expect(importing(data).items as? [NSObject] == expected)
+    }
+
+    @Test func `parameters of a curve in front of a key are no item`() throws {
+        let data = Data(try Authority.shared.get().openssl("ecparam -name prime256v1 -genkey").output)
+        #expect(String(decoding: data, as: UTF8.self).hasPrefix("-----BEGIN EC PARAMETERS"))
+        let imported = importing(data)
+        #expect(imported.status == errSecSuccess && imported.items.count == 1)
+        #expect(imported.format == .formatOpenSSL && imported.type == .itemTypePrivateKey)
+    }
+
+    @Test func `a passphrase that no file can have is a bad argument`() throws {
+        let identity = try Authority.identity("leaf")
+        #expect(exporting(identity, .formatPKCS12, passphrase: "a\0b").status == errSecParam)
+    }
 }

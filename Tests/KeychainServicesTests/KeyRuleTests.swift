@@ -193,6 +193,19 @@ import Testing
         #expect(attributes.object(forKey: kSecAttrApplicationLabel) as? Data == Digest.sha1(Data(publicBytes)))
     }
 
+    @Test func `a public RSA key may be SubjectPublicKeyInfo`() throws {
+        let attributes = [kSecAttrKeyType: kSecAttrKeyTypeRSA, kSecAttrKeyClass: kSecAttrKeyClassPublic]
+        let own = try #require(SecKeyCopyPublicKey(KeyFixture.key(.rsa2048, .memory)))
+        let found = key(from: own.publicKey.subjectPublicKeyInfo, attributes)
+        #expect(found.value == own && found.status == nil)
+        #expect(found.value.map { representation(of: $0).value } == representation(of: own).value)
+        // Of a key of another kind, or with something behind it, it is no RSA key.
+        let other = try #require(SecKeyCopyPublicKey(KeyFixture.key(.p256, .memory)))
+        for data in [other.publicKey.subjectPublicKeyInfo, own.publicKey.subjectPublicKeyInfo + [0]] {
+            #expect(key(from: data, attributes) == Outcome(value: nil, status: errSecParam))
+        }
+    }
+
     // MARK: Attributes
 
     struct Ability: Sendable, CustomTestStringConvertible {

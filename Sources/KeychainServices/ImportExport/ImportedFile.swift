@@ -17,9 +17,10 @@ struct ImportedFile {
         self.passphrase = passphrase
         let blocks = Self.blocks(of: data)
         if blocks.isEmpty { try readDER(data) }
-        for block in blocks { try readPEM(block.label, block.text) }
+        var known = 0
+        for block in blocks where try readPEM(block.label, block.text) { known += 1 }
         guard !items.isEmpty else { throw StatusError(errSecUnknownFormat, "no block of PEM is known") }
-        if blocks.count > 1 { format = .formatPEMSequence }
+        if known > 1 { format = .formatPEMSequence }
     }
 
     /// The kind of all items, or that they are of several.
@@ -34,7 +35,8 @@ struct ImportedFile {
         return types.count == 1 ? types.first ?? .itemTypeUnknown : .itemTypeAggregate
     }
 
-    private mutating func readPEM(_ label: String, _ text: Data) throws(StatusError) {
+    /// Reads a block, and tells whether it is of a known kind.
+    private mutating func readPEM(_ label: String, _ text: Data) throws(StatusError) -> Bool {
         switch label {
         case "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE":
             // The label says what it is: what is inside and is none, is damaged.
@@ -55,8 +57,9 @@ struct ImportedFile {
             format = label.hasPrefix("ENCRYPTED") ? .formatWrappedPKCS8
                 : isOldEncryption ? .formatWrappedOpenSSL : .formatOpenSSL
         // Parameters of curves stand in front of keys that OpenSSL makes, and say nothing that the keys do not.
-        default: return
+        default: return false
         }
+        return true
     }
 
     private mutating func readDER(_ data: Data) throws(StatusError) {

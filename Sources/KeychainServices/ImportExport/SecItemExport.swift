@@ -33,13 +33,14 @@ public func SecItemExport(
 
 /// Keys and certificates on their way out: the work of SecItemExport.
 private struct ExportedFile {
+    private let items: [Any]
     private var certificates: [Certificate] = []
     private var keys: [SecKey] = []
     private var identities: [SecIdentity] = []
     private let passphrase: SecretBytes?
 
     init(_ items: [Any], passphrase: SecretBytes?) throws(StatusError) {
-        self.passphrase = passphrase
+        (self.items, self.passphrase) = (items, passphrase)
         for item in items {
             switch item {
             case let certificate as SecCertificate: certificates.append(certificate.certificate)
@@ -63,12 +64,17 @@ private struct ExportedFile {
             return isPEM ? pem : try Self.content(of: pem)
         case .formatPEMSequence:
             var result = Data()
-            for identity in identities {
-                result += Data(identity.certificate.certificate.pem.utf8)
-                result += try pem(identity.privateKey, .formatBSAFE)
+            // In the order of the caller: servers want a chain with its leaf first.
+            for item in items {
+                switch item {
+                case let identity as SecIdentity:
+                    result += Data(identity.certificate.certificate.pem.utf8)
+                    result += try pem(identity.privateKey, .formatBSAFE)
+                case let key as SecKey: result += try pem(key, key.isPrivate ? .formatBSAFE : .formatOpenSSL)
+                case let certificate as SecCertificate: result += Data(certificate.certificate.pem.utf8)
+                default: break
+                }
             }
-            for key in keys { result += try pem(key, key.isPrivate ? .formatBSAFE : .formatOpenSSL) }
-            for certificate in certificates { result += Data(certificate.pem.utf8) }
             return result
         case .formatPKCS12:
             guard identities.count == 1, keys.isEmpty else { throw Self.misfit }

@@ -92,10 +92,13 @@ struct ItemFilters {
         let policy = policy
         // Read now: the test runs while the keychain is being read.
         let anchors = isTrustedOnly ? try SystemRoots.shared() + KeychainTrust.anchors(for: .any) : nil
+        let intermediates = isTrustedOnly ? KeychainTrust.intermediates() : []
         criteria.certificateTest = { certificate in
             if let policy, !policy.isSatisfied(byLeaf: certificate) { return false }
             guard let anchors else { return true }
-            return try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: anchors).failure == nil
+            return try CertificateChain.verify(
+                leaf: certificate, intermediates: intermediates, anchors: anchors
+            ).failure == nil
         }
     }
 

@@ -1,5 +1,6 @@
 public import Foundation
 import Keyfob
+import OpenSSL
 
 // How keys come to be; SecKey.h.
 
@@ -50,7 +51,7 @@ public func SecKeyGeneratePair(
 
 /// Makes a key in memory from its bytes.
 ///
-/// RSA keys are PKCS#1 in DER; EC keys are `04 || X || Y`, and `|| K` of a private one (ANSI X9.63); Ed25519 keys are 32
+/// RSA keys are PKCS#1 in DER, public ones SubjectPublicKeyInfo too; EC keys are `04 || X || Y`, and `|| K` of a private one (ANSI X9.63); Ed25519 keys are 32
 /// bytes.
 ///
 /// - Parameters:
@@ -70,9 +71,16 @@ public func SecKeyCreateWithData(
         guard let type = KeyParameters.number(attributes.object(forKey: kSecAttrKeyType)) else {
             throw StatusError.parameter("the type of the key is missing")
         }
-        return try SecKey(
-            representation: keyData as Data, KeyAlgorithmType(rawValue: Int64(type)), KeyClass(rawValue: Int64(half)))
+        let (algorithm, keyClass) = (KeyAlgorithmType(rawValue: Int64(type)), KeyClass(rawValue: Int64(half)))
+        if algorithm == .rsa, keyClass == .public, let key = publicRSAKey(keyData as Data) { return key }
+        return try SecKey(representation: keyData as Data, algorithm, keyClass)
     }
+}
+
+/// The RSA key of a SubjectPublicKeyInfo, as files of PEM have it; `nil` for other bytes, which may be PKCS#1.
+private func publicRSAKey(_ data: Data) -> SecKey? {
+    guard let key = try? PublicKey(subjectPublicKeyInfo: data), case .rsa = key.algorithm else { return nil }
+    return SecKey(.public(key))
 }
 
 /// The bytes of a key, as `SecKeyCreateWithData` takes them.

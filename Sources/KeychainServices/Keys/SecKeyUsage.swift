@@ -128,6 +128,8 @@ func reportingKeyErrors<Result>(
 func translatingKeyErrors<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as CryptoError {
         throw StatusError(errSecParam, error.description)
+    } catch let error as PKCS12Error {
+        throw StatusError(errSecParam, error.description)
     } catch let error as KeyFileError {
         throw StatusError(errSecParam, error.description)
     } catch let error as OpenSSLError {

@@ -95,13 +95,26 @@ extension SecTrust.Question {
         let believesSystem = believesSystem ?? (anchors == nil)
         let given = (anchors ?? []) + (believesSystem ? try SystemRoots.shared() : [])
         let leaf = certificates[0]
-        let rest = Array(certificates.dropFirst())
+        var rest = Array(certificates.dropFirst())
+        var mayAskKeychain = true
         var chain: [Certificate] = []
         for policy in policies {
             // Whom the keychain's owner trusts stands beside the system's authorities, for what they are trusted for.
             let anchors = given + (believesSystem ? KeychainTrust.anchors(for: policy.purpose) : [])
-            let result = try CertificateChain.verify(
-                leaf: leaf, intermediates: rest, anchors: anchors, on: date, host: policy.host, purpose: policy.purpose)
+            func verify() throws -> CertificateChain.VerificationResult {
+                try CertificateChain.verify(
+                    leaf: leaf, intermediates: rest, anchors: anchors, on: date, host: policy.host,
+                    purpose: policy.purpose)
+            }
+            var result = try verify()
+            if mayAskKeychain, result.failure.map({ OSStatus($0.code) }) == errSecCreateChainFailed {
+                mayAskKeychain = false
+                let known = KeychainTrust.intermediates()
+                if !known.isEmpty {
+                    rest += known
+                    result = try verify()
+                }
+            }
             switch result {
             case .trusted(let found): chain = found
             case .rejected(let failure):
@@ -158,5 +171,17 @@ enum KeychainTrust {
             let anchors = try? currentKeychain().trustAnchorsIfUnlocked(for: usage)
         else { return [] }
         return anchors.map(\.certificate)
+    }
+
+    /// The authorities that the process may see, of which one may have issued a certificate; nobody believes them for
+    /// being there. None where the keychain cannot be opened without asking somebody.
+    static func intermediates() -> [Certificate] {
+        var request = ItemRequest(itemClass: .certificate)
+        request.matchesAnySynchronizable = true
+        // Without a keychain, or with a damaged one, the question has the answer that it had before.
+        guard let operations = try? ItemOperations.current(), let criteria = try? operations.criteria(request) else {
+            return []
+        }
+        return ((try? operations.keychain.certificatesIfUnlocked(criteria)) ?? []).filter(\.isCA)
     }
 }

@@ -6,7 +6,9 @@ import OpenSSL
 /// Asks about certificates.
 ///
 /// - Parameters:
-///   - certificates: The certificate, or an array of it and the others that may be needed.
+///   - certificates: The certificate, or an array of it and the others that may be needed. Where an issuer is missing
+///     among them, the keychain's certificates in the access groups of the process are looked at too, unless somebody
+///     would have to be asked to open it.
 ///   - policies: A policy, an array of policies that must all be met, or `nil` for `SecPolicyCreateBasicX509()`.
 ///   - trust: Takes the object to evaluate.
 /// - Returns: `errSecParam` where there is no certificate, or for an object of another class.
@@ -56,7 +58,8 @@ public func SecTrustCopyPolicies(_ trust: SecTrust, _ policies: UnsafeMutablePoi
     return errSecSuccess
 }
 
-/// Says whom to believe, in place of the system's authorities unless `SecTrustSetAnchorCertificatesOnly` says otherwise.
+/// Says whom to believe, in place of the system's authorities unless `SecTrustSetAnchorCertificatesOnly` says otherwise
+/// afterwards.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
@@ -64,12 +67,13 @@ public func SecTrustCopyPolicies(_ trust: SecTrust, _ policies: UnsafeMutablePoi
 /// - Returns: `errSecParam` for an object of another class.
 @discardableResult
 public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus {
-    guard let anchorCertificates else {
-        trust.change { ($0.anchors, $0.believesSystem) = (nil, nil) }
-        return errSecSuccess
+    var anchors: [SecCertificate]?
+    if let anchorCertificates {
+        anchors = members(anchorCertificates)
+        guard anchors != nil else { return errSecParam }
     }
-    guard let anchors: [SecCertificate] = members(anchorCertificates) else { return errSecParam }
-    trust.change { $0.anchors = anchors.map(\.certificate) }
+    // What was said of the system's authorities before goes: who names anchors last means these alone.
+    trust.change { ($0.anchors, $0.believesSystem) = (anchors.map { $0.map(\.certificate) }, nil) }
     return errSecSuccess
 }
 
@@ -154,11 +158,12 @@ public func SecTrustGetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: Unsa
     return errSecSuccess
 }
 
-/// Evaluates. Blocks for some milliseconds.
+/// Evaluates. Blocks for some milliseconds; where an issuer is missing, for as long as it takes to read the keychain's
+/// certificates.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - error: Takes the reason where the certificate is not trusted: `errSecCertificateExpired`,
+///   - error: Takes `nil` where the certificate is trusted, else the reason: `errSecCertificateExpired`,
 ///     `errSecCertificateNotValidYet`, `errSecHostNameMismatch`, `errSecCreateChainFailed` where an issuer is missing,
 ///     `errSecCertificateCannotOperate` where it is for something else, `errSecIncompleteCertRevocationCheck` where a
 ///     policy requires an answer about revocation, `errSecNotTrusted` for everything else.
@@ -166,7 +171,10 @@ public func SecTrustGetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: Unsa
 @discardableResult
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
     do {
-        guard let failure = try trust.evaluate().failure else { return true }
+        guard let failure = try trust.evaluate().failure else {
+            unsafe error?.pointee = nil
+            return true
+        }
         unsafe error?.pointee = NSError(status: StatusError(failure))
     } catch let failure {
         unsafe error?.pointee = NSError(status: failure)
@@ -192,15 +200,15 @@ public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<S
     }
 }
 
-/// What the last evaluation found.
+/// What the last evaluation found; evaluates where nobody has since the last change, as Apple's does.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - result: Takes `invalid` where nobody has evaluated since the last change, else as `SecTrustEvaluate`.
+///   - result: As for `SecTrustEvaluate`; `invalid` where the evaluation fails.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
-    unsafe result.pointee = trust.answer?.result ?? .invalid
+    unsafe result.pointee = reporting(nil) { try trust.evaluate().result } ?? .invalid
     return errSecSuccess
 }
 
@@ -245,12 +253,13 @@ public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
 @discardableResult
 public func SecTrustCopyPublicKey(_ trust: SecTrust) -> SecKey? { SecTrustCopyKey(trust) }
 
-/// What the last evaluation found: `kSecTrustEvaluationDate` and `kSecTrustResultValue`; `nil` where there was none.
+/// What the last evaluation found: `kSecTrustEvaluationDate` and `kSecTrustResultValue`; evaluates where nobody has since
+/// the last change. `nil` where that fails.
 ///
 /// - Parameter trust: The object to evaluate.
 @discardableResult
 public func SecTrustCopyResult(_ trust: SecTrust) -> CFDictionary? {
-    guard let answer = trust.answer else { return nil }
+    guard let answer = reporting(nil, { try trust.evaluate() }) else { return nil }
     return [
         kSecTrustEvaluationDate: answer.date, kSecTrustResultValue: NSNumber(value: answer.result.rawValue),
     ] as CFDictionary

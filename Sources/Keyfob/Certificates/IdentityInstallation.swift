@@ -21,7 +21,7 @@ extension Keychain {
     ///
     /// The key is one that was made under the name, or that of a certificate which bears it.
     /// An identity that bears the name makes room in the same step: it is kept as `NAME@` and the day on which it
-    /// expires. All or nothing: a process that is killed at any instant leaves the old version or the new one in its
+    /// expires, and its access groups, its accessibility and what else was said of it pass on. All or nothing: a process that is killed at any instant leaves the old version or the new one in its
     /// place, and who looks for the name meanwhile finds exactly one of them.
     ///
     /// - Parameters:
@@ -51,7 +51,9 @@ extension Keychain {
 
     /// The private key on the token that a certificate for a name is about.
     private func installableKey(_ name: String, for certificate: Certificate, fileName: String?) throws -> TokenObject {
-        let items = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)]))
+        var own = Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])
+        own.includesSynchronizable = true
+        let items = try findOnToken(own)
         let named = items.filter { item in
             guard let label = item.attributes[.label]?.text else { return false }
             return label == name || IdentityVersion.isVersion(label, of: name)
@@ -94,10 +96,11 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - policy: How the identity is renewed; `nil` keeps what was said of the version before.
+    ///   - renewed: The certificate whose next version this is; `nil` where only the name says so.
     ///   - isFirst: Whether there may be no version before; `duplicateItem` where somebody else was faster.
     func install(
         _ name: String, key: TokenObject, certificate: Certificate, chain: [Certificate], policy: RenewalPolicy?,
-        isFirst: Bool = false
+        renewing renewed: Certificate? = nil, isFirst: Bool = false
     ) throws -> IdentityInstallation {
         guard Self.isKey(key, of: certificate) else {
             throw Self.mismatch(certificate, key: key, name: name, fileName: nil)
@@ -110,7 +113,9 @@ extension Keychain {
         let authorities = above.map { NewObject(certificate: $0, label: $0.subjectSummary.map { .string($0) }) }
         var missing: [NewObject] = []
         var succession = Succession()
+        var present: [TokenObject] = []
         let added = try writer(keys).perform(.create) { objects in
+            present = objects
             guard objects.contains(where: { $0.isSame(as: key) }) else {
                 throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
             }
@@ -126,15 +131,15 @@ extension Keychain {
             outcome.changed = try relabel(succession, in: session)
             return outcome
         } commit: { writer, outcome in
-            let attributes = try inherit(succession, name, policy, writer, keys)
+            let ancestors = succession.ancestors(of: certificate, renewing: renewed)
+            let inheritance = try inherit(succession, from: ancestors, name, policy, writer, keys)
             try rename(succession, name, writer, keys)
-            if let known = succession.leaf { try bequeath(attributes, to: known, name, writer, keys) }
-            return try outcome.added.map { object in
-                let isLeaf = object.certificateDER == certificate.der
-                return try record(Item(.certificate, isLeaf ? attributes : [:]), object, writer, keys)
-            }
+            if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
+            try bequeathKeys(of: ancestors, to: certificate.publicKey, among: present, writer, keys)
+            return try record(outcome.added, leaf: certificate, called: name, inheritance, writer, keys)
         }
-        let own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
+        var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
+        own.includesSynchronizable = true
         guard let item = try findOnToken(own).first(where: { $0.certificateDER == certificate.der }) else {
             throw KeychainError(.failed, "the identity was stored and cannot be found again.")
         }
@@ -180,45 +185,6 @@ extension Keychain {
         try first.relabel(.certificate, of: leaf, keys) { _ in .object(.string(name)) }
         try writer.update(first)
     }
-
-    /// What the new version takes over from the one before, which is then without it.
-    ///
-    /// Of several items that share a certificate only those that bear the name are versions of it; what was said last
-    /// counts, and every preference.
-    func inherit(
-        _ succession: Succession, _ name: String, _ policy: RenewalPolicy?, _ writer: any StoreWriter, _ keys: VaultKeys
-    ) throws -> ItemAttributes {
-        var attributes = ItemAttributes()
-        for (object, _) in succession.predecessors {
-            let rows = try labelledRows(object, keys, writer)
-                .filter { $0.attributes.label(of: object, base: object.label)?.labelBytes == Data(name.utf8) }
-            for (row, stored) in rows.sorted(by: { $0.row.modified > $1.row.modified }) {
-                for name in [AttributeName.renewalPolicy, .comment] where attributes[name] == nil {
-                    attributes[name] = stored[name]
-                }
-                attributes.preferences += stored.preferences.filter { !attributes.preferences.contains($0) }
-                try updateRow(
-                    .certificate, object, identity: row.identity, [:],
-                    [.renewalPolicy, .preferredServices, .preferences], writer, keys)
-            }
-        }
-        if let policy { attributes[.renewalPolicy] = .data(try JSONEncoder().encode(policy)) }
-        return attributes
-    }
-
-    /// Gives what was taken over to the item of a certificate that bears the name now.
-    func bequeath(
-        _ attributes: ItemAttributes, to object: TokenObject, _ name: String, _ writer: any StoreWriter,
-        _ keys: VaultKeys
-    ) throws {
-        let heir = try labelledRows(object, keys, writer).first {
-            $0.attributes[.hasOwnLabel] == nil || $0.attributes[.label]?.labelBytes == Data(name.utf8)
-        }
-        var attributes = attributes
-        let own = heir?.attributes.preferences ?? []
-        attributes.preferences = own + attributes.preferences.filter { !own.contains($0) }
-        try updateRow(.certificate, object, identity: heir?.row.identity, attributes, [], writer, keys)
-    }
 }
 
 /// Who bears a name after a certificate has taken it over.
@@ -236,6 +202,15 @@ struct Succession {
 
     /// Nobody made room.
     init() {}
+
+    /// Those of the predecessors whose next version a certificate is: the one that is renewed, else those of the same
+    /// key. Else the name alone tells, and it is all of them.
+    func ancestors(of certificate: Certificate, renewing renewed: Certificate? = nil) -> [TokenObject] {
+        let all = predecessors.map(\.object)
+        if let renewed, let one = all.first(where: { $0.certificateDER == renewed.der }) { return [one] }
+        let ofKey = all.filter { $0.publicKeyHash == certificate.publicKey.identifier }
+        return ofKey.isEmpty ? all : ofKey
+    }
 
     /// - Parameter called: The fingerprints of certificates of which an item bears the name, whatever they are called.
     /// - Throws: `KeyFileError` where what bears the name is no certificate.

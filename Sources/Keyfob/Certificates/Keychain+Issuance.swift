@@ -69,7 +69,8 @@ extension Keychain {
     /// Renews an identity: a new certificate under its name, for the same key or a new one.
     ///
     /// The version before is kept as `NAME@` and the day on which it expires, until `retire`. Subject, names and usages
-    /// are those of the certificate that is renewed.
+    /// are those of the certificate that is renewed, and so are access groups, accessibility and what else was said of
+    /// certificate and key: whoever sees the version before sees the next one.
     ///
     /// - Parameters:
     ///   - key: Which key; `nil` does what was done the last time, at first the same key.
@@ -119,7 +120,7 @@ extension Keychain {
             return try install(
                 name, key: try object(of: next), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(
-                    issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span))
+                    issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span), renewing: old)
         } catch {
             guard let pending else { throw error }
             throw abandoning(pending.key, isNew: pending.isNew, after: error, issuer)

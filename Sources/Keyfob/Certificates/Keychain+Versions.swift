@@ -30,6 +30,8 @@ extension Keychain {
 
     /// Destroys an older version of an identity: its certificate, and its key unless another certificate needs it.
     ///
+    /// One that several access groups see is several items, which all go.
+    ///
     /// - Throws: `KeychainError`; `refused` for the version in use, and as `delete`.
     @available(*, noasync, message: "use the asynchronous form")
     public func retire(_ version: Identity) throws {
@@ -39,7 +41,12 @@ extension Keychain {
                 hint: "To destroy it: keyfob identity rm \(version.label ?? "NAME")",
                 details: ["name": version.label ?? ""])
         }
-        try delete(version)
+        let items = try find(.identities.having(.label, .string(version.label ?? ""))).filter { $0.der == version.der }
+        var references: Set<PersistentReference> = []
+        for item in items.isEmpty ? [version] : items {
+            if let reference = item.reference, !references.insert(reference).inserted { continue }
+            try delete(item)
+        }
     }
 
     /// All versions of a name. - Throws: As the blocking form.

@@ -59,7 +59,9 @@ extension Keychain {
         }
         var missing: [NewObject] = []
         var succession = Succession()
+        var present: [TokenObject] = []
         let added = try writer(keys).perform(.create) { objects in
+            present = objects
             // Somebody who gives no name is content with two of a name.
             if label != nil {
                 succession = try Succession(
@@ -85,18 +87,21 @@ extension Keychain {
             outcome.changed = try relabel(succession, in: session)
             return outcome
         } commit: { writer, outcome in
-            let inherited = try inherit(succession, name, nil, writer, keys)
+            let ancestors = succession.ancestors(of: certificate)
+            let inheritance = try inherit(succession, from: ancestors, name, nil, writer, keys)
             try rename(succession, name, writer, keys)
-            if let known = succession.leaf { try bequeath(inherited, to: known, name, writer, keys) }
+            if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
             // The public half needs no row: it is found through the private one.
-            return try outcome.added.filter { $0.objectClass != .publicKey }.map { object in
-                let isLeaf = object.certificateDER == certificate.der
-                let item = Item(object.objectClass == .certificate ? .certificate : .key, isLeaf ? inherited : [:])
-                return try self.record(item, object, writer, keys)
-            }
+            let recorded = try record(
+                outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, inheritance,
+                writer, keys)
+            let made = TokenStore.completing(outcome.added)
+            try bequeathKeys(of: ancestors, to: key.publicKey, among: made + present, writer, keys)
+            return recorded
         }
-        let leafItem = try findOnToken(Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)]))
-            .first { $0.certificateDER == certificate.der }
+        var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
+        own.includesSynchronizable = true
+        let leafItem = try findOnToken(own).first { $0.certificateDER == certificate.der }
         guard let leafItem else {
             throw KeychainError(.failed, "the identity was stored and cannot be found again.")
         }

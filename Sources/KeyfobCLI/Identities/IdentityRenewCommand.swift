@@ -58,8 +58,10 @@ struct IdentityRenewCommand: ParsableCommand {
         if let name {
             identities = [try name.identity(in: keychain)]
         } else {
+            // One that several access groups see is several items, and one certificate.
+            var seen: Set<Data> = []
             identities = try keychain.find(.identities.ordered(by: .label)).filter {
-                $0.nameOfVersion == nil && $0.renewalPolicy != nil
+                $0.nameOfVersion == nil && $0.renewalPolicy != nil && seen.insert($0.der).inserted
             }
         }
         var documents: [Value] = []

@@ -84,6 +84,9 @@ struct IdentityRetireCommand: ParsableCommand {
             guard !all.isEmpty else { _ = try ItemName(name).identity(in: keychain); return }
             versions = all.filter { $0.nameOfVersion != nil }
         }
+        // One that several access groups see is several items, and one version.
+        var seen: Set<Data> = []
+        versions = versions.filter { seen.insert($0.der).inserted }
         if expired { versions = try versions.filter { try $0.certificate().notAfter < now } }
         let labels = versions.compactMap(\.label)
         if !versions.isEmpty {

@@ -42,7 +42,7 @@ extension CertificateChain {
         return try unsafe leaf.handle.withPointer { certificate in
             try check("X509_STORE_CTX_init", unsafe X509_STORE_CTX_init(verification, store, certificate, untrusted))
             let parameters = unsafe X509_STORE_CTX_get0_param(verification)
-            unsafe X509_VERIFY_PARAM_set_time(parameters, Int(date.timeIntervalSince1970))
+            unsafe X509_VERIFY_PARAM_set_time(parameters, seconds(date))
             // 112 bits: no signature with MD5 or SHA-1 below the anchor, no RSA key of less than 2048 bits.
             unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
             try check("X509_VERIFY_PARAM_set_flags", unsafe X509_VERIFY_PARAM_set_flags(
@@ -57,6 +57,15 @@ extension CertificateChain {
             guard isTrusted else { return unsafe .rejected(failure(verification)) }
             return try unsafe .trusted(chain(verification))
         }
+    }
+
+    /// Seconds since 1970, within the years 1 to 9999: a moment that no certificate can name is before or after all that
+    /// it can.
+    private static func seconds(_ date: Date) -> Int {
+        let (first, last) = (-62_135_596_800.0, 253_402_300_799.0)
+        let seconds = date.timeIntervalSince1970
+        // What is no number is not above anything.
+        return seconds > first ? Int(min(seconds, last)) : Int(first)
     }
 
     private static func allowsCodeSigning(_ leaf: Certificate) -> Bool {

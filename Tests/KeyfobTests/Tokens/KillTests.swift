@@ -183,6 +183,8 @@ import Testing
     @Test func `an identity that is renewed has one version in use after a kill at any instant`() throws {
         let test = try TestKeychain()
         _ = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
+        let key = Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])
+        for half in [Criteria(.certificate), key] { _ = try test.keychain.update(half, [.accessGroup: "group"]) }
         let window = try timeOfThreeChanges(test, ["renewals", "web"])
         var before = try test.reopen().only(.identity(label: "web")).der
         var completed = 0
@@ -197,6 +199,9 @@ import Testing
             let found = try keychain.find(.identity(label: "web"))
             try #require(found.count == 1)
             #expect(found[0].key.label == "web")
+            // Whoever saw it sees it, its certificate and its key.
+            #expect(found[0].attributes[.accessGroup] == "group")
+            #expect(try keychain.find(.certificate(label: "web")).map { $0.attributes[.accessGroup] } == ["group"])
             let signature = try keychain.tokenKey(for: found[0]).sign([1, 2, 3], using: .ecdsa(.sha256))
             #expect(try found[0].certificate().publicKey.verify(signature, of: [1, 2, 3], using: .ecdsa(.sha256)))
             // At most one key waits; those of versions that were not retired yet have their certificates.

@@ -1,0 +1,124 @@
+import Foundation
+import Keyfob
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import KeychainServices
+
+/// Whom an evaluation believes and where it looks, as SecTrust.h says.
+@Suite struct TrustRuleTests {
+    private func trust(
+        _ names: [String], anchors: [String]?, _ policy: SecPolicy = SecPolicyCreateBasicX509()
+    ) throws -> SecTrust {
+        var made: SecTrust?
+        unsafe SecTrustCreateWithCertificates(
+            try names.map { try Authority.certificate($0) } as CFArray, policy, &made)
+        let trust = try #require(made)
+        if let anchors {
+            SecTrustSetAnchorCertificates(trust, try anchors.map { try Authority.certificate($0) } as CFArray)
+        }
+        return trust
+    }
+
+    @Test func `anchors that are set afterwards stand alone again`() throws {
+        var system: CFArray?
+        #expect(unsafe SecTrustCopyAnchorCertificates(&system) == errSecSuccess)
+        let now = Date()
+        let root = try #require(system?.compactMap { $0 as? SecCertificate }.first { $0.certificate.isValid(on: now) })
+        var made: SecTrust?
+        unsafe SecTrustCreateWithCertificates(root, SecPolicyCreateBasicX509(), &made)
+        let trust = try #require(made)
+        let own = [try Authority.certificate("own")] as CFArray
+        #expect(isTrusted(trust))
+        SecTrustSetAnchorCertificatesOnly(trust, false)
+        SecTrustSetAnchorCertificates(trust, own)
+        #expect(!isTrusted(trust))
+        SecTrustSetAnchorCertificatesOnly(trust, false)
+        #expect(isTrusted(trust))
+        SecTrustSetAnchorCertificatesOnly(trust, true)
+        SecTrustSetAnchorCertificates(trust, nil)
+        #expect(isTrusted(trust))
+    }
+
+    @Test(arguments: [
+        (Double.infinity, errSecCertificateExpired), (1e300, errSecCertificateExpired), (1e15, errSecCertificateExpired),
+        (-Double.infinity, errSecCertificateNotValidYet), (-1e300, errSecCertificateNotValidYet),
+        (-1e15, errSecCertificateNotValidYet), (Double.nan, errSecCertificateNotValidYet),
+    ])
+    func `a moment beyond all calendars is one at which nothing is valid`(row: (seconds: Double, status: OSStatus)) throws {
+        let trust = try trust(["leaf", "intermediate"], anchors: ["root"])
+        SecTrustSetVerifyDate(trust, NSDate(timeIntervalSinceReferenceDate: row.seconds))
+        var error: CFError?
+        #expect(unsafe !SecTrustEvaluateWithError(trust, &error))
+        #expect(error?.code == Int(row.status))
+        #expect(SecTrustCopyExceptions(trust) != nil)
+        var result = SecTrustResultType.proceed
+        #expect(unsafe SecTrustEvaluate(trust, &result) == errSecSuccess && result == .recoverableTrustFailure)
+    }
+
+    @Test func `numbers that are none are no sizes`() throws {
+        for number in [Double.nan, .infinity, -.infinity, 1e300, -1] as [Double] {
+            let size = NSNumber(value: number)
+            var error: Unmanaged<CFError>?
+            let pair = unsafe SecKeyCreateRandomKey(
+                [kSecAttrKeyType: kSecAttrKeyTypeRSA, kSecAttrKeySizeInBits: size] as CFDictionary, &error)
+            #expect(pair == nil)
+            #expect(unsafe error?.takeRetainedValue().code == Int(errSecKeySizeNotAllowed), "\(number)")
+            let key = try KeyFixture.key(.p256, .memory)
+            var second: Unmanaged<CFError>?
+            let secret = unsafe SecKeyCopyKeyExchangeResult(
+                key, .ecdhKeyExchangeStandardX963SHA256, try #require(SecKeyCopyPublicKey(key)),
+                [SecKeyKeyExchangeParameter.requestedSize.rawValue: size] as CFDictionary, &second)
+            #expect(secret == nil)
+            #expect(unsafe second?.takeRetainedValue().code == Int(errSecParam), "\(number)")
+            let policy = SecPolicyCreateWithProperties(
+                kSecPolicyAppleRevocation, [kSecPolicyRevocationFlags: size] as CFDictionary)
+            #expect(policy != nil)
+        }
+    }
+
+    @Test func `the error of an earlier evaluation does not stay`() throws {
+        var error: CFError?
+        #expect(unsafe try !SecTrustEvaluateWithError(trust(["leaf"], anchors: []), &error))
+        #expect(error != nil)
+        #expect(unsafe try SecTrustEvaluateWithError(trust(["leaf", "intermediate"], anchors: ["root"]), &error))
+        #expect(error == nil)
+    }
+
+    @Test func `what is trusted through the keychain's certificates is found as trusted`() throws {
+        let bench = try ItemBench()
+        let trusted: [String: Any] = ["class": "cert", "labl": "web.example", "m_TrustedOnly": true]
+        bench.expect(0, bench.add(["v_Ref": try Authority.certificate("leaf")]))
+        try bench.keychain.trust(Authority.certificate("root").certificate)
+        bench.expect(-25300, bench.copy(trusted))
+        bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate")]))
+        bench.expect(0, bench.copy(trusted))
+    }
+
+    @Test func `the keychain's certificates lead from a leaf to an anchor`() throws {
+        let bench = try ItemBench()
+        bench.groups = ["one", "two"]
+        func evaluate(_ names: [String], anchors: [String]) throws -> OSStatus {
+            let trust = try trust(names, anchors: anchors)
+            var error: CFError?
+            return try bench.use {
+                let isTrusted = unsafe SecTrustEvaluateWithError(trust, &error)
+                guard isTrusted else { return OSStatus(truncatingIfNeeded: try #require(error).code) }
+                let chain = SecTrustCopyCertificateChain(trust)?.compactMap { $0 as? SecCertificate }
+                #expect(try chain == (["leaf", "intermediate", "root"].map { try Authority.certificate($0) }))
+                return errSecSuccess
+            }
+        }
+        bench.expect(errSecCreateChainFailed, try evaluate(["leaf"], anchors: ["root"]))
+        bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate"), "agrp": "two"]))
+        bench.expect(0, try evaluate(["leaf"], anchors: ["root"]))
+        // It is somebody who vouches, and nobody who is believed.
+        bench.expect(errSecCreateChainFailed, try evaluate(["leaf"], anchors: ["own"]))
+        bench.groups = ["one"]
+        bench.expect(errSecCreateChainFailed, try evaluate(["leaf"], anchors: ["root"]))
+        bench.groups = ["one", "two"]
+        bench.expect(0, bench.add(["v_Ref": try Authority.certificate("root"), "agrp": "one"]))
+        bench.expect(errSecNotTrusted, try evaluate(["leaf"], anchors: ["own"]))
+    }
+}

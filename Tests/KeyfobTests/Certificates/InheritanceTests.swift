@@ -1,0 +1,130 @@
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct InheritanceTests {
+    private func criteria(_ itemClass: ItemClass, _ attributes: ItemAttributes) -> Criteria {
+        var criteria = Criteria(itemClass, attributes)
+        criteria.includesSynchronizable = true
+        return criteria
+    }
+
+    private func privateKey(_ hash: Data) -> Criteria {
+        criteria(.key, [.applicationLabel: .data(hash), .keyClass: .number(KeyClass.private.rawValue)])
+    }
+
+    /// The access groups of the items that match, in order.
+    private func groups(_ keychain: Keychain, _ criteria: Criteria) throws -> [String] {
+        try keychain.findItems(criteria).map { $0.attributes[.accessGroup]?.text ?? "none" }.sorted()
+    }
+
+    /// Says of certificate and key of an identity whose they are.
+    private func give(_ identity: Identity, _ attributes: ItemAttributes, in keychain: Keychain) throws {
+        let hash = try #require(identity.key.publicKeyHash)
+        _ = try keychain.update(criteria(.certificate, [.publicKeyHash: .data(hash)]), attributes)
+        _ = try keychain.update(privateKey(hash), attributes)
+    }
+
+    private func hash(_ identity: Identity) throws -> Data { try #require(identity.key.publicKeyHash) }
+
+    @Test(arguments: [RenewalKey.same, .new(nil)])
+    func `the next version is whose the one before was`(_ key: RenewalKey) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let said: ItemAttributes = [
+            .accessGroup: "web", .synchronizable: 1, .accessible: "aku", .comment: "of the web", .alias: "w",
+        ]
+        try give(first, said, in: keychain)
+        let found = try #require(try keychain.findItems(criteria(.identity, [.label: "web"])).first)
+        let renewed = try keychain.renewIdentity(Identity(item: found), key: key, issuer: SelfIssuer()).identity
+        let again = try test.reopen()
+        #expect(try (hash(renewed) == hash(first)) == (key == .same))
+        var seen = criteria(.identity, [.label: "web"])
+        seen.attributes.merge(said)
+        seen.accessGroups = ["web"]
+        seen.services = ServicesRules(defaults: [:])
+        #expect(try again.findItems(seen).map(\.certificateDER) == [renewed.der])
+        // And nobody else's.
+        seen.attributes[.accessGroup] = nil
+        seen.accessGroups = ["", "other"]
+        #expect(try again.findItems(seen).isEmpty)
+        // The version before has lost nothing but its name.
+        #expect(try groups(again, criteria(.certificate, said)) == ["web", "web"])
+        #expect(try groups(again, privateKey(hash(first))) == ["web"])
+        // Whose it is stays, from version to version and back.
+        let before = try #require(try again.findItems(criteria(.identity, [:])).first { $0.certificateDER == first.der })
+        #expect(try again.use(Identity(item: before)).identity.der == first.der)
+        #expect(try groups(again, criteria(.certificate, [:])) == ["web", "web"])
+        #expect(try groups(again, privateKey(hash(first))) == ["web"] && groups(again, privateKey(hash(renewed))) == ["web"])
+    }
+
+    @Test func `what is true of one certificate or key alone is not passed on`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let day = Date(timeIntervalSinceReferenceDate: 86_400)
+        _ = try keychain.update(
+            criteria(.certificate, [:]), [.trustedUsages: "server", .accessGroup: "web", .systemBound: 1])
+        _ = try keychain.update(
+            privateKey(hash(first)), [.startDate: .date(day), .endDate: .date(day), .canSign: 0, .applicationTag: "tag"])
+        let renewed = try keychain.renewIdentity(
+            keychain.only(.identity(label: "web")), key: .new(.p384), issuer: SelfIssuer()).identity
+        for name: AttributeName in [.trustedUsages, .startDate, .endDate] {
+            #expect(renewed.attributes[name] == nil, "\(name)")
+        }
+        #expect(renewed.attributes[.canSign] == 1 && renewed.attributes[.keySizeInBits] == 384)
+        #expect(renewed.attributes[.systemBound] == nil && renewed.attributes[.applicationTag] == "tag")
+        #expect(try groups(keychain, criteria(.certificate, [.systemBound: 1])) == ["web", "web"])
+        #expect(try groups(keychain, privateKey(hash(renewed))) == ["none"])
+    }
+
+    @Test func `a certificate that comes with its authority, for a key that was made before`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        try give(first, [.accessGroup: "web"], in: keychain)
+        let label = IdentityVersion.label("web", Date(), taken: [])
+        let key = try keychain.generateKey(.p256, label: label)
+        let request = try keychain.certificationRequest(
+            for: key, subject: DistinguishedName(commonName: "web"),
+            extensions: .endEntity([.dns("web")], [.serverAuth], key: .ec(.p256)))
+        let installed = try keychain.installIdentity(
+            "web", certificate: authority.issue(request), chain: [authority.certificate("r10")])
+        #expect(installed.addedCertificates.map(\.label) == ["R10"])
+        #expect(try groups(keychain, criteria(.certificate, [:])) == ["web", "web", "web"])
+        #expect(try groups(keychain, privateKey(#require(key.publicKeyHash))) == ["web"])
+        // What somebody has said of the key that was made before stays, and the group is added.
+        let other = try keychain.generateKey(.p256, label: IdentityVersion.label("web", Date(), taken: [label]))
+        let hash = try #require(other.publicKeyHash)
+        _ = try keychain.update(privateKey(hash), [.accessGroup: "mine", .accessible: "ck"])
+        _ = try keychain.installIdentity(
+            "web", certificate: authority.issue(
+                keychain.certificationRequest(
+                    for: other, subject: DistinguishedName(commonName: "web"),
+                    extensions: .endEntity([.dns("web")], [.serverAuth], key: .ec(.p256)))))
+        #expect(try groups(keychain, privateKey(hash)) == ["mine", "web"])
+        #expect(try Set(keychain.findItems(privateKey(hash)).map { $0.attributes[.label]?.text }) == [other.label])
+    }
+
+    @Test func `an imported version takes the place too`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        try give(first, [.accessGroup: "web", .accessible: "ck"], in: keychain)
+        let files = try TestCertificate("web")
+        let imported = try keychain.importIdentity(
+            key: PrivateKey.load(files.keyPEM), certificate: Certificate(der: files.der), label: "web", isReplacing: true)
+        #expect(try groups(keychain, criteria(.certificate, [.accessible: "ck"])) == ["web", "web"])
+        #expect(try groups(keychain, privateKey(hash(imported.identity))) == ["web"])
+        // One of another name has nothing of it.
+        let others = try TestCertificate("other")
+        let other = try keychain.importIdentity(
+            key: PrivateKey.load(others.keyPEM), certificate: Certificate(der: others.der), label: "other")
+        #expect(try groups(keychain, privateKey(hash(other.identity))) == ["none"])
+    }
+}
