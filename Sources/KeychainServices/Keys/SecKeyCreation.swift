@@ -51,8 +51,8 @@ public func SecKeyGeneratePair(
 
 /// Makes a key in memory from its bytes.
 ///
-/// RSA keys are PKCS#1 in DER, public ones SubjectPublicKeyInfo too; EC keys are `04 || X || Y`, and `|| K` of a private one (ANSI X9.63); Ed25519 keys are 32
-/// bytes.
+/// RSA keys are PKCS#1 in DER, public ones SubjectPublicKeyInfo too; EC keys are `04 || X || Y`, and `|| K` of a private
+/// one (ANSI X9.63); Ed25519 keys are 32 bytes.
 ///
 /// - Parameters:
 ///   - keyData: The bytes.
