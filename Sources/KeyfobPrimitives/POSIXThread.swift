@@ -24,9 +24,8 @@ public enum POSIXThread {
     ///
     /// Stands for pthread_create(3) and pthread_detach(3).
     public static func startDetached(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-        guard let thread = create(name, body) else { return false }
-        pthread_detach(thread)
-        return true
+        // What nobody keeps to wait for is detached.
+        start(name, body) != nil
     }
 
     /// Runs `body` on a new thread, and returns at once what to wait for.

@@ -112,11 +112,21 @@ extension Keychain {
         CertificateChain.order(leaf: certificate, candidates: try knownCertificates() + further)
     }
 
+    /// The certificates of the items that match, where the keychain is open or opens without asking anybody; else none.
+    ///
+    /// - Throws: `KeychainError`; as `findItems(_:)`, and where unlocking fails.
+    package func certificatesIfUnlocked(_ criteria: Criteria) throws -> [Certificate] {
+        guard try keysIfUnlocked() != nil else { return [] }
+        return Self.certificates(of: try findItems(criteria))
+    }
+
     private func knownCertificates() throws -> [Certificate] {
-        try findOnToken(Criteria(.certificate)).compactMap { item in
-            // An object that is no certificate is nobody's issuer.
-            try? item.certificate
-        }
+        Self.certificates(of: try findOnToken(Criteria(.certificate)))
+    }
+
+    private static func certificates(of items: [Item]) -> [Certificate] {
+        // An item that is called a certificate and is none is nobody's issuer.
+        items.compactMap { $0.certificateDER == nil ? nil : try? $0.certificate }
     }
 
     /// Verifies a certificate. - Throws: As the blocking form.

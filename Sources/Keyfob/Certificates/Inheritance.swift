@@ -149,15 +149,15 @@ extension Keychain {
     func bequeath(
         _ inheritance: Inheritance, to object: TokenObject, _ name: String, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
+        func isCalledSo(_ item: ItemAttributes) -> Bool {
+            item[.hasOwnLabel] == nil || item[.label]?.labelBytes == Data(name.utf8)
+        }
         guard inheritance.shares.isEmpty else {
             // The one that is called so already before any other of the same owner.
-            return try bequeath(inheritance.complete, to: object, called: .string(name), writer, keys) {
-                $0[.hasOwnLabel] == nil || $0[.label]?.labelBytes == Data(name.utf8)
-            }
+            return try bequeath(
+                inheritance.complete, to: object, called: .string(name), writer, keys, preferring: isCalledSo)
         }
-        let heir = try labelledRows(object, keys, writer).first {
-            $0.attributes[.hasOwnLabel] == nil || $0.attributes[.label]?.labelBytes == Data(name.utf8)
-        }
+        let heir = try labelledRows(object, keys, writer).first { isCalledSo($0.attributes) }
         guard let share = inheritance.complete.first else { return }
         try updateRow(.certificate, object, identity: heir?.row.identity, share, [], writer, keys)
     }

@@ -62,15 +62,6 @@ extension Keychain {
         return try trustAnchors(for: usage)
     }
 
-    /// The certificates of the items that match, where the keychain is open or opens without asking anybody; else none.
-    ///
-    /// - Throws: `KeychainError`; as `findItems(_:)`, and where unlocking fails.
-    package func certificatesIfUnlocked(_ criteria: Criteria) throws -> [Certificate] {
-        guard try keysIfUnlocked() != nil else { return [] }
-        // What is called a certificate and is none has issued none.
-        return try findItems(criteria).compactMap { $0.certificateDER == nil ? nil : try? $0.certificate }
-    }
-
     /// Trusts a certificate, which is added to the token unless it is there.
     ///
     /// What is trusted is an anchor, whether it signed itself or not: chains may end there. What it was trusted for
