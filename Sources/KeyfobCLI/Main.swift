@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import KeyfobPrimitives
 
 /// Where the process starts.
 @main enum Main {

@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 
 /// When a server wants to be asked again (RFC 9110 10.2.3): a number of seconds, or a date.
 enum RetryAfter {
@@ -6,7 +7,7 @@ enum RetryAfter {
     ///
     /// - Returns: `nil` for what is neither a number nor a date.
     static func pause(_ text: String, on now: Date) -> Duration? {
-        let text = text.trimmingCharacters(in: .whitespaces)
+        let text = text.trimmingBlanks
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             return .seconds(min(Int(text) ?? Int.max, longest))
         }

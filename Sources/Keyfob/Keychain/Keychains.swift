@@ -69,7 +69,7 @@ public struct Keychains: Sendable {
     /// - Throws: `KeychainError`; `unsafeFile` where others can write the file that says so, `fileUnavailable`.
     public func defaultName() throws -> String? {
         guard let bytes = try PrivateFile.read(defaultFile, limit: 4096) else { return nil }
-        let name = bytes.copyString()?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        let name = bytes.copyString()?.trimmingBlanks ?? ""
         return name.isEmpty ? nil : name
     }
 
@@ -150,7 +150,7 @@ public struct Keychains: Sendable {
         if options.opensTokenAhead {
             // Sets an environment variable, which must be done before there is a second thread.
             if isOurs { try softHSM.claimProcess() }
-            token.beginOpening { [directories] in
+            token.beginOpening(restoringPIN: { [directories] in
                 guard let pin = Self.unlockedPIN(configuration, directories) else { return }
                 state.withLock { state in
                     // Whoever unlocked it meanwhile knows better.
@@ -158,7 +158,7 @@ public struct Keychains: Sendable {
                     state.pin = pin
                     state.isRestored = true
                 }
-            }
+            })
             // That thread looks after the token's files first.
             Self.mapModule(configuration.module)
         }

@@ -106,18 +106,18 @@ final class TokenStore: Sendable {
     ///
     /// Modules read the environment when they are loaded. It must not be changed before `awaitOpening()` has returned.
     ///
-    /// - Parameter first: What the thread that loads the module does first.
-    func beginOpening(_ first: @escaping @Sendable () -> Void) {
+    /// - Parameter restorePIN: What finds the PIN, where somebody has left one.
+    func beginOpening(restoringPIN restorePIN: @escaping @Sendable () -> Void) {
+        // While the other one looks after the token's files: SoftHSM begins with libcrypto, and needs no PIN before that.
+        let crypto = POSIXThread.start("keyfob-crypto") {
+            LibCrypto.initialize()
+            restorePIN()
+        }
         // What no thread is to be had for is done by the first call that needs it.
-        let threads = [
-            POSIXThread.start("keyfob-token") { [self] in
-                first()
-                openAhead()
-            },
-            // While that one looks after the token's files: SoftHSM begins with this.
-            POSIXThread.start("keyfob-crypto", LibCrypto.initialize),
-        ]
-        opening.withLock { $0 = threads.compactMap(\.self) }
+        let token = POSIXThread.start("keyfob-token") { [self] in
+            openAhead { if let crypto { crypto.join() } else { restorePIN() } }
+        }
+        opening.withLock { $0 = [token, crypto].compactMap(\.self) }
     }
 
     /// Waits until what `beginOpening` began has ended, if it was called.
@@ -128,10 +128,11 @@ final class TokenStore: Sendable {
         for thread in opening.withLock({ $0 }) { thread.join() }
     }
 
-    private func openAhead() {
+    private func openAhead(_ awaitPIN: () -> Void) {
         do {
             try alone {
                 let pool = try pool()
+                awaitPIN()
                 guard try pin() != nil else { return _ = try pool.tokenInfo() }
                 // The session that is opened for a login waits in the pool for the first call.
                 try pool.withSession { _ in }

@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 
 /// Attributes as people read them.
 extension Item {

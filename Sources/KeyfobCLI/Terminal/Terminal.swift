@@ -149,13 +149,3 @@ struct Terminal: Sendable {
         return line.prefix(endsInNewline ? count - 1 : count)
     }
 }
-
-extension String {
-    /// Without blanks at both ends.
-    var trimmingBlanks: String {
-        var rest = self[...]
-        while rest.first?.isWhitespace == true { rest.removeFirst() }
-        while rest.last?.isWhitespace == true { rest.removeLast() }
-        return String(rest)
-    }
-}
