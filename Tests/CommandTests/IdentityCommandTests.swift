@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import KeyfobPrimitives
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import Testing
 
 @testable import KeyfobCLI
