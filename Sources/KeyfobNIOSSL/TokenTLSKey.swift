@@ -73,6 +73,8 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
         threads.start { [key, onSigningFailure] in
             do {
                 promise.succeed(ByteBuffer(bytes: try key.sign([UInt8](data.readableBytesView), using: scheme)))
+                // While nobody waits: the next handshake is answered so much sooner.
+                key.beginNextSignature(using: scheme)
             } catch {
                 let error = (error as? KeychainError)
                     ?? KeychainError(.failed, "the token could not sign a handshake.", cause: error)

@@ -8,6 +8,16 @@ import OpenSSL
 protocol TokenChangeDetector: Sendable {
     /// The state of the token's objects, or `nil` where it cannot be told just now.
     func snapshot() -> TokenSnapshot?
+
+    /// Watches the token from now on; `nil` where nobody can tell at once what others do to it.
+    func watch() -> (any TokenWatch)?
+}
+
+/// Tells whether anything of a token was touched, by whatever process, since it was asked last.
+protocol TokenWatch: Sendable {
+    /// Whether certainly nothing was. After `false` the question may have no answer any more: then another watch is
+    /// needed.
+    func isUntouched() -> Bool
 }
 
 /// The state of a token's objects: for each what identifies it, and its version.

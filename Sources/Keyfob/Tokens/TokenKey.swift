@@ -20,6 +20,7 @@ public struct TokenKey: Sendable {
     package let keychain: Keychain
     let object: TokenObject
     let handle = TokenStore.KnownHandle(nil)
+    let ahead = SignatureAhead()
     /// Whether this key needs the padding of RSA-PSS made here; found out by trying.
     let padsHere = SharedFlag()
 
@@ -53,14 +54,16 @@ public struct TokenKey: Sendable {
             throw KeychainError(
                 .invalidArgument, "a \(scheme) signature needs a digest of \(expected) bytes, not \(digest.count).")
         }
-        guard scheme.fits(publicKey.algorithm) else {
-            throw KeychainError(
-                .mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
-        }
+        guard scheme.fits(publicKey.algorithm) else { throw unfit(scheme) }
         try keychain.unlockIfLocked()
         let token = keychain.token
         func made() throws -> [UInt8] {
-            try token.withSession(.sign) { session in
+            if let (mechanism, input) = plain(scheme, digest),
+                let signature = try ahead.sign(input, using: mechanism, on: token)
+            {
+                return try encoded(signature)
+            }
+            return try token.withSession(.sign) { session in
                 try sign(digest, scheme, with: token.handle(of: object, known: handle, in: session), in: session)
             }
         }
@@ -85,45 +88,71 @@ public struct TokenKey: Sendable {
         try await BlockingExecutor.shared.run { try self.sign(message, using: scheme) }
     }
 
+    /// Begins the next signature by `scheme`, so that less of it is left to be done when somebody waits for it.
+    ///
+    /// For who signs again and again, when he has nothing else to do. Blocks. Where the token is of no kind that can
+    /// tell what other programs do to it, and for keys that want the PIN at each use, it does nothing.
+    package func beginNextSignature(using scheme: SignatureScheme) {
+        guard !object.flags.contains(.alwaysAuthenticate), let (mechanism, _) = plain(scheme, []) else { return }
+        let token = keychain.token
+        ahead.begin(mechanism, on: token) { try token.handle(of: object, known: handle, in: $0) }
+    }
+
+    /// How the token makes a signature by itself, and of what; `nil` where it is known not to.
+    private func plain(_ scheme: SignatureScheme, _ digest: [UInt8]) -> (Mechanism, [UInt8])? {
+        switch publicKey.algorithm {
+        case .rsa:
+            guard let (mechanism, input) = Self.mechanism(scheme, digest), !keychain.token.lacks(mechanism),
+                !scheme.isPSS || !padsHere.isSet
+            else { return nil }
+            return (mechanism, input)
+        case .ec(let curve):
+            // Tokens differ in what they make of a digest that is longer than the order of the curve.
+            return (Mechanism(.ecdsa), curve.bits.map { Array(digest.prefix(($0 + 7) / 8)) } ?? digest)
+        default: return (.eddsa, digest)
+        }
+    }
+
+    private func unfit(_ scheme: SignatureScheme) -> KeychainError {
+        KeychainError(.mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
+    }
+
+    /// The form that X.509 and TLS use.
+    private func encoded(_ signature: [UInt8]) throws -> [UInt8] {
+        guard case .ec = publicKey.algorithm else { return signature }
+        return try ECDSASignature(raw: signature).der
+    }
+
     private func sign(
         _ digest: [UInt8], _ scheme: SignatureScheme, with key: ObjectHandle, in session: borrowing Session
     ) throws -> [UInt8] {
-        let pin = pinOfEachUse
-        switch publicKey.algorithm {
-        case .rsa(let bits):
-            let isPSS = scheme.isPSS
-            var refusal: PKCS11Error?
-            if let (mechanism, input) = Self.mechanism(scheme, digest), !keychain.token.lacks(mechanism),
-                !isPSS || !padsHere.isSet
-            {
-                do throws(PKCS11Error) {
-                    return try session.sign(input, with: key, using: mechanism, authenticatingWith: pin)
-                } catch {
-                    // Tokens that do not check parameters beforehand refuse PSS in the middle, under many names.
-                    guard keychain.token.learns(from: error, using: mechanism) || isPSS && error.isRefusalOfMechanism
-                    else { throw error }
-                    refusal = error
-                }
-            }
-            let block: [UInt8]
-            do { block = try RSAPadding.block(toSign: digest, using: scheme, bits: bits) } catch let error as CryptoError {
-                throw KeychainError(.invalidArgument, "cannot sign this way: \(error.detail).", cause: error)
-            }
+        var refusal: PKCS11Error?
+        var signature: [UInt8]?
+        if let (mechanism, input) = plain(scheme, digest) {
             do throws(PKCS11Error) {
-                let signature = try session.sign(
-                    block, with: key, using: Mechanism(.rsaX509), authenticatingWith: pin)
-                if isPSS, refusal != nil { padsHere.set(true) }
-                return signature
+                signature = try session.sign(input, with: key, using: mechanism, authenticatingWith: pinOfEachUse)
             } catch {
-                // Of two refusals that of the scheme itself is the better answer.
-                throw refusal ?? error
+                // Tokens that do not check parameters beforehand refuse PSS in the middle, under many names.
+                guard case .rsa = publicKey.algorithm,
+                    keychain.token.learns(from: error, using: mechanism) || scheme.isPSS && error.isRefusalOfMechanism
+                else { throw error }
+                refusal = error
             }
-        case .ec(let curve):
-            // Tokens differ in what they make of a digest that is longer than the order of the curve.
-            let input = curve.bits.map { Array(digest.prefix(($0 + 7) / 8)) } ?? digest
-            return try ECDSASignature(
-                raw: session.sign(input, with: key, using: Mechanism(.ecdsa), authenticatingWith: pin)).der
-        default: return try session.sign(digest, with: key, using: .eddsa, authenticatingWith: pin)
+        }
+        if let signature { return try encoded(signature) }
+        guard case .rsa(let bits) = publicKey.algorithm else { throw unfit(scheme) }
+        let block: [UInt8]
+        do { block = try RSAPadding.block(toSign: digest, using: scheme, bits: bits) } catch let error as CryptoError {
+            throw KeychainError(.invalidArgument, "cannot sign this way: \(error.detail).", cause: error)
+        }
+        do throws(PKCS11Error) {
+            let signature = try session.sign(
+                block, with: key, using: Mechanism(.rsaX509), authenticatingWith: pinOfEachUse)
+            if scheme.isPSS, refusal != nil { padsHere.set(true) }
+            return signature
+        } catch {
+            // Of two refusals that of the scheme itself is the better answer.
+            throw refusal ?? error
         }
     }
 

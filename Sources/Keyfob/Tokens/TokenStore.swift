@@ -238,7 +238,18 @@ final class TokenStore: Sendable {
     // MARK: Handles
 
     /// What somebody who uses one object again and again keeps of it: its handle, and when it was found.
-    typealias KnownHandle = Lock<(handle: ObjectHandle, epoch: Int, forgettings: Int)?>
+    typealias KnownHandle = Lock<(handle: ObjectHandle, moment: Moment)?>
+
+    /// A time between two logins in which this process has not seen any handle die.
+    struct Moment: Hashable, Sendable {
+        let epoch: Int
+        let forgettings: Int
+    }
+
+    /// The time that it is now. - Throws: Where the module cannot be loaded.
+    func moment() throws -> Moment {
+        Moment(epoch: try pool().loginEpoch, forgettings: forgettings.load(ordering: .sequentiallyConsistent))
+    }
 
     /// Drops every cached handle: after something was destroyed some tokens give its number away at once.
     func forgetHandles() {
@@ -297,11 +308,10 @@ final class TokenStore: Sendable {
     func handle(
         of object: TokenObject, known: KnownHandle, in session: borrowing Session
     ) throws -> ObjectHandle {
-        let epoch = try pool().loginEpoch
-        let forgettings = forgettings.load(ordering: .sequentiallyConsistent)
-        if let last = known.withLock({ $0 }), last.epoch == epoch, last.forgettings == forgettings { return last.handle }
+        let moment = try moment()
+        if let last = known.withLock({ $0 }), last.moment == moment { return last.handle }
         let handle = try handle(of: object, in: session)
-        known.withLock { $0 = (handle, epoch, forgettings) }
+        known.withLock { $0 = (handle, moment) }
         return handle
     }
 

@@ -29,6 +29,46 @@ extension Session {
         }
     }
 
+    /// Begins a signature for data that come later, and that `endSignature(_:)` takes.
+    ///
+    /// Until then the session can do nothing else; what was begun in vain ends with the session. Where the token is
+    /// SoftHSM, what is left to be done then is a third of an EC signature.
+    ///
+    /// Corresponds to `C_SignInit`.
+    ///
+    /// - Throws: as `sign(_:with:using:authenticatingWith:)`; `operationActive` where something was begun already.
+    public func beginSignature(with key: ObjectHandle, using mechanism: Mechanism) throws(PKCS11Error) {
+        let initialize = try unsafe functions.entry(functions.table.pointee.C_SignInit, .signInit)
+        try begin(.signInit)
+        defer { end() }
+        let returnValue = try unsafe mechanism.withCMechanism { (mechanism) throws(PKCS11Error) in
+            unsafe initialize(handle, mechanism, key.rawValue)
+        }
+        try check(.signInit, returnValue)
+    }
+
+    /// Makes the signature that was begun. It is over then, also where it failed.
+    ///
+    /// Corresponds to `C_Sign`.
+    ///
+    /// - Throws: `ReturnValue.operationNotInitialized` where none was begun; as `sign(_:with:using:authenticatingWith:)`.
+    ///   `bufferTooSmall` for a signature of more than a kilobyte.
+    public func endSignature(_ data: [UInt8]) throws(PKCS11Error) -> [UInt8] {
+        let sign = try unsafe functions.entry(functions.table.pointee.C_Sign, .sign)
+        try begin(.sign)
+        defer { end() }
+        var returnValue = CKR_OK
+        let signature = unsafe Array<UInt8>(unsafeUninitializedCapacity: Self.stackBytes) { buffer, count in
+            var length = CK_ULONG(buffer.count)
+            returnValue = unsafe data.withUnsafeBufferPointer { data in
+                unsafe sign(handle, data.mutableBytes, CK_ULONG(data.count), buffer.baseAddress, &length)
+            }
+            count = returnValue == CKR_OK ? min(buffer.count, Int(clamping: length)) : 0
+        }
+        try finish(.sign, returnValue)
+        return signature
+    }
+
     /// Whether `signature` is the one of `data` by the private counterpart of a public key, or by a secret key.
     ///
     /// Corresponds to `C_VerifyInit` and `C_Verify`.

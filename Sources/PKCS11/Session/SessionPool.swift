@@ -124,6 +124,18 @@ import Synchronization
         }
     }
 
+    /// Opens a session that is not one of the pool's, logged in as they are: for an operation that is begun long before
+    /// it is ended, during which others are not to lack a session.
+    ///
+    /// It is the caller's to close. The login lasts for as long as it is open, unless `logout()` ends it.
+    ///
+    /// - Throws: As `withSession`.
+    package func openSession() throws -> Session {
+        try withSession { _ in }
+        let place = try slot(currentState())
+        return try place.slot.openSession(readWrite: !place.isWriteProtected)
+    }
+
     /// Logs in now rather than at the first call, and forgets that a PIN was refused before.
     ///
     /// - Parameter provingPIN: Whether the PIN is sent, too, where another pool of this process is logged in: a token

@@ -6,7 +6,7 @@ import KeyfobPrimitives
 ///
 /// By inotify(7): a question costs one read(2), however many files there are. The kernel tells a change before the
 /// call that made it returns. All watches of a process share one instance, of which a user has few.
-final class DirectoryWatch: Sendable {
+final class DirectoryWatch: TokenWatch {
     /// What happened in the directory.
     enum Changes: Equatable {
         /// The names of the files that were made, written, renamed or removed; of others there are none.
@@ -91,6 +91,8 @@ final class DirectoryWatch: Sendable {
             return changes
         }
     }
+
+    func isUntouched() -> Bool { changes() == .names([]) }
 
     /// ext2 to ext4, XFS, Btrfs, tmpfs, F2FS, overlayfs, ZFS, by the numbers of linux/magic.h.
     private static let localFileSystems: Set<Int> = [

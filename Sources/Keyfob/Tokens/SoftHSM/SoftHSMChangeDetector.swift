@@ -43,6 +43,8 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
         }
     }
 
+    func watch() -> (any TokenWatch)? { token().flatMap { DirectoryWatch($0.directory.filePath) } }
+
     private func token() -> SoftHSMToken? {
         if let token = found.withLock({ $0 }) { return token }
         // A token whose files cannot be read cannot tell; the index is then not used.

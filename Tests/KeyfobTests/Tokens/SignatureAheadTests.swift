@@ -1,0 +1,134 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// A signature that was begun is used once, and only while nothing has happened to the key.
+@Suite struct SignatureAheadTests {
+    private let test: TestKeychain
+    private let key: TokenKey
+    private static let mechanism = Mechanism(.ecdsa)
+    private let digest = [UInt8](repeating: 7, count: 32)
+
+    init() throws {
+        test = try TestKeychain()
+        let item = try test.keychain.generateKey(.p256, label: "key")
+        key = try test.keychain.tokenKey(for: item)
+    }
+
+    private func begun(_ mechanism: Mechanism = Self.mechanism) throws -> [UInt8]? {
+        try key.ahead.sign(digest, using: mechanism, on: test.keychain.token)
+    }
+
+    /// The file of the private key: of the token's files the one that holds the most.
+    private func objectFiles() throws -> [URL] {
+        let configuration = test.keychain.configuration
+        let uri = try PKCS11URI(configuration.token)
+        let serial = try #require(uri.serial)
+        let token = try #require(
+            try SoftHSMDirectory(root: TestKeychain.tokens).token(serial: serial, label: test.keychain.name))
+        return try FileManager.default.contentsOfDirectory(at: token.directory, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "object" && $0.lastPathComponent != "token.object" }
+    }
+
+    @Test func `what was begun is a signature of the key, once`() throws {
+        #expect(try begun() == nil)
+        key.beginNextSignature(using: .ecdsa(.sha256))
+        key.beginNextSignature(using: .ecdsa(.sha256))
+        let signature = try ECDSASignature(raw: #require(try begun())).der
+        #expect(try key.publicKey.verify(signature, ofDigest: digest, using: .ecdsa(.sha256)))
+        #expect(try begun() == nil)
+    }
+
+    @Test func `whoever signs gets it`() throws {
+        let message = Array("message".utf8)
+        for _ in 0..<3 {
+            key.beginNextSignature(using: .ecdsa(.sha256))
+            let signature = try key.sign(message, using: .ecdsa(.sha256))
+            #expect(try key.publicKey.verify(signature, of: message, using: .ecdsa(.sha256)))
+            #expect(try begun() == nil)
+        }
+    }
+
+    @Test(arguments: [SignatureScheme.rsaPSS(.sha256), .rsaPKCS1(.sha256), .rsaPSS(.sha384), .rsaPKCS1(.sha512)])
+    func `of an RSA key each kind is begun by itself`(_ scheme: SignatureScheme) throws {
+        let rsa = try test.keychain.tokenKey(for: test.keychain.generateKey(.rsa(bits: 2048), label: "rsa"))
+        let message = Array("message".utf8)
+        for kind in [scheme, .rsaPSS(.sha512), scheme, .rsaPSS(.sha256)] { rsa.beginNextSignature(using: kind) }
+        for kind in [.rsaPSS(.sha512), scheme, scheme] {
+            #expect(try rsa.publicKey.verify(rsa.sign(message, using: kind), of: message, using: kind))
+        }
+    }
+
+    @Test func `an Ed25519 key has it too`() throws {
+        let edwards = try test.keychain.tokenKey(for: test.keychain.generateKey(.ed25519, label: "edwards"))
+        let message = Array("message".utf8)
+        edwards.beginNextSignature(using: .ed25519)
+        #expect(try edwards.publicKey.verify(edwards.sign(message, using: .ed25519), of: message, using: .ed25519))
+    }
+
+    @Test func `another program's removal of the key leaves nothing to be used`() throws {
+        key.beginNextSignature(using: .ecdsa(.sha256))
+        for file in try objectFiles() { try FileManager.default.removeItem(at: file) }
+        #expect(try begun() == nil)
+        #expect(code { _ = try key.sign(digest, using: .ecdsa(.sha256)) } == .itemNotFound)
+    }
+
+    @Test func `this process' removal does not`() throws {
+        key.beginNextSignature(using: .ecdsa(.sha256))
+        try test.keychain.delete(test.keychain.only(.key(label: "key").keyClass(.private)))
+        #expect(code { _ = try key.sign(digest, using: .ecdsa(.sha256)) } == .itemNotFound)
+    }
+
+    @Test func `nor does the end of the login, by which no file is touched`() throws {
+        key.beginNextSignature(using: .ecdsa(.sha256))
+        try test.keychain.token.logout()
+        #expect(try begun() == nil)
+    }
+
+    @Test func `what was removed while it was begun is not used by whoever asked meanwhile`() throws {
+        let token = test.keychain.token
+        key.beginNextSignature(using: .ecdsa(.sha256))
+        #expect(try begun() != nil)
+        key.ahead.begin(Self.mechanism, on: token) { session in
+            let handle = try token.handle(of: key.object, known: key.handle, in: session)
+            // Another thread's question takes the answer that was for this one.
+            for file in try objectFiles() { try Data("touched".utf8).write(to: file.appendingPathExtension("new")) }
+            _ = try key.ahead.sign(digest, using: Self.mechanism, on: token)
+            return handle
+        }
+        #expect(try begun() == nil)
+    }
+
+    @Test func `a locked keychain signs nothing that was begun before`() throws {
+        key.beginNextSignature(using: .ecdsa(.sha256))
+        let pin = try test.pin
+        try test.keychain.lock()
+        try test.keychain.unlock(with: SecretBytes(pin))
+        #expect(try begun() == nil)
+        #expect(try !key.sign(digest, using: .ecdsa(.sha256)).isEmpty)
+    }
+
+    @Test func `threads that sign and begin at once get signatures of the key`() throws {
+        let message = Array("message".utf8)
+        let failures = Lock(0)
+        let key = key
+        let threads = (0..<4).compactMap { _ in
+            POSIXThread.start("signer") {
+                for _ in 0..<100 {
+                    let isRight = (try? key.publicKey.verify(
+                        key.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256))) ?? false
+                    if !isRight { failures.withLock { $0 += 1 } }
+                    key.beginNextSignature(using: .ecdsa(.sha256))
+                }
+            }
+        }
+        #expect(threads.count == 4)
+        for thread in threads { thread.join() }
+        #expect(failures.withLock { $0 } == 0)
+    }
+}
