@@ -37,6 +37,14 @@ import Testing
         #expect(document.output.contains("\"name\":\"web\""))
     }
 
+    @Test func `a byte order mark before the first block of PEM is no part of it`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web", commonName: "www.example.org")
+        try home.shell("printf '\\357\\273\\277' | cat - web.pem web.key > marked.pem")
+        let result = try home.keyfob("identity", "import", home.file("marked.pem"), "--name", "web")
+        #expect(result.status == 0, "\(result.error)")
+    }
+
     @Test func `the certificates of a PKCS12 file are imported without its key`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
