@@ -1,0 +1,19 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a script writer learns from a command line that does not make sense.
+@Suite struct UsageTests {
+    @Test func `a name with a hyphen in front is no request for help`() throws {
+        let household = try Household.unattended()
+        let result = try household.keyfob(["set", "-dash", "--stdin"], input: Data("x".utf8))
+        #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
+        #expect(result.error.contains("'-dash'") && result.error.contains("\"--\""), "\(result.error)")
+        try household.set("-dash", "x")
+        #expect(try household.keyfob(["get", "--", "-dash"]).output == "x\n")
+        for help in [["set", "-qh"], ["set", "-h"], ["help", "set"]] {
+            let result = try household.keyfob(help)
+            #expect(result.status == 0 && result.output.contains("USAGE"), "\(help)")
+        }
+    }
+}
