@@ -16,4 +16,11 @@ import Testing
             #expect(result.status == 0 && result.output.contains("USAGE"), "\(help)")
         }
     }
+
+    @Test func `the choices that an option has stand in one line`() throws {
+        let result = try Tool.keyfob(["ls", "--format", "xml"]).run()
+        #expect(result.status == 2)
+        #expect(result.error.contains("one of: table, json, yaml,"), "\(result.error)")
+        #expect(!result.error.contains("\\n"))
+    }
 }
