@@ -23,4 +23,11 @@ import Testing
         #expect(result.error.contains("one of: table, json, yaml,"), "\(result.error)")
         #expect(!result.error.contains("\\n"))
     }
+
+    @Test func `a file that is a directory is named`() throws {
+        let household = try Household.unattended()
+        let result = try household.keyfob(["set", "a", "--from-file", household.directory.path])
+        #expect(result.status == 1)
+        #expect(result.error.hasPrefix("keyfob: \(household.directory.path) cannot be read"), "\(result.error)")
+    }
 }
