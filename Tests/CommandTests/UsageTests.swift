@@ -30,4 +30,14 @@ import Testing
         #expect(result.status == 1)
         #expect(result.error.hasPrefix("keyfob: \(household.directory.path) cannot be read"), "\(result.error)")
     }
+
+    @Test func `the default keychain is told also where nobody has chosen it`() throws {
+        let household = try Household.unattended()
+        #expect(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
+        #expect(try household.keyfob(["keychain", "default", "other"]).status == 0)
+        #expect(try household.keyfob(["keychain", "default"]).output == "other\n")
+        #expect(try household.keyfob(["keychain", "rm", "other", "--yes"]).status == 0)
+        #expect(try household.keyfob(["keychain", "default"]).output == "login\n")
+        #expect(try household.document(["keychain", "default"])["default"] as? String == "login")
+    }
 }
