@@ -40,4 +40,11 @@ import Testing
         #expect(try household.keyfob(["keychain", "default"]).output == "login\n")
         #expect(try household.document(["keychain", "default"])["default"] as? String == "login")
     }
+
+    @Test func `the kind of a key is said alike wherever one is made`() throws {
+        let household = try Household.unattended()
+        let result = try household.keyfob(
+            ["identity", "create", "web", "--cn", "web", "--self-signed", "--type", "ed25519"])
+        #expect(result.status == 0 && result.output.contains("Ed25519"), "\(result.error)")
+    }
 }
