@@ -47,4 +47,12 @@ import Testing
             ["identity", "create", "web", "--cn", "web", "--self-signed", "--type", "ed25519"])
         #expect(result.status == 0 && result.output.contains("Ed25519"), "\(result.error)")
     }
+
+    @Test func `a program that would ask for the PIN is not started for a check`() throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
+        let failure = try household.failure(["uri", "web", "--for", "openssl", "--check"])
+        #expect(failure.status == 12 && failure.code == "refused")
+    }
 }
