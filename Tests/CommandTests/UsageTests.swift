@@ -24,6 +24,12 @@ import Testing
         #expect(!result.error.contains("\\n"))
     }
 
+    @Test func `a message of several lines is shown as one`() throws {
+        let result = try Tool.keyfob(["ls", "-kother"]).run()
+        #expect(result.status == 2 && result.error.contains("'-kother'"), "\(result.error)")
+        #expect(!result.error.contains("\\n"), "\(result.error)")
+    }
+
     @Test func `a file that is a directory is named`() throws {
         let household = try Household.unattended()
         let result = try household.keyfob(["set", "a", "--from-file", household.directory.path])

@@ -11,9 +11,10 @@ enum Suggestion {
         return "Unknown option '\(message.split(separator: "'", maxSplits: 2)[1])'."
     }
 
-    /// A message with a list of choices, each on a line of its own, as one line: lines are shown escaped.
+    /// A message in one line, as lines are shown escaped; in some each choice has a line of its own.
     private static func inOneLine(_ message: String) -> String {
         message.replacing("one of the following:\n  - ", with: "one of: ").replacing("\n  - ", with: ", ")
+            .replacing(/\n */, with: " ")
     }
 
     /// The commands that do have the option of a message about an unknown one; none where they are many.
