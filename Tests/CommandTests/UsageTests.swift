@@ -30,6 +30,16 @@ import Testing
         #expect(!result.error.contains("\\n"), "\(result.error)")
     }
 
+    @Test func `a URI names its token also where it does not say all of it`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "x")
+        for token in ["login", "pkcs11:token=login", "pkcs11:model=SoftHSM%20v2;token=login"] {
+            #expect(try household.keyfob(["get", "a", "--token", token]).output == "x\n", "\(token)")
+        }
+        #expect(try household.failure(["get", "a", "--token", "pkcs11:token=login;serial=0"]).status == 3)
+        #expect(try household.failure(["get", "a", "--token", "pkcs11:token=%zz"]).status == 2)
+    }
+
     @Test func `a file that is a directory is named`() throws {
         let household = try Household.unattended()
         let result = try household.keyfob(["set", "a", "--from-file", household.directory.path])
