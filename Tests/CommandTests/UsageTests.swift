@@ -40,6 +40,16 @@ import Testing
         #expect(try household.failure(["get", "a", "--token", "pkcs11:token=%zz"]).status == 2)
     }
 
+    @Test func `a protocol is shown as it was given`() throws {
+        let household = try Household.unattended()
+        for name in ["https", "ssh", "pop3s"] {
+            try household.set(name, "x", ["--kind", "internet", "--protocol", name])
+            #expect(try household.document(["secret", "show", name])["protocol"] as? String == name)
+        }
+        try household.set("other", "x", ["--protocol", "teln"])
+        #expect(try household.document(["secret", "show", "other"])["protocol"] as? String == "teln")
+    }
+
     @Test func `a file that is a directory is named`() throws {
         let household = try Household.unattended()
         let result = try household.keyfob(["set", "a", "--from-file", household.directory.path])
