@@ -45,6 +45,19 @@ import Testing
         #expect(result.status == 0, "\(result.error)")
     }
 
+    @Test(arguments: [
+        ("openssl crl2pkcs7 -nocrl -certfile web.pem", "openssl pkcs7 -print_certs"),
+        ("openssl crl2pkcs7 -nocrl -certfile web.pem -outform DER", "openssl pkcs7 -inform DER -print_certs"),
+        ("cat web.csr", "certificate request"),
+    ])
+    func `what is not a certificate but next to one is told by its name`(command: String, text: String) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        try home.shell("\(command) > other")
+        let result = try home.keyfob("cert", "import", home.file("other"))
+        #expect(result.status == 9 && result.error.contains(text), "\(result.error)")
+    }
+
     @Test func `the certificates of a PKCS12 file are imported without its key`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
