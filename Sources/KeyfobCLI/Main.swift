@@ -59,15 +59,36 @@ import KeyfobPrimitives
             try command.run()
             return .success
         } catch {
-            return report(error, ErrorForm(arguments))
+            return report(error, arguments)
         }
     }
 
-    private static func report(_ error: any Error, _ form: ErrorForm) -> ExitStatus {
+    /// The word for whose `h` ArgumentParser gives help where nobody asked for it; `nil` where somebody did.
+    ///
+    /// To it `-dash`, the name of an item, is five short options. A script would be told that all went well.
+    private static func accidentalHelp(in arguments: [String]) -> String? {
+        let options = arguments.prefix { $0 != "--" }
+        let asked = ["-h", "--help", "-help", "help", "--version"]
+        guard !options.contains(where: asked.contains) else { return nil }
+        return options.first { word in
+            // The short options without a value, which may stand together.
+            word.count > 2 && word.first == "-" && word.dropFirst().first != "-" && word.contains("h")
+                && !word.dropFirst().allSatisfy { "hnqvy".contains($0) }
+        }
+    }
+
+    private static func report(_ error: any Error, _ arguments: [String]) -> ExitStatus {
+        let form = ErrorForm(arguments)
         if let code = error as? ExitCode { return ExitStatus(rawValue: code.rawValue) }
         let failure: Failure
         switch KeyfobCommand.exitCode(for: error) {
         case .success:
+            if let word = Self.accidentalHelp(in: arguments) {
+                failure = Failure(
+                    usage: "unknown option '\(word)'.",
+                    hint: "What begins with a hyphen and is no option goes behind a \"--\" at the end of the line.")
+                break
+            }
             do {
                 try StandardOutput.write(KeyfobCommand.fullMessage(for: error) + "\n")
                 return .success

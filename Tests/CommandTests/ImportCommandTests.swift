@@ -37,6 +37,27 @@ import Testing
         #expect(document.output.contains("\"name\":\"web\""))
     }
 
+    @Test func `a byte order mark before the first block of PEM is no part of it`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web", commonName: "www.example.org")
+        try home.shell("printf '\\357\\273\\277' | cat - web.pem web.key > marked.pem")
+        let result = try home.keyfob("identity", "import", home.file("marked.pem"), "--name", "web")
+        #expect(result.status == 0, "\(result.error)")
+    }
+
+    @Test(arguments: [
+        ("openssl crl2pkcs7 -nocrl -certfile web.pem", "openssl pkcs7 -print_certs"),
+        ("openssl crl2pkcs7 -nocrl -certfile web.pem -outform DER", "openssl pkcs7 -inform DER -print_certs"),
+        ("cat web.csr", "certificate request"),
+    ])
+    func `what is not a certificate but next to one is told by its name`(command: String, text: String) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        try home.shell("\(command) > other")
+        let result = try home.keyfob("cert", "import", home.file("other"))
+        #expect(result.status == 9 && result.error.contains(text), "\(result.error)")
+    }
+
     @Test func `the certificates of a PKCS12 file are imported without its key`() throws {
         let home = try IdentityHome()
         try home.makeWeb()

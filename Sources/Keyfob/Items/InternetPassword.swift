@@ -98,11 +98,15 @@ public struct InternetProtocol: RawRepresentable, Hashable, Sendable {
 
     /// The protocol of a URL scheme, where Apple has a value for it.
     public init?(scheme: String) {
-        let known: [String: InternetProtocol] = [
-            "http": .http, "https": .https, "ftp": .ftp, "ftps": .ftps, "ssh": .ssh, "imap": .imap, "imaps": .imaps,
-            "smtp": .smtp, "pop3": .pop3, "pop3s": .pop3s, "ldap": .ldap, "ldaps": .ldaps, "smb": .smb,
-        ]
-        guard let found = known[scheme.lowercased()] else { return nil }
+        guard let found = Self.schemes[scheme.lowercased()] else { return nil }
         self = found
     }
+
+    /// The URL scheme that stands for the protocol; `nil` where there is none here.
+    public var scheme: String? { Self.schemes.first { $0.value == self }?.key }
+
+    private static let schemes: [String: InternetProtocol] = [
+        "http": .http, "https": .https, "ftp": .ftp, "ftps": .ftps, "ssh": .ssh, "imap": .imap, "imaps": .imaps,
+        "smtp": .smtp, "pop3": .pop3, "pop3s": .pop3s, "ldap": .ldap, "ldaps": .ldaps, "smb": .smb,
+    ]
 }

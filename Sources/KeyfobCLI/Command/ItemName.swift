@@ -13,6 +13,8 @@ struct ItemName: ExpressibleByArgument {
 
     init(_ text: String) { self.text = text }
 
+    static var defaultCompletionKind: CompletionKind { NameCompletion.objects }
+
     init?(argument: String) {
         guard !argument.isEmpty else { return nil }
         text = argument

@@ -49,14 +49,16 @@ extension GlobalOptions {
 
     /// The keychain's name: `--keychain`, else the keychain on the token of `--token`; `nil` for the default one.
     ///
-    /// - Throws: `KeychainError`; `noSuchKeychain` where no keychain is on that token, `ambiguous` where several are.
+    /// - Throws: `KeychainError`; `noSuchKeychain` where no keychain is on that token, `ambiguous` where several are;
+    ///   `UsageError` for a malformed URI or a PIN in it.
     func selectedKeychainName() throws -> String? {
         if let keychainName { return keychainName }
         guard let tokenName else { return nil }
+        let wanted = try TokenChoice.uri(tokenName)
         let found = try Keychains().all().filter { configuration in
-            if configuration.token == tokenName { return true }
             // A configuration whose token nobody can name is on no token.
-            return (try? PKCS11URI(configuration.token))?.token == tokenName
+            guard let token = try? PKCS11URI(configuration.token) else { return false }
+            return TokenChoice.names(wanted, token)
         }.map(\.name)
         guard let name = found.first else {
             throw KeychainError(

@@ -4,10 +4,17 @@ import ArgumentParser
 enum Suggestion {
     /// ArgumentParser's message without a guess that is too far off: to it "--yes" is near to "--host".
     static func checked(_ message: String) -> String {
+        guard !message.contains("\n") else { return inOneLine(message) }
         guard let match = message.firstMatch(of: /^Unknown option '--?([^']*)'\. Did you mean '--?([^']*)'\?$/),
             Spelling.nearest(to: String(match.1), among: [String(match.2)]) == nil
         else { return message }
         return "Unknown option '\(message.split(separator: "'", maxSplits: 2)[1])'."
+    }
+
+    /// A message in one line, as lines are shown escaped; in some each choice has a line of its own.
+    private static func inOneLine(_ message: String) -> String {
+        message.replacing("one of the following:\n  - ", with: "one of: ").replacing("\n  - ", with: ", ")
+            .replacing(/\n */, with: " ")
     }
 
     /// The commands that do have the option of a message about an unknown one; none where they are many.

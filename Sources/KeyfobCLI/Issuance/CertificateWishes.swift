@@ -134,7 +134,9 @@ struct CertificateWishes: ParsableArguments {
 
 /// The options for a key that is made.
 struct NewKeyOptions: ParsableArguments {
-    @Option(name: .customLong("key"), help: "The kind of key: rsa, ec (unless given) or ed25519.")
+    // The second name is that of the same choice at `keyfob key generate`.
+    @Option(
+        name: [.customLong("key"), .customLong("type")], help: "The kind of key: rsa, ec (unless given) or ed25519.")
     var kind: Kind?
 
     @Option(help: "Bits of an RSA key, 2048 to 4096; 3072 unless given.")

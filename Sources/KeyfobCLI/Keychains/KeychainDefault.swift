@@ -21,8 +21,9 @@ struct KeychainDefault: ParsableCommand {
         let keychains = Keychains()
         let current = try keychains.defaultName()
         guard let name else {
-            guard let current else { _ = try keychains.configuration(); return }
-            return try output.emit(Document(["default": .string(current), "changed": false]), sentence: current)
+            // Where nobody has chosen one, there may still be one that is used.
+            let used = try current ?? keychains.configuration().name
+            return try output.emit(Document(["default": .string(used), "changed": false]), sentence: used)
         }
         _ = try keychains.configuration(name)
         let isChanged = current != name

@@ -66,7 +66,19 @@ enum TokenChoice {
         return token
     }
 
-    private static func uri(_ name: String?) throws -> PKCS11URI {
+    /// Whether a URI that a user wrote names the token of another, which is written in full; what it leaves out fits
+    /// anything.
+    static func names(_ wanted: PKCS11URI, _ token: PKCS11URI) -> Bool {
+        let parts: [KeyPath<PKCS11URI, String?>] = [\.token, \.manufacturer, \.model, \.serial]
+        return wanted.unrecognizedAttributes.isEmpty
+            && parts.allSatisfy { part in
+                // Byte by byte: Swift's == takes two spellings of an accented letter for one.
+                wanted[keyPath: part].map { $0.utf8.elementsEqual((token[keyPath: part] ?? "").utf8) } ?? true
+            }
+    }
+
+    /// A label, or a URI that a user wrote. - Throws: `UsageError` for a malformed URI or a PIN in it.
+    static func uri(_ name: String?) throws -> PKCS11URI {
         guard let name else { return PKCS11URI() }
         guard name.hasPrefix("pkcs11:") else {
             var uri = PKCS11URI()

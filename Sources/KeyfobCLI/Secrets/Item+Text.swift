@@ -44,7 +44,10 @@ extension Item {
         ]
         if itemClass == .internetPassword {
             members.append(.init("server", .string(text(.server))))
-            members.append(.init("protocol", .string(text(.protocol).trimmingBlanks)))
+            // As --protocol takes it: of Apple's four characters "htps" nobody sees that it is https.
+            let code = text(.protocol)
+            members.append(
+                .init("protocol", .string(InternetProtocol(rawValue: code).scheme ?? code.trimmingBlanks)))
             members.append(.init("port", attributes[.port]?.number.map { .integer($0) } ?? .null))
             members.append(.init("path", .string(text(.path))))
         }

@@ -12,7 +12,8 @@ enum NameCompletion {
             do {
                 let keychain = try Keychain.open(keychain(in: words), options: options)
                 guard keychain.isUnlocked else { return [] }
-                return keychain.passwordNames(prefix: prefix, limit: .max, within: budget)
+                let names = keychain.passwordNames(prefix: literalStart(of: prefix), limit: .max, within: budget)
+                return candidates(names, for: CompletionShell.requesting)
             } catch {
                 return []
             }
@@ -23,11 +24,52 @@ enum NameCompletion {
     static var keychains: CompletionKind {
         .custom { _, _, prefix in
             do {
-                return try Keychains().listing().names.filter { $0.utf8.starts(with: prefix.utf8) }
+                let start = literalStart(of: prefix)
+                let names = try Keychains().listing().names.filter { $0.utf8.starts(with: start.utf8) }
+                return candidates(names, for: CompletionShell.requesting)
             } catch {
                 return []
             }
         }
+    }
+
+    /// Names of identities, certificates and, while the keychain is unlocked, of keys.
+    static var objects: CompletionKind {
+        .custom { words, _, prefix in
+            do {
+                let keychain = try Keychain.open(keychain(in: words), options: options)
+                var names = Set(try keychain.publicCertificates().compactMap(\.label))
+                if keychain.isUnlocked { names.formUnion(try keychain.find(.keys).compactMap(\.label)) }
+                let start = literalStart(of: prefix)
+                let fitting = names.filter { $0.utf8.starts(with: start.utf8) }.sorted()
+                return candidates(fitting, for: CompletionShell.requesting)
+            } catch {
+                return []
+            }
+        }
+    }
+
+    /// Names as the script of `shell` takes them for what they are.
+    ///
+    /// Names come from whoever may write to the keychain. bash expands the words of `compgen -W`, so that `$(…)` in a
+    /// name would be run at the press of a key; zsh takes what follows a colon for a description; and all of them take
+    /// a line for a candidate. What would be an option on the command line is left out.
+    static func candidates(_ names: [String], for shell: CompletionShell?) -> [String] {
+        names.filter { name in
+            !name.hasPrefix("-") && !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        }.map { name in
+            switch shell {
+            case .bash?: "'" + name.replacing("'", with: "'\\''") + "'"
+            case .zsh?: name.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+            default: name
+            }
+        }
+    }
+
+    /// The beginning of a word that is the same whether the shell has taken its quotes away or not; the shell itself
+    /// looks for the whole of it.
+    static func literalStart(of word: String) -> String {
+        String(word.prefix { !"\\'\"$`~".contains($0) })
     }
 
     private static var options: Keychain.Options {

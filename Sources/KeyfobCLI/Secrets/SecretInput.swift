@@ -75,6 +75,10 @@ struct SecretInput: ParsableArguments {
                 throw KeychainError(
                     .dataTooLarge, "\(Visible.text(fromFile)) has more than \(Phrases.size(StandardInput.limit)).",
                     hint: "Keep large files encrypted elsewhere and store their key here.", details: ["path": fromFile])
+            } catch let error as KeychainError where error.code == .fileUnavailable {
+                // What reads descriptors does not know their names.
+                let message = error.message.replacing("a file", with: Visible.text(fromFile), maxReplacements: 1)
+                throw KeychainError(.fileUnavailable, message, details: ["path": fromFile], cause: error)
             }
         } else if let fromFd {
             guard fcntl(fromFd, F_GETFD) >= 0 else { throw Self.unreadable("file descriptor \(fromFd)") }

@@ -140,6 +140,12 @@ struct URICommand: ParsableCommand {
             guard !check else { throw unsuitability }
             recipe.notes.append(unsuitability.message)
         }
+        if check, program.usesEngine, subject.pinFile == nil {
+            throw KeychainError(
+                .refused,
+                "\(program.name) cannot be checked here: the PIN is not in a file, and the check cannot ask for it.",
+                hint: "Without --check the configuration is printed all the same.")
+        }
         if program.usesEngine, let obstacle = OpenSSLEngine.obstacle(on: subject) {
             guard !check else { throw obstacle }
             recipe.notes += [obstacle.message] + [obstacle.hint].compactMap { $0 }

@@ -96,19 +96,38 @@ public struct Certificate: Sendable {
         }
         let found = try all(inPEM: data)
         guard found.isEmpty else { return found }
-        guard PEM.blocks(in: data).isEmpty else { throw KeyFileError(.notFound, "the file has no certificate") }
+        let others = PEM.blocks(in: data).map(\.label)
+        guard others.isEmpty else { throw KeyFileError(.notFound, explanation(of: others)) }
         guard data.first == DERTag.sequence else { throw KeyFileError.foreign }
         return [try single(data)]
+    }
+
+    /// What a PEM file is, none of whose blocks is a certificate.
+    private static func explanation(of labels: [String]) -> String {
+        if labels.contains(where: { ["PKCS7", "CMS", "PKCS #7 SIGNED DATA"].contains($0) }) {
+            return "it is a PKCS#7 bundle; take the certificates out of it: openssl pkcs7 -print_certs -in FILE"
+        }
+        let isRequest = labels.contains { $0.hasSuffix("CERTIFICATE REQUEST") }
+        return isRequest
+            ? "it is a certificate request, from which an authority has yet to make a certificate"
+            : "the file has no certificate"
     }
 
     /// The certificate that a whole file is, in DER.
     private static func single(_ data: Data) throws -> Certificate {
         do { return try Certificate(validating: data) } catch let error as KeyFileError where error.code == .damaged {
             // A version comes first in a private key and in PKCS#12: whole as they are, they are only something else.
-            guard let header = DERHeader(data.prefix(8)), header.total == data.count,
-                data.dropFirst(header.count).first == DERTag.integer
-            else { throw error }
-            throw KeyFileError(.unsupported, "it is PKCS#12 or a private key, not a certificate")
+            guard let header = DERHeader(data.prefix(8)), header.total == data.count else { throw error }
+            switch data.dropFirst(header.count).first {
+            case DERTag.integer?: throw KeyFileError(.unsupported, "it is PKCS#12 or a private key, not a certificate")
+            // A content type comes first in PKCS#7.
+            case DERTag.objectIdentifier?:
+                throw KeyFileError(
+                    .unsupported,
+                    "it is a PKCS#7 bundle; take the certificates out of it: "
+                        + "openssl pkcs7 -inform DER -print_certs -in FILE")
+            default: throw error
+            }
         }
     }
 

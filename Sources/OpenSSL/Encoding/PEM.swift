@@ -22,7 +22,8 @@ enum PEM {
         var label: String?
         var headers: [String] = []
         var body: [Range<Int>] = []
-        var position = 0
+        // Editors of other systems put a byte order mark before the first line, which would then be no BEGIN line.
+        var position = unsafe bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         while position < bytes.count {
             let start = position
             while position < bytes.count, unsafe !isLineEnd(bytes[position]) { position += 1 }

@@ -30,7 +30,10 @@ extension PrivateKey {
             throw KeyFileError(.notFound, "the file has no private key")
         }
         if block.label.hasPrefix("OPENSSH") {
-            throw KeyFileError(.unsupported, "it is an OpenSSH key; convert it with: ssh-keygen -p -m PKCS8")
+            // ssh-keygen writes the file over, and leaves an Ed25519 key in its own format.
+            throw KeyFileError(
+                .unsupported,
+                "it is an OpenSSH key; if RSA or ECDSA, convert a copy of it: ssh-keygen -p -m PKCS8 -f COPY")
         }
         guard let content = block.content else { throw KeyFileError(.damaged, "the PEM block is broken or not closed") }
         if block.headers.contains(where: { $0.hasPrefix("DEK-Info") }) {

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Foundation
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+/// What the shells make of the names that they are offered.
+@Suite struct CompletionTests {
+    /// Asks bash itself, with the script of the command under test, for what may follow `words`.
+    private func bash(_ household: Household, _ words: [String]) throws -> [String] {
+        let script = """
+            cd "$HOME" && PATH=${KEYFOB%/*}:$PATH && source <(keyfob completion bash) || exit 9
+            COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
+            _keyfob keyfob "${@: -1}" "${@: -2:1}"
+            [ ${#COMPREPLY[@]} = 0 ] || printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        let tool = Tool(
+            "/bin/bash", ["--norc", "-c", script, "bash"] + words,
+            environment: household.environment.merging(["KEYFOB": Tool.keyfob([]).path]) { $1 })
+        let result = try tool.run()
+        try #require(result.status == 0, "\(result.error)")
+        return result.output.split(separator: "\n").map(String.init)
+    }
+
+    @Test func `a name is never run by the shell that completes it`() throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        let names = ["$(touch ran)x", "`touch ran`", "with space", "it's", "back\\slash", "git/https://a", "a;b", "~"]
+        for name in names { try household.set(name, "x") }
+        try household.set("two\nlines", "x")
+        try household.set("-option", "x")
+        #expect(try bash(household, ["keyfob", "get", ""]).sorted() == names.sorted())
+        #expect(try bash(household, ["keyfob", "get", "with\\ s"]) == ["with space"])
+        #expect(!FileManager.default.fileExists(atPath: household.directory.file("home/ran")))
+    }
+
+    @Test func `identities, certificates and keys are offered where one is asked for`() throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
+        #expect(try household.keyfob(["key", "generate", "api", "--type", "ec"]).status == 0)
+        #expect(try bash(household, ["keyfob", "identity", "show", "w"]) == ["web"])
+        #expect(try bash(household, ["keyfob", "uri", ""]).sorted() == ["api", "web"])
+        #expect(try household.keyfob(["lock"]).status == 0)
+        #expect(try bash(household, ["keyfob", "cert", "export", ""]) == ["web"])
+    }
+
+    @Test func `each shell gets a name in the form that it takes literally`() {
+        #expect(NameCompletion.candidates(["it's:$(x)"], for: .bash) == ["'it'\\''s:$(x)'"])
+        #expect(NameCompletion.candidates(["a:b\\c"], for: .zsh) == ["a\\:b\\\\c"])
+        #expect(NameCompletion.candidates(["a:b\\c"], for: .fish) == ["a:b\\c"])
+        #expect(NameCompletion.candidates(["a\tb", "a\nb", "-x", "a"], for: .fish) == ["a"])
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a script writer learns from a command line that does not make sense.
+@Suite struct UsageTests {
+    @Test func `a name with a hyphen in front is no request for help`() throws {
+        let household = try Household.unattended()
+        let result = try household.keyfob(["set", "-dash", "--stdin"], input: Data("x".utf8))
+        #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
+        #expect(result.error.contains("'-dash'") && result.error.contains("\"--\""), "\(result.error)")
+        try household.set("-dash", "x")
+        #expect(try household.keyfob(["get", "--", "-dash"]).output == "x\n")
+        for help in [["set", "-qh"], ["set", "-h"], ["help", "set"]] {
+            let result = try household.keyfob(help)
+            #expect(result.status == 0 && result.output.contains("USAGE"), "\(help)")
+        }
+    }
+
+    @Test func `the choices that an option has stand in one line`() throws {
+        let result = try Tool.keyfob(["ls", "--format", "xml"]).run()
+        #expect(result.status == 2)
+        #expect(result.error.contains("one of: table, json, yaml,"), "\(result.error)")
+        #expect(!result.error.contains("\\n"))
+    }
+
+    @Test func `a message of several lines is shown as one`() throws {
+        let result = try Tool.keyfob(["ls", "-kother"]).run()
+        #expect(result.status == 2 && result.error.contains("'-kother'"), "\(result.error)")
+        #expect(!result.error.contains("\\n"), "\(result.error)")
+    }
+
+    @Test func `a URI names its token also where it does not say all of it`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "x")
+        for token in ["login", "pkcs11:token=login", "pkcs11:model=SoftHSM%20v2;token=login"] {
+            #expect(try household.keyfob(["get", "a", "--token", token]).output == "x\n", "\(token)")
+        }
+        #expect(try household.failure(["get", "a", "--token", "pkcs11:token=login;serial=0"]).status == 3)
+        #expect(try household.failure(["get", "a", "--token", "pkcs11:token=%zz"]).status == 2)
+    }
+
+    @Test func `a protocol is shown as it was given`() throws {
+        let household = try Household.unattended()
+        for name in ["https", "ssh", "pop3s"] {
+            try household.set(name, "x", ["--kind", "internet", "--protocol", name])
+            #expect(try household.document(["secret", "show", name])["protocol"] as? String == name)
+        }
+        try household.set("other", "x", ["--protocol", "teln"])
+        #expect(try household.document(["secret", "show", "other"])["protocol"] as? String == "teln")
+    }
+
+    @Test func `a file that is a directory is named`() throws {
+        let household = try Household.unattended()
+        let result = try household.keyfob(["set", "a", "--from-file", household.directory.path])
+        #expect(result.status == 1)
+        #expect(result.error.hasPrefix("keyfob: \(household.directory.path) cannot be read"), "\(result.error)")
+    }
+
+    @Test func `the default keychain is told also where nobody has chosen it`() throws {
+        let household = try Household.unattended()
+        #expect(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
+        #expect(try household.keyfob(["keychain", "default", "other"]).status == 0)
+        #expect(try household.keyfob(["keychain", "default"]).output == "other\n")
+        #expect(try household.keyfob(["keychain", "rm", "other", "--yes"]).status == 0)
+        #expect(try household.keyfob(["keychain", "default"]).output == "login\n")
+        #expect(try household.document(["keychain", "default"])["default"] as? String == "login")
+    }
+
+    @Test func `the kind of a key is said alike wherever one is made`() throws {
+        let household = try Household.unattended()
+        let result = try household.keyfob(
+            ["identity", "create", "web", "--cn", "web", "--self-signed", "--type", "ed25519"])
+        #expect(result.status == 0 && result.output.contains("Ed25519"), "\(result.error)")
+    }
+
+    @Test func `a program that would ask for the PIN is not started for a check`() throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
+        let failure = try household.failure(["uri", "web", "--for", "openssl", "--check"])
+        #expect(failure.status == 12 && failure.code == "refused")
+    }
+}
