@@ -103,7 +103,7 @@ struct ItemResults {
             members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
         }
         if missing.contains(.synchronizable) {
-            members.append(AttributeCoding.key(.synchronizable), AttributeCoding.no)
+            members.append(AttributeCoding.key(.synchronizable), NSNumber(value: 0))
         }
         if missing.contains(.multiUser) { members.append(AttributeCoding.key(.multiUser), NSData()) }
         guard !isConstrained, let protection else { return }
