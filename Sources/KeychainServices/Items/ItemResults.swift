@@ -79,6 +79,8 @@ struct ItemResults {
         let isChecked = item.itemClass.livesOnToken
         let isFiltered = !withData && item.itemClass == .internetPassword
         var missing = ImpliedMembers.all
+        let primaryKey = PrimaryKeyMembers.of(item.itemClass)
+        var given = PrimaryKeyMembers.Given()
         var protection: String?
         var isConstrained = false
         for (name, value) in item.attributes {
@@ -95,6 +97,10 @@ struct ItemResults {
             case .tombstone: missing.remove(.tombstone)
             default: break
             }
+            primaryKey.note(name, in: &given)
+            members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
+        }
+        for (name, value) in primaryKey.empty(but: given) {
             members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
         }
         for (name, value) in ItemOperations.defaults(of: item.itemClass) {
