@@ -73,12 +73,18 @@ struct ItemFilters {
         }
     }
 
+    /// Whether a filter is given that looks at a certificate: no item of another class passes it.
+    func refusesAll(of itemClass: ItemClass) -> Bool {
+        guard itemClass != .certificate, itemClass != .identity else { return false }
+        return emailAddress != nil || validOn != nil || isTrustedOnly
+    }
+
     /// Puts the filters that a search of Keyfob's knows into one.
     ///
     /// - Throws: What reading the system's authorities throws, where they are asked for.
     func apply(to criteria: inout Criteria) throws {
         criteria.serverDomain = domain
-        // The other filters look at a certificate, and what has none passes none of them but the first.
+        // The other filters look at a certificate; those of them that other classes pass demand nothing of these.
         guard criteria.itemClass == .certificate || criteria.itemClass == .identity else { return }
         criteria.issuers = issuers
         criteria.emailAddress = emailAddress
