@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 
-/// What a class tells of its primary key where nobody said it: the empty value, which is the same key (apple-secitem 1.2).
+/// What a class tells of its primary key where nobody said it: the empty value (apple-secitem 1.2).
 ///
 /// What every class has, the access group and the like, is not among it.
 struct PrimaryKeyMembers: Sendable {
