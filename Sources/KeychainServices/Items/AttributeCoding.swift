@@ -72,14 +72,11 @@ enum AttributeCoding {
         case .data(let data):
             if name == .accessControl, let control = SecAccessControl(stored: data) { return control }
             return NSData(data: data)
-        case .number(let number):
-            return name == .synchronizable ? NSNumber(value: number != 0) : NSNumber(value: number)
+        // Also of what was a truth value: a number of 0 or 1 is cast to a truth value too, and not the other way round.
+        case .number(let number): return NSNumber(value: number)
         case .date(let date): return NSDate(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)
         }
     }
-
-    /// False.
-    static var no: NSNumber { NSNumber(value: false) }
 
     /// The key of an attribute in a returned dictionary.
     static func key(_ name: AttributeName) -> NSString {

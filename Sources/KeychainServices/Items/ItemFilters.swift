@@ -29,6 +29,8 @@ struct ItemFilters {
     private var subjectEndsWith: String?
     private var subjectIs: String?
     private var ignoresCase = false
+    private var ignoresDiacritics = false
+    private var ignoresWidth = false
     /// `kSecMatchItemList`: references of either kind.
     private(set) var items: [AnyObject]?
 
@@ -66,6 +68,9 @@ struct ItemFilters {
         case "m_SubjectEndsWith": subjectEndsWith = try Self.text(value, key)
         case "m_SubjectWholeString": subjectIs = try Self.text(value, key)
         case "m_CaseInsensitive": ignoresCase = try Boolean.required(value, key)
+        // Said of another class they mean nothing, and what they are given is nobody's concern.
+        case "m_DiacriticInsensitive": ignoresDiacritics = Boolean.value(value) ?? false
+        case "m_WidthInsensitive": ignoresWidth = Boolean.value(value) ?? false
         case "m_ItemList":
             guard let value = value as? NSArray else { throw .parameter("kSecMatchItemList takes an array") }
             items = value.map { $0 as AnyObject }
@@ -73,12 +78,18 @@ struct ItemFilters {
         }
     }
 
+    /// Whether a filter is given that looks at a certificate: no item of another class passes it.
+    func refusesAll(of itemClass: ItemClass) -> Bool {
+        guard itemClass != .certificate, itemClass != .identity else { return false }
+        return emailAddress != nil || validOn != nil || isTrustedOnly
+    }
+
     /// Puts the filters that a search of Keyfob's knows into one.
     ///
     /// - Throws: What reading the system's authorities throws, where they are asked for.
     func apply(to criteria: inout Criteria) throws {
         criteria.serverDomain = domain
-        // The other filters look at a certificate, and what has none passes none of them but the first.
+        // The other filters look at a certificate; those of them that other classes pass demand nothing of these.
         guard criteria.itemClass == .certificate || criteria.itemClass == .identity else { return }
         criteria.issuers = issuers
         criteria.emailAddress = emailAddress
@@ -88,6 +99,8 @@ struct ItemFilters {
         criteria.subjectEndsWith = subjectEndsWith
         criteria.subjectIs = subjectIs
         criteria.ignoresCase = ignoresCase
+        criteria.ignoresDiacritics = ignoresDiacritics
+        criteria.ignoresWidth = ignoresWidth
         guard policy != nil || isTrustedOnly else { return }
         let policy = policy
         // Read now: the test runs while the keychain is being read.

@@ -22,6 +22,7 @@ struct ItemOperations {
     func copyMatching(_ query: NSDictionary) throws -> CallResult {
         let request = try ItemRequest(parsing: query, for: .search)
         try checkGroup(request.attributes, isWriting: false)
+        guard !request.filters.refusesAll(of: request.itemClass) else { throw StatusError(errSecItemNotFound) }
         if let first = try firstPassword(request) {
             guard case .found(let item, let secret) = first else { throw StatusError(errSecItemNotFound) }
             if secret != nil, item.givesOutConstrainedData { try keychain.confirmPresence() }

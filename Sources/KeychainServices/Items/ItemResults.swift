@@ -79,6 +79,8 @@ struct ItemResults {
         let isChecked = item.itemClass.livesOnToken
         let isFiltered = !withData && item.itemClass == .internetPassword
         var missing = ImpliedMembers.all
+        let primaryKey = PrimaryKeyMembers.of(item.itemClass)
+        var given = PrimaryKeyMembers.Given()
         var protection: String?
         var isConstrained = false
         for (name, value) in item.attributes {
@@ -95,6 +97,10 @@ struct ItemResults {
             case .tombstone: missing.remove(.tombstone)
             default: break
             }
+            primaryKey.note(name, in: &given)
+            members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
+        }
+        for (name, value) in primaryKey.empty(but: given) {
             members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
         }
         for (name, value) in ItemOperations.defaults(of: item.itemClass) {
@@ -103,7 +109,7 @@ struct ItemResults {
             members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
         }
         if missing.contains(.synchronizable) {
-            members.append(AttributeCoding.key(.synchronizable), AttributeCoding.no)
+            members.append(AttributeCoding.key(.synchronizable), NSNumber(value: 0))
         }
         if missing.contains(.multiUser) { members.append(AttributeCoding.key(.multiUser), NSData()) }
         guard !isConstrained, let protection else { return }

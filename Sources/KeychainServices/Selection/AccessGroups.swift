@@ -18,7 +18,7 @@ struct AccessGroups: Sendable, Hashable {
     /// A list of groups, of which repetitions are dropped.
     init(_ names: [String]) {
         var unique: [String] = []
-        for name in names where name != Self.token && !unique.contains(name) { unique.append(name) }
+        for name in names where name != Self.token && !unique.contains(where: { Self.isSame($0, name) }) { unique.append(name) }
         self.names = unique + [Self.token]
     }
 
@@ -39,7 +39,10 @@ struct AccessGroups: Sendable, Hashable {
     var isEmpty: Bool { names.count == 1 }
 
     /// Whether a call may name `group`.
-    func allowsReading(_ group: String) -> Bool { allowsAny || names.contains(group) }
+    func allowsReading(_ group: String) -> Bool { allowsAny || names.contains { Self.isSame($0, group) } }
+
+    /// Whether two names are one: by their bytes, as in every other attribute, for two that look alike are two groups.
+    private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
     /// Whether items may be added to `group`, changed in it and deleted from it.
     func allowsWriting(_ group: String) -> Bool { group != Self.token && allowsReading(group) }

@@ -186,7 +186,8 @@ extension ClassSchema {
         case (.blob, .string), (.blob, .data), (.blob, .number): value
         case (.data, .data): value
         case (.data, .string(let text)): .data(Data(text.utf8))
-        case (.data, .number(let number)): .data(Data(Int32(truncatingIfNeeded: number).bigEndianBytes))
+        // As the number lies in the memory of every machine that Apple's keychain runs on.
+        case (.data, .number(let number)): .data(Data(Int32(truncatingIfNeeded: number).bigEndianBytes.reversed()))
         case (.string, .string): value
         case (.string, .data): value.text.map { .string($0) }
         case (.number, .number): value

@@ -21,7 +21,13 @@ struct CertificateFilter {
     init?(_ criteria: Criteria, authorities: some Sequence<Certificate>) {
         guard criteria.needsCertificate else { return nil }
         self.criteria = criteria
-        subjectOptions = criteria.ignoresCase ? [.caseInsensitive, .literal] : .literal
+        var options: String.CompareOptions = []
+        if criteria.ignoresCase { options.insert(.caseInsensitive) }
+        if criteria.ignoresWidth { options.insert(.widthInsensitive) }
+        // A letter with its mark and one that is composed of both differ in bytes: they are told apart unless marks
+        // do not count.
+        options.insert(criteria.ignoresDiacritics ? .diacriticInsensitive : .literal)
+        subjectOptions = options
         emailAddress = criteria.emailAddress?.lowercased()
         // A complete DER name is normalised; anything else is taken as normalised content already.
         issuers = Set(criteria.issuers.map { (try? DistinguishedName(der: $0))?.normalized ?? $0 })

@@ -26,6 +26,10 @@ public struct Criteria: Sendable {
     public var subjectIs: String?
     /// Whether comparisons of the common name ignore case.
     public var ignoresCase = false
+    /// Whether comparisons of the common name ignore marks on letters.
+    public var ignoresDiacritics = false
+    /// Whether comparisons of the common name take characters of full and half width for the ordinary ones.
+    public var ignoresWidth = false
     /// Names of authorities, one of which is above the certificate: DER or Apple's normalised form, empty for any;
     /// certificates and identities only.
     public var issuers: [Data] = []

@@ -44,7 +44,10 @@ extension Criteria {
         { return false }
         if attributes[.tombstone] == nil, (candidate[.tombstone]?.number ?? 0) != 0 { return false }
         func own(_ name: AttributeName) -> AttributeValue? { candidate[name] ?? services?.defaults[name] }
-        if let accessGroups, !accessGroups.contains(own(.accessGroup)?.text ?? "") { return false }
+        if let accessGroups {
+            let group = own(.accessGroup)?.text ?? ""
+            guard accessGroups.contains(where: { $0.utf8.elementsEqual(group.utf8) }) else { return false }
+        }
         if let serverDomain {
             // For Apple's, what was given as bytes has no name.
             if services != nil, case .data? = candidate[.server] { return false }

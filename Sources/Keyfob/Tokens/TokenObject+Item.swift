@@ -39,6 +39,8 @@ extension TokenObject {
             (.canDerive, .derive), (.canSign, .sign), (.canVerify, .verify), (.canWrap, .wrap), (.canUnwrap, .unwrap),
         ]
         for (name, flag) in truths { attributes[name] = .number(flags.contains(flag) ? 1 : 0) }
+        // PKCS#11 asks this of secrets only; what is public can always leave.
+        if objectClass == .publicKey { attributes[.isExtractable] = 1 }
         return attributes
     }
 }

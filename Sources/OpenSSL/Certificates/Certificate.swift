@@ -153,7 +153,11 @@ public struct Certificate: Sendable {
     public var publicKey: PublicKey { fields.publicKey }
 
     /// Whether `date` is within the validity; says nothing about trust.
-    public func isValid(on date: Date) -> Bool { notBefore <= date && date <= notAfter }
+    public func isValid(on date: Date) -> Bool {
+        // Compared as numbers: for dates one that is not a number is neither before nor after any other.
+        let seconds = date.timeIntervalSinceReferenceDate
+        return notBefore.timeIntervalSinceReferenceDate <= seconds && seconds <= notAfter.timeIntervalSinceReferenceDate
+    }
 
     /// OpenSSL's name of the signature algorithm, such as "ecdsa-with-SHA256"; the object identifier where none.
     public var signatureAlgorithm: String {

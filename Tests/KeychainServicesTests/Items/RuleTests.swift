@@ -22,7 +22,8 @@ struct Rule: Sendable, CustomTestStringConvertible {
 struct RuleTests {
     static let all: [[Rule]] = [
         Rule.attributes, Rule.calls, Rule.further, Rule.edges, Rule.labels, Rule.sharedLabels, Rule.acceptance,
-        Rule.secondLooks, Rule.applicationPasswords,
+        Rule.secondLooks, Rule.applicationPasswords, Rule.values, Rule.shapes, Rule.filters, Rule.combined,
+        Rule.protection,
     ]
 
     @Test("a rule", arguments: all.flatMap { $0 })

@@ -85,7 +85,7 @@ import Testing
         Coercion(.genericPassword, .account, 7, 7),
         Coercion(.genericPassword, .account, moment, nil),
         Coercion(.certificate, .issuer, "abc", .data(Data("abc".utf8))),
-        Coercion(.certificate, .issuer, 0x0102_0304, .data(Data([1, 2, 3, 4]))),
+        Coercion(.certificate, .issuer, 0x0102_0304, .data(Data([4, 3, 2, 1]))),
         Coercion(.certificate, .issuer, moment, nil),
         Coercion(.genericPassword, .accessGroup, .data(Data("grp".utf8)), "grp"),
         Coercion(.genericPassword, .accessGroup, .data(Data([0xFF])), nil),
