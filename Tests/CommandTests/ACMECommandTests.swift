@@ -153,6 +153,7 @@ struct ACMECommandTests {
             #!/bin/sh -e
             cd "$(dirname "$0")"
             echo "$*" >> records
+            umask > mask
             case $2 in
             add) curl -sf -d "{\\"host\\": \\"$3.\\", \\"value\\": \\"$4\\"}" $1/set-txt ;;
             remove) curl -sf -d "{\\"host\\": \\"$3.\\"}" $1/clear-txt ;;
@@ -168,6 +169,7 @@ struct ACMECommandTests {
         let records = try home.shell("cat records").split(separator: "\n")
         #expect(records.count == 4 && records.filter { $0.contains(" add _acme-challenge.example.org ") }.count == 2)
         #expect(zip(records, records.dropFirst()).allSatisfy { $0.contains(" add ") != $1.contains(" add ") })
+        #expect(try home.shell("cat mask") == home.shell("umask"))
 
         let address = try create(home, "ip", server, ["--ip", "127.0.0.1"] + hook)
         #expect(address.status == 1 && address.error.contains("Addresses need HTTP-01"), "\(address.error)")

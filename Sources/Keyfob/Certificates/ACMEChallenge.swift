@@ -118,7 +118,8 @@ struct ACMERecord: ACMEAnswer {
 
     private func run(_ verb: String) throws -> Int32 {
         try ProgramRun.run(
-            command + [verb, challenge.recordName, challenge.recordValue], deadline: .after(Self.patience)
+            command + [verb, challenge.recordName, challenge.recordValue], isUsers: true,
+            deadline: .after(Self.patience)
         ).status
     }
 }
