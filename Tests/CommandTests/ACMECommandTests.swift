@@ -27,6 +27,8 @@ struct ACMECommandTests {
         #expect(made.output.contains("Pebble Intermediate CA") && made.output.contains("\"kept\":[]"))
         // Answers do not stay; the account's key is on the token.
         #expect(try home.shell("find www -type f").isEmpty)
+        // A web server runs as another user, and must get there.
+        #expect(try home.shell("stat -c %a www/.well-known www/.well-known/acme-challenge") == "755\n755\n")
         #expect(try home.keyfob("key", "ls").output.contains("acme account 127.0.0.1:"))
         try home.shell("\(Tool.keyfob([]).path) cert export web -o web.pem")
         #expect(try home.shell("openssl x509 -in web.pem -noout -ext subjectAltName").contains("DNS:www.example.org"))
