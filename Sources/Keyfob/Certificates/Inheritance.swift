@@ -87,6 +87,36 @@ extension ItemAttributes {
 }
 
 extension Keychain {
+    /// Those bearers of a name that make room for a certificate: not those of another owner, who calls his own so.
+    ///
+    /// The one that is renewed. Where that has made room already, or it is not said which, those of the owners of the
+    /// certificate's other versions; else those that are nobody's, and where there are none all: the name alone tells.
+    ///
+    /// - Parameter renewed: The certificate whose next version it is.
+    func predecessors(
+        of certificate: Certificate, named name: String, _ bearers: [TokenObject], renewing renewed: Certificate? = nil,
+        among objects: [TokenObject], _ keys: VaultKeys
+    ) throws -> [TokenObject] {
+        guard !bearers.isEmpty else { return [] }
+        if let renewed, let one = bearers.first(where: { $0.certificateDER == renewed.der }) { return [one] }
+        func groups(_ object: TokenObject, isNamed: Bool) throws -> Set<String> {
+            let rows = try store.read(keys.tree) { try labelledRows(object, keys, $0) }.map(\.attributes)
+            guard !rows.isEmpty else { return [""] }
+            return Set(rows.filter { row in
+                !isNamed || row.label(of: object, base: object.label)?.labelBytes == Data(name.utf8)
+            }.map { $0[.accessGroup]?.text ?? "" })
+        }
+        let relatives = objects.filter { object in
+            guard object.objectClass == .certificate, let der = object.certificateDER else { return false }
+            return der == renewed?.der || der == certificate.der || object.publicKeyHash == certificate.publicKey.identifier
+        }
+        let owners = try relatives.isEmpty ? [""] : relatives.reduce(into: Set<String>()) {
+            try $0.formUnion(groups($1, isNamed: false))
+        }
+        let own = try bearers.filter { try !groups($0, isNamed: true).isDisjoint(with: owners) }
+        return own.isEmpty && relatives.isEmpty && renewed == nil ? bearers : own
+    }
+
     /// What the new version takes over from the one before, which is then without it where only one can have it.
     ///
     /// Of several items that share a certificate only those that bear the name are versions of it; what was said last

@@ -64,12 +64,14 @@ extension Keychain {
             present = objects
             // Somebody who gives no name is content with two of a name.
             if label != nil {
-                succession = try Succession(
-                    of: name, certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
-                guard succession.predecessors.isEmpty || isReplacing else {
-                    throw duplicate(.identity, [.label: .string(name)])
+                let bearers = try Succession.bearers(
+                    of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
+                guard bearers.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
+                if isReplacing {
+                    succession = try Succession(
+                        of: name, certificate, among: objects,
+                        replacing: predecessors(of: certificate, named: name, bearers, among: objects, keys))
                 }
-                if !isReplacing { succession = Succession() }
             }
             // The key that was there first keeps the name (``IdentityVersion``).
             let taken = Set(objects.compactMap { $0.label?.text } + succession.moves.map(\.label))

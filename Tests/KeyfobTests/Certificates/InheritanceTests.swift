@@ -127,4 +127,41 @@ import Testing
             key: PrivateKey.load(others.keyPEM), certificate: Certificate(der: others.der), label: "other")
         #expect(try groups(keychain, privateKey(hash(other.identity))) == ["none"])
     }
+
+    @Test(arguments: [RenewalKey.same, .new(nil)])
+    func `only the versions of its owner make room`(_ key: RenewalKey) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        var made: [String: Identity] = [:]
+        for group in ["one", "two"] {
+            let identity = try keychain.createIdentity(group, .server(group), issuer: SelfIssuer()).identity
+            try give(identity, [.accessGroup: .string(group)], in: keychain)
+            made[group] = identity
+        }
+        _ = try keychain.update(criteria(.certificate, [:]), [.label: "web"])
+        func find(_ group: String) throws -> [String: Data] {
+            var labels: [String: Data] = [:]
+            for item in try keychain.findItems(criteria(.identity, [.accessGroup: .string(group)])) {
+                labels[item.attributes[.label]?.text ?? ""] = item.certificateDER
+            }
+            return labels
+        }
+        let theirs = try find("two")
+        let found = try keychain.findItems(criteria(.identity, [.label: "web", .accessGroup: "one"]))
+        let old = Identity(item: try #require(found.first))
+        let renewed = try keychain.renewIdentity(old, key: key, issuer: SelfIssuer())
+        #expect(renewed.kept.count == 1 && theirs.keys.sorted() == ["web"])
+        #expect(try find("two") == theirs)
+        #expect(try find("one")["web"] == renewed.identity.der && find("one").count == 2)
+        // Somebody who looked before that renewal renews once more: the one in between makes room.
+        let again = try keychain.renewIdentity(old, key: key, issuer: SelfIssuer())
+        #expect(try find("two") == theirs)
+        #expect(try find("one")["web"] == again.identity.der && find("one").count == 3)
+        // And back.
+        let versions = try keychain.findItems(criteria(.identity, [.accessGroup: "one"]))
+        let before = try #require(versions.first { $0.certificateDER == old.der })
+        #expect(try keychain.use(Identity(item: before)).kept.count == 1)
+        #expect(try find("two") == theirs)
+        #expect(try find("one")["web"] == old.der && find("one").count == 3)
+    }
 }
