@@ -140,6 +140,7 @@ extension Keychain {
             try rename(succession, name, writer, keys)
             if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
             try bequeathKeys(of: ancestors, to: certificate.publicKey, among: present, writer, keys)
+            try share(present.filter { object in authorities.contains { $0.isSame(as: object) } }, inheritance, writer, keys)
             return try record(outcome.added, leaf: certificate, called: name, inheritance, writer, keys)
         }
         var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])

@@ -68,6 +68,9 @@ extension ItemAttributes {
         return owner
     }
 
+    /// Whose the item is, by what tells it from other items of the same certificate.
+    fileprivate var group: ItemAttributes { owner.filtered(Self.groupNames) }
+
     /// Whether nobody has said whose the item is, as of what the command makes.
     fileprivate var isNobodys: Bool { filtered(Self.groupNames).count == 0 }
 
@@ -173,6 +176,26 @@ extension Keychain {
         var share = share
         share[.label] = label
         _ = try record(Item(itemClass, share), object, writer, keys, isNew: false)
+    }
+
+    /// Has whoever finds a leaf find authorities above it that were on the token before, too, as items of their own:
+    /// what others have of them stays theirs.
+    func share(
+        _ authorities: [TokenObject], _ inheritance: Inheritance, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws {
+        let shares = inheritance.shares.isEmpty ? [ItemAttributes()] : inheritance.ofAuthorities
+        for object in authorities {
+            // An object that nobody has said anything of is nobody's.
+            var owners = try labelledRows(object, keys, writer).map(\.attributes.group)
+            for share in shares where !owners.contains(share.group) && !(owners.isEmpty && share.group.count == 0) {
+                if owners.isEmpty {
+                    try adopt(.certificate, object, ItemAttributes(), writer, keys)
+                    owners.append(ItemAttributes())
+                }
+                try recordFurther(share, object, called: object.label, writer, keys)
+                owners.append(share.group)
+            }
+        }
     }
 
     /// Gives what was taken over to the items of a certificate that bears the name now.

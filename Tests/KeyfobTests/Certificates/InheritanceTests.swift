@@ -128,6 +128,46 @@ import Testing
         #expect(try groups(keychain, privateKey(hash(other.identity))) == ["none"])
     }
 
+    @Test(arguments: [false, true])
+    func `whose the identity is find an authority that was there before`(isImported: Bool) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        let r10 = try authority.certificate("r10")
+        _ = try keychain.add(CertificateItem(r10))
+        let all = criteria(.certificate, [.label: "R10"])
+        _ = try keychain.update(all, [.accessGroup: "other", .comment: "theirs"])
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        try give(first, [.accessGroup: "web", .accessible: "ck"], in: keychain)
+        func renew() throws {
+            if isImported {
+                let key = try PrivateKey.load(TestCertificate("web").keyPEM)
+                let request = try UnsignedRequest(
+                    subject: DistinguishedName(commonName: "web"), publicKey: key.publicKey,
+                    extensions: .endEntity([.dns("web")], [.serverAuth], key: key.publicKey.algorithm)
+                ).signed { Array(try key.sign($0, using: $1)) }
+                _ = try keychain.importIdentity(
+                    key: key, certificate: authority.issue(request), chain: [r10], label: "web", isReplacing: true)
+            } else {
+                _ = try keychain.renewIdentity(
+                    keychain.only(.identity(label: "web")), issuer: CommandIssuer(authority.command()))
+            }
+        }
+        for _ in 0..<2 {
+            try renew()
+            #expect(try groups(keychain, all) == ["other", "web"])
+        }
+        // Who had it has lost nothing, and what they say of it is theirs.
+        let theirs = try keychain.findItems(criteria(.certificate, [.label: "R10", .accessGroup: "other"]))
+        #expect(theirs.map { $0.attributes[.comment] } == ["theirs"])
+        let ours = try keychain.findItems(criteria(.certificate, [.label: "R10", .accessGroup: "web"]))
+        #expect(ours.map { $0.attributes[.accessible] } == ["ck"] && ours[0].attributes[.comment] == nil)
+        // One that is nobody's comes with it, too.
+        let none = try keychain.createIdentity("none", .server("none"), issuer: CommandIssuer(authority.command()))
+        #expect(none.addedCertificates.isEmpty)
+        #expect(try groups(keychain, all) == ["none", "other", "web"])
+    }
+
     @Test(arguments: [RenewalKey.same, .new(nil)])
     func `only the versions of its owner make room`(_ key: RenewalKey) throws {
         let test = try TestKeychain()
