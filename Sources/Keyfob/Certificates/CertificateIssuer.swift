@@ -44,7 +44,9 @@ public struct IssuedCertificate: Sendable {
     ///
     /// - Throws: `KeychainError` with code `issuerFailed` where none is for the request's key.
     init(_ certificates: [Certificate], for request: CertificationRequest, by issuer: String) throws {
-        guard let own = certificates.first(where: { $0.publicKey == request.publicKey }) else {
+        // With the same key as before, the certificate before may stand among them.
+        let fitting = certificates.filter { $0.publicKey == request.publicKey }
+        guard let own = fitting.max(by: { $0.notBefore < $1.notBefore }) else {
             throw KeychainError(
                 .issuerFailed,
                 "\(issuer) gave \(certificates.count) certificates, none of them for the key of the request.")
