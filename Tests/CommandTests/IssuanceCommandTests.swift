@@ -260,6 +260,8 @@ import Testing
         ["identity", "create", "x", "--cn", "x", "--issuer", "acme:https://x"],
         ["identity", "create", "x", "--ip", "300.1.1.1", "--self-signed"],
         ["identity", "create", "x", "--subject", "web", "--self-signed"],
+        ["identity", "create", "x", "--dns", "192.0.2.1", "--self-signed"],
+        ["identity", "create", "x", "--dns", "::1", "--self-signed"],
         ["identity", "create", "x", "--dns", "a b", "--self-signed"],
         ["identity", "create", "x", "--cn", "x", "--usage", "time-stamping", "--usage", "server", "--self-signed"],
         ["identity", "create", "x@2026-01-01", "--cn", "x", "--self-signed"],

@@ -66,6 +66,10 @@ struct CertificateWishes: ParsableArguments {
         for address in ip where GeneralName(ipAddress: address) == nil {
             throw ValidationError("\"\(Visible.text(address))\" is no IP address.")
         }
+        // A client looks for an address among the addresses alone.
+        for host in dns where GeneralName(ipAddress: host) != nil {
+            throw ValidationError("\"\(Visible.text(host))\" is an address and no host name; give it with --ip.")
+        }
         for name in otherName where Self.parts(name) == nil {
             throw ValidationError(
                 "--other-name takes an object identifier, a colon and text, "
