@@ -168,6 +168,18 @@ import Testing
         #expect(try groups(keychain, all) == ["none", "other", "web"])
     }
 
+    @Test func `an authority that is synchronizable with its identity stands in the chain`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        try give(first, [.accessGroup: "web", .synchronizable: 1], in: keychain)
+        let found = try #require(try keychain.findItems(criteria(.identity, [.label: "web"])).first)
+        let renewed = try keychain.renewIdentity(Identity(item: found), issuer: CommandIssuer(authority.command()))
+        let certificate = try renewed.identity.certificate()
+        #expect(try keychain.chain(of: certificate).certificates == [certificate, authority.certificate("r10")])
+    }
+
     @Test(arguments: [RenewalKey.same, .new(nil)])
     func `only the versions of its owner make room`(_ key: RenewalKey) throws {
         let test = try TestKeychain()
