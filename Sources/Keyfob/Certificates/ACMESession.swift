@@ -144,7 +144,8 @@ struct ACMESession {
     private mutating func postOnce(_ url: String, _ payload: [String: Any]?, accept: String?) throws -> Answer {
         guard url.hasPrefix("https://") else {
             throw KeychainError(
-                .issuerFailed, "\(settings.host) names a place that is no URL of HTTPS: \"\(url)\".", details: ["url": url])
+                .issuerFailed, "\(settings.host) names a place that is no URL of HTTPS: \"\(url)\".",
+                details: ["url": url])
         }
         for attempt in 0..<6 {
             let body = try signed(url, payload)

@@ -44,8 +44,9 @@ struct HTTPRequest {
         let protocols = allowsPlain ? "=http,https" : "=https"
         var arguments = [
             // First, so that no configuration of the user's changes what is sent.
-            "curl", "--disable", "--silent", "--show-error", "--stderr", "-", "--include", "--suppress-connect-headers", "--globoff",
-            "--http1.1", "--max-time", "55", "--max-filesize", String(Self.limit), "--proto", protocols,
+            "curl", "--disable", "--silent", "--show-error", "--stderr", "-", "--include",
+            "--suppress-connect-headers", "--globoff", "--http1.1", "--max-time", "55", "--max-filesize",
+            String(Self.limit), "--proto", protocols,
             "--user-agent", "keyfob",
         ]
         if allowsPlain { arguments += ["--location", "--max-redirs", "3", "--proto-redir", protocols] }

@@ -140,7 +140,8 @@ extension Keychain {
             try rename(succession, name, writer, keys)
             if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
             try bequeathKeys(of: ancestors, to: certificate.publicKey, among: present, writer, keys)
-            try share(present.filter { object in authorities.contains { $0.isSame(as: object) } }, inheritance, writer, keys)
+            let known = present.filter { object in authorities.contains { $0.isSame(as: object) } }
+            try share(known, inheritance, writer, keys)
             return try record(outcome.added, leaf: certificate, called: name, inheritance, writer, keys)
         }
         var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
@@ -235,7 +236,9 @@ struct Succession {
 
     /// - Parameter others: Those of the bearers of the name that make room.
     /// - Throws: `KeyFileError` where one of them is no certificate.
-    init(of name: String, _ certificate: Certificate, among objects: [TokenObject], replacing others: [TokenObject]) throws {
+    init(
+        of name: String, _ certificate: Certificate, among objects: [TokenObject], replacing others: [TokenObject]
+    ) throws {
         func bearsName(_ object: TokenObject) -> Bool { object.label?.text == name }
         leaf = objects.first { $0.certificateDER == certificate.der }
         if let leaf, !bearsName(leaf) { moves.append((leaf, name)) }

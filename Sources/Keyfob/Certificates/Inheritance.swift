@@ -111,7 +111,8 @@ extension Keychain {
         }
         let relatives = objects.filter { object in
             guard object.objectClass == .certificate, let der = object.certificateDER else { return false }
-            return der == renewed?.der || der == certificate.der || object.publicKeyHash == certificate.publicKey.identifier
+            return der == renewed?.der || der == certificate.der
+                || object.publicKeyHash == certificate.publicKey.identifier
         }
         let owners = try relatives.isEmpty ? [""] : relatives.reduce(into: Set<String>()) {
             try $0.formUnion(groups($1, isNamed: false))

@@ -93,8 +93,8 @@ extension Keychain {
             let inheritance = try inherit(succession, from: ancestors, name, nil, writer, keys)
             try rename(succession, name, writer, keys)
             if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
-            try share(
-                present.filter { object in authorities.contains { $0.object.isSame(as: object) } }, inheritance, writer, keys)
+            let known = present.filter { object in authorities.contains { $0.object.isSame(as: object) } }
+            try share(known, inheritance, writer, keys)
             // The public half needs no row: it is found through the private one.
             let recorded = try record(
                 outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, inheritance,

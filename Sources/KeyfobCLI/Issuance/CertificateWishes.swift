@@ -114,7 +114,8 @@ struct CertificateWishes: ParsableArguments {
         }
         let usages = usage.isEmpty ? [CertificateUsage.server] : usage.map(\.usage)
         // Who connects looks at the alternative names of hosts only: a server without one serves nobody.
-        if dns.isEmpty, ip.isEmpty, usages.contains(.server), let host = try name().commonName.flatMap(GeneralName.init(host:))
+        if dns.isEmpty, ip.isEmpty, usages.contains(.server),
+            let host = try name().commonName.flatMap(GeneralName.init(host:))
         {
             names.insert(host, at: 0)
         }

@@ -251,8 +251,8 @@ import KeyfobPrimitives
         }
     }
 
-    /// A passphrase each of whose bytes was taken for a letter of Latin-1, as OpenSSL did before 1.1.0; `nil` where that is
-    /// the same.
+    /// A passphrase each of whose bytes was taken for a letter of Latin-1, as OpenSSL did before 1.1.0; `nil` where
+    /// that is the same.
     private static func lettersOfBytes(_ passphrase: SecretBytes) -> SecretBytes? {
         unsafe passphrase.withUnsafeBytes { bytes in
             let further = unsafe bytes.count { $0 >= 0x80 }
