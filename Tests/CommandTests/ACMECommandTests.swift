@@ -27,6 +27,8 @@ struct ACMECommandTests {
         #expect(made.output.contains("Pebble Intermediate CA") && made.output.contains("\"kept\":[]"))
         // Answers do not stay; the account's key is on the token.
         #expect(try home.shell("find www -type f").isEmpty)
+        // A web server runs as another user, and must get there.
+        #expect(try home.shell("stat -c %a www/.well-known www/.well-known/acme-challenge") == "755\n755\n")
         #expect(try home.keyfob("key", "ls").output.contains("acme account 127.0.0.1:"))
         try home.shell("\(Tool.keyfob([]).path) cert export web -o web.pem")
         #expect(try home.shell("openssl x509 -in web.pem -noout -ext subjectAltName").contains("DNS:www.example.org"))
@@ -153,6 +155,7 @@ struct ACMECommandTests {
             #!/bin/sh -e
             cd "$(dirname "$0")"
             echo "$*" >> records
+            umask > mask
             case $2 in
             add) curl -sf -d "{\\"host\\": \\"$3.\\", \\"value\\": \\"$4\\"}" $1/set-txt ;;
             remove) curl -sf -d "{\\"host\\": \\"$3.\\"}" $1/clear-txt ;;
@@ -168,6 +171,7 @@ struct ACMECommandTests {
         let records = try home.shell("cat records").split(separator: "\n")
         #expect(records.count == 4 && records.filter { $0.contains(" add _acme-challenge.example.org ") }.count == 2)
         #expect(zip(records, records.dropFirst()).allSatisfy { $0.contains(" add ") != $1.contains(" add ") })
+        #expect(try home.shell("cat mask") == home.shell("umask"))
 
         let address = try create(home, "ip", server, ["--ip", "127.0.0.1"] + hook)
         #expect(address.status == 1 && address.error.contains("Addresses need HTTP-01"), "\(address.error)")

@@ -260,6 +260,8 @@ import Testing
         ["identity", "create", "x", "--cn", "x", "--issuer", "acme:https://x"],
         ["identity", "create", "x", "--ip", "300.1.1.1", "--self-signed"],
         ["identity", "create", "x", "--subject", "web", "--self-signed"],
+        ["identity", "create", "x", "--dns", "192.0.2.1", "--self-signed"],
+        ["identity", "create", "x", "--dns", "::1", "--self-signed"],
         ["identity", "create", "x", "--dns", "a b", "--self-signed"],
         ["identity", "create", "x", "--cn", "x", "--usage", "time-stamping", "--usage", "server", "--self-signed"],
         ["identity", "create", "x@2026-01-01", "--cn", "x", "--self-signed"],
@@ -304,6 +306,12 @@ import Testing
         (["--cn", "web.example", "--dns", "other.example"], "DNS:other.example"),
         (["--cn", "web.example", "--ip", "192.0.2.7"], "IP Address:192.0.2.7"),
         (["--cn", "web.example", "--email", "a@b.example", "--usage", "client"], "email:a@b.example"),
+        (["--cn", "bücher.example"], "DNS:xn--bcher-kva.example"),
+        (["--dns", "BÜCHER.example", "--dns", "*.bücher.example"], "DNS:xn--bcher-kva.example, DNS:*.xn--bcher-kva.example"),
+        (["--cn", "web", "--dns", "a.example", "--email", "ops@bücher.example"], "DNS:a.example, email:ops@xn--bcher-kva.example"),
+        // None of these is a host, whatever it is.
+        (["--cn", "web:primary", "--uri", "urn:a"], "URI:urn:a"), (["--cn", "Version 1.", "--uri", "urn:a"], "URI:urn:a"),
+        (["--cn", "1.0.", "--uri", "urn:a"], "URI:urn:a"), (["--cn", "*", "--uri", "urn:a"], "URI:urn:a"),
     ])
     func `a server whose host is said by its common name alone has it as a name`(_ names: [String], _ text: String) throws {
         let home = try IdentityHome()

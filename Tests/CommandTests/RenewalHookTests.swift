@@ -100,6 +100,29 @@ import Testing
         #expect(try home.shell("cat mask") == mask + "\n")
     }
 
+    @Test(arguments: ["0022", "0077"]) func `what an issuing command makes has the modes of the caller's files`(mask: String) throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        let script = try home.directory.write("umask > '\(home.file("mask"))'; exit 3\n".utf8, to: "script")
+        try home.shell(
+            """
+            umask \(mask)
+            ! '\(Tool.keyfob([]).path)' identity renew web --force --issuer 'exec:/bin/sh "\(script)"' 2> errors
+            grep -q 'status 3' errors
+            """)
+        #expect(try home.shell("cat mask") == mask + "\n")
+    }
+
+    @Test(arguments: [
+        ["/no/such/program", "file.unavailable"], ["no-such-program", "file.unavailable"], ["/etc/passwd", "refused"],
+    ])
+    func `an issuing command that cannot be started is told`(row: [String]) throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        let failed = try home.keyfob("identity", "renew", "web", "--force", "--issuer", "exec:" + row[0], "--json")
+        #expect(try IdentityHome.code(failed) == row[1] && failed.error.contains("cannot start \(row[0])"), "\(failed.error)")
+    }
+
     @Test(arguments: ["--exec", "--issuer"]) func `no child is given the descriptor of a PIN`(option: String) throws {
         let home = try IdentityHome()
         try make(home, "web")

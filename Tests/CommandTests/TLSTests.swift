@@ -22,6 +22,16 @@ struct TLSTests {
         #expect(try !home.keyfob("uri", "web", "--for", "gnutls").output.contains("Ed25519"))
     }
 
+    @Test(arguments: ["java", "nss", "ssh"])
+    func `a program that cannot use Ed25519 keys of tokens is given no configuration for one`(program: String) throws {
+        let home = try IdentityHome()
+        let made = try home.keyfob("identity", "create", "odd", "--dns", "web.example", "--self-signed", "--key", "ed25519")
+        #expect(made.status == 0, "\(made.error)")
+        let recipe = try home.keyfob("uri", "odd", "--for", program, "--json")
+        #expect(recipe.status == 8)
+        #expect(try IdentityHome.code(recipe) == "mechanism.unsupported" && recipe.error.contains("Ed25519"))
+    }
+
     @Test func `openssl serves TLS with a key on the token, and curl believes it`() throws {
         let home = try IdentityHome()
         try home.makeWeb()

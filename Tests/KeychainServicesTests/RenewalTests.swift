@@ -88,8 +88,8 @@ import Testing
         bench.expect(0, bench.use { SecIdentitySetPreferred(theirs.secIdentity, "n", nil) })
         let der = try renew(bench, key, group: "one")
         #expect(try identity(bench, ["one"]) == der)
-        #expect(try identity(bench, ["two"]) == nil)
-        // What they had is theirs still.
+        // What they had is theirs still, and called as before.
+        #expect(try identity(bench, ["two"]) == theirs.certificate.der)
         let found = bench.copying(["class": "idnt"] + wantsAll + wantsReference).array as? [SecIdentity]
         #expect(found?.map(\.certificate.certificate) == [theirs.certificate])
         #expect(bench.copying(["class": "keys"] + wantsAll + wantsReference).array?.count == 1)

@@ -46,6 +46,24 @@ struct HandshakeTests {
         #expect(result.stdout.contains("Peer signature type: \(algorithm.contains("pss") ? "RSA-PSS" : "RSA\n")"))
     }
 
+    @Test(arguments: [
+        (KeyKind.p256, "ECDSA+SHA384", "-tls1_2", true), (.p256, "ECDSA+SHA512", "-tls1_2", true),
+        (.p384, "ECDSA+SHA256", "-tls1_2", true), (.p521, "ECDSA+SHA256", "-tls1_2", true),
+        (.p256, "ECDSA+SHA384", "-tls1_3", false), (.p256, "ECDSA+SHA1:RSA+SHA1", "-tls1_2", false),
+        (.ed25519, "ed25519", "-tls1_2", true), (.ed25519, "ECDSA+SHA256", "-tls1_3", false),
+    ])
+    func `an EC key signs with whatever the client asks for, and serves on after one that asks for what it cannot`(
+        kind: KeyKind, algorithms: String, version: String, isPossible: Bool
+    ) async throws {
+        let home = try TLSHome()
+        try home.add("web", kind)
+        let server = try await TLSServer(.server(.identity(label: "web"), in: home.keychain))
+        let options = [version, "-sigalgs", algorithms, "-cipher", "DEFAULT:@SECLEVEL=0"]
+        let result = try server.sClient(home, options)
+        #expect((result.status == 0) == isPossible, "\(result.stderr)")
+        #expect(try server.sClient(home, []).status == 0)
+    }
+
     @Test func `RSA key transport and TLS 1_1 are not offered`() async throws {
         let home = try TLSHome()
         try home.add("web", .rsa)

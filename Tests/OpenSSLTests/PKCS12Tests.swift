@@ -75,6 +75,18 @@ struct PKCS12Tests {
         }
     }
 
+    @Test("A file whose maker took each byte of the passphrase for a letter opens", arguments: ["-legacy", "-nomac -legacy"])
+    func oldPassphrases(_ options: String) throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        // What OpenSSL did before 1.1.0: these letters, written as UTF-8, are the bytes of the passphrase, one by one.
+        let taken = String(String.UnicodeScalarView("pässwörd €".utf8.map { Unicode.Scalar($0) }))
+        let data = try make(openssl, options, passphrase: taken)
+        #expect(try PKCS12.read(data, passphrase: SecretBytes(utf8: "pässwörd €")).identities.count == 1)
+        for wrong in ["passwörd €", "password"] {
+            #expect(code { _ = try PKCS12.read(data, passphrase: SecretBytes(utf8: wrong)) } == .wrongPassphrase)
+        }
+    }
+
     @Test("A file cut at any length is damaged, whatever the passphrase")
     func truncated() throws {
         let openssl = try OpenSSLCommand.withAuthority()

@@ -17,18 +17,22 @@ package enum ProgramRun {
     ///
     /// Blocks until it has ended.
     ///
-    /// - Parameter limit: Output above this many bytes is an error: nothing that is asked for here is that large.
+    /// - Parameters:
+    ///   - limit: Output above this many bytes is an error: nothing that is asked for here is that large.
+    ///   - isUsers: Whether it is a program of the user's own, whose files have the modes that he chose
+    ///     (``CreationMask``).
     /// - Throws: `KeychainError`; `fileUnavailable` where it cannot be started; `timedOut` where it has not ended at
     ///   `deadline` and `dataTooLarge` where it writes more than `limit`: in either case it was killed.
     static func run(
-        _ arguments: [String], input: Data = Data(), limit: Int = 16 << 20, deadline: Deadline
+        _ arguments: [String], input: Data = Data(), limit: Int = 16 << 20, isUsers: Bool = false, deadline: Deadline
     ) throws -> Result {
         let reading = try scratchFile()
         let writing = try scratchFile()
         try write(input, to: reading)
         let name = arguments.first ?? "the program"
         var child = try ChildProcess(
-            arguments, input: reading.descriptor, output: writing.descriptor, inOwnGroup: !hasTerminal)
+            isUsers ? CreationMask.restored(for: arguments) : arguments, input: reading.descriptor,
+            output: writing.descriptor, inOwnGroup: !hasTerminal)
         let tooLarge = KeychainError(
             .dataTooLarge, "\(name) wrote more than \(limit >> 20) MiB.", details: ["program": name])
         while true {

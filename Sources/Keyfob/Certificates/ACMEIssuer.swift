@@ -123,6 +123,8 @@ public struct ACMEIssuer: CertificateIssuer {
             if case .dns(let host) = name { return ["type": "dns", "value": host.lowercased()] }
             return name.ipText.map { ["type": "ip", "value": $0] }
         }
+        // Names are the same in any case, and an order names each once.
+        .reduce(into: [[String: String]]()) { if !$0.contains($1) { $0.append($1) } }
         guard !identifiers.isEmpty else {
             throw KeychainError(.invalidArgument, "ACME certifies host names and addresses, and there is none.")
         }

@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import OpenSSL
 
 /// A conversation with an ACME server: signed requests, their nonces, and the server's problems (RFC 8555 6).
@@ -112,8 +113,40 @@ struct ACMESession {
 
     /// Sends a signed request; without a payload, the POST that reads (RFC 8555 6.3).
     ///
+    /// What only reads is tried again, as long as the server is busy or a connection breaks: an order that is half
+    /// done need not be begun anew for it.
+    ///
     /// - Throws: `KeychainError` with code `issuerFailed` and the server's problem.
     mutating func post(_ url: String, _ payload: [String: Any]?, accept: String? = nil) throws -> Answer {
+        guard payload == nil else { return try postOnce(url, payload, accept: accept) }
+        let deadline = Deadline.after(Self.patience)
+        var pause = Duration.milliseconds(500)
+        while true {
+            do { return try postOnce(url, nil, accept: accept) } catch let error as KeychainError {
+                let wanted = error.details["retryAfter"].flatMap { Int($0) }.map { Duration.seconds($0) } ?? pause
+                guard Self.isPassing(error), wanted < deadline.remaining ?? Self.patience else { throw error }
+                Thread.sleep(forTimeInterval: max(wanted, pause) / .seconds(1))
+                pause = min(pause * 2, .seconds(5))
+            }
+        }
+    }
+
+    /// For how long a server may be busy.
+    private static let patience: Duration = .seconds(60)
+
+    /// Whether a request may well succeed a little later: the server is busy, or the connection broke.
+    private static func isPassing(_ error: KeychainError) -> Bool {
+        if let status = error.details["status"] { return ["429", "500", "502", "503", "504"].contains(status) }
+        // Of curl(1): partial files, empty replies, and what breaks while it is sent and received.
+        return error.details["curl"].map { ["18", "52", "55", "56"].contains($0) } ?? false
+    }
+
+    private mutating func postOnce(_ url: String, _ payload: [String: Any]?, accept: String?) throws -> Answer {
+        guard url.hasPrefix("https://") else {
+            throw KeychainError(
+                .issuerFailed, "\(settings.host) names a place that is no URL of HTTPS: \"\(url)\".",
+                details: ["url": url])
+        }
         for attempt in 0..<6 {
             let body = try signed(url, payload)
             var request = HTTPRequest(
@@ -129,9 +162,15 @@ struct ACMESession {
             let problem = Self.problem(response)
             // RFC 8555 6.5: a nonce may be refused at any time; the refusal brings a new one.
             if problem.type.hasSuffix(":badNonce"), attempt < 5 { continue }
+            var details = ["problem": problem.type, "status": String(response.status)]
+            // RFC 8555 6.6: when a limit is over.
+            let pause = response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) }
+            let seconds = pause.map { Int($0.components.seconds) }
+            details["retryAfter"] = seconds.map { String($0) }
             throw KeychainError(
                 .issuerFailed, "\(settings.host) refused: \(problem.detail)",
-                details: ["problem": problem.type, "status": String(response.status)])
+                hint: seconds.flatMap { $0 < 60 ? nil : "It wants to be asked again in \(($0 + 59) / 60) minutes." },
+                details: details)
         }
         throw KeychainError(.issuerFailed, "\(settings.host) refused six nonces of its own.")
     }
@@ -158,7 +197,8 @@ struct ACMESession {
         let response = try HTTPRequest(
             method: "HEAD", url: place("newNonce"), authorityFile: settings.authorityFile).send()
         guard let nonce = response.header("replay-nonce") else {
-            throw KeychainError(.issuerFailed, "\(settings.host) gives no nonce.")
+            throw KeychainError(
+                .issuerFailed, "\(settings.host) gives no nonce.", details: ["status": String(response.status)])
         }
         return nonce
     }
@@ -174,7 +214,10 @@ struct ACMESession {
     }
 
     private static func parsed(_ data: Data) throws -> [String: Any] {
-        try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+        guard let object = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
+            throw KeychainError(.issuerFailed, "it is no object of JSON.")
+        }
+        return object
     }
 
     private static func object(_ response: HTTPRequest.Response, _ host: String) throws -> Answer {

@@ -44,7 +44,9 @@ public struct IssuedCertificate: Sendable {
     ///
     /// - Throws: `KeychainError` with code `issuerFailed` where none is for the request's key.
     init(_ certificates: [Certificate], for request: CertificationRequest, by issuer: String) throws {
-        guard let own = certificates.first(where: { $0.publicKey == request.publicKey }) else {
+        // With the same key as before, the certificate before may stand among them.
+        let fitting = certificates.filter { $0.publicKey == request.publicKey }
+        guard let own = fitting.max(by: { $0.notBefore < $1.notBefore }) else {
             throw KeychainError(
                 .issuerFailed,
                 "\(issuer) gave \(certificates.count) certificates, none of them for the key of the request.")
@@ -149,8 +151,31 @@ public struct AuthorityIssuer: CertificateIssuer {
                 .invalidArgument, "authority \"\(name)\" may not issue this certificate: \(failure.code).",
                 hint: "See what it is for: keyfob cert show \(name)", details: ["reason": failure.code.description])
         }
-        return IssuedCertificate(
-            certificate: certificate, chain: try keychain.chain(of: authority).certificates)
+        let above = try keychain.chain(of: authority).certificates
+        if let reason = try Self.refusal(of: certificate, by: above) {
+            throw KeychainError(
+                .invalidArgument, "those above authority \"\(name)\" do not allow this certificate: \(reason).",
+                hint: "See what they are for: keyfob cert chain \(name)", details: ["reason": reason])
+        }
+        return IssuedCertificate(certificate: certificate, chain: above)
+    }
+
+    /// Why a certificate is worthless below a chain, the one that signed it first, by what the others have to say.
+    private static func refusal(of certificate: Certificate, by chain: [Certificate]) throws -> String? {
+        guard let last = chain.last, chain.count > 1 else { return nil }
+        // How many authorities stand below each, when the certificate has issued something (RFC 5280 6.1.4). libcrypto
+        // counts them only then.
+        var below = certificate.isCA ? 1 : 0
+        for authority in chain {
+            if let length = authority.pathLength, below > length {
+                return CertificateChain.FailureCode.pathTooLong.description
+            }
+            if !authority.isSelfIssued { below += 1 }
+        }
+        let code = try CertificateChain.verify(leaf: certificate, intermediates: chain, anchors: [last]).failure?.code
+        // Anything else, such as a root that has expired, is none of this certificate's.
+        let reasons: [CertificateChain.FailureCode] = [.nameNotPermitted, .nameExcluded, .pathTooLong]
+        return code.flatMap { reasons.contains($0) ? $0.description : nil }
     }
 }
 

@@ -121,7 +121,9 @@ extension Keychain {
     }
 
     private func knownCertificates() throws -> [Certificate] {
-        Self.certificates(of: try findOnToken(Criteria(.certificate)))
+        var all = Criteria(.certificate)
+        all.includesSynchronizable = true
+        return Self.certificates(of: try findOnToken(all))
     }
 
     private static func certificates(of items: [Item]) -> [Certificate] {

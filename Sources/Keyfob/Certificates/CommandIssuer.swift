@@ -35,7 +35,7 @@ public struct CommandIssuer: CertificateIssuer {
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let name = "the command \"\(command[0])\""
         let result = try ProgramRun.run(
-            command, input: Data(order.request.pem.utf8), deadline: .after(patience))
+            command, input: Data(order.request.pem.utf8), isUsers: true, deadline: .after(patience))
         guard result.status == 0 else {
             throw KeychainError(
                 .issuerFailed, "\(name) ended with status \(result.status).",

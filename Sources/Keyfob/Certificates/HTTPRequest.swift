@@ -44,8 +44,9 @@ struct HTTPRequest {
         let protocols = allowsPlain ? "=http,https" : "=https"
         var arguments = [
             // First, so that no configuration of the user's changes what is sent.
-            "curl", "--disable", "--silent", "--show-error", "--include", "--suppress-connect-headers", "--globoff",
-            "--http1.1", "--max-time", "55", "--max-filesize", String(Self.limit), "--proto", protocols,
+            "curl", "--disable", "--silent", "--show-error", "--stderr", "-", "--include",
+            "--suppress-connect-headers", "--globoff", "--http1.1", "--max-time", "55", "--max-filesize",
+            String(Self.limit), "--proto", protocols,
             "--user-agent", "keyfob",
         ]
         if allowsPlain { arguments += ["--location", "--max-redirs", "3", "--proto-redir", protocols] }
@@ -64,14 +65,18 @@ struct HTTPRequest {
                 .issuerFailed, "curl, which is needed for this, cannot be started.", hint: "Install it: apt install curl",
                 cause: error)
         }
-        guard result.status == 0 else { throw unreachable(result.status) }
+        guard result.status == 0 else { throw unreachable(result.status, output: result.output) }
         return try Self.parse(result.output)
     }
 
     /// curl's own number for an answer above `--max-filesize`.
     private static let tooLarge: Int32 = 63
 
-    private func unreachable(_ status: Int32) -> KeychainError {
+    /// - Parameter output: What curl wrote, its own message last: on our standard error it would stand among ours.
+    private func unreachable(_ status: Int32, output: Data = Data()) -> KeychainError {
+        let mark = "curl: (\(status)) "
+        let last = String(decoding: output.suffix(1024), as: UTF8.self).split(whereSeparator: \.isNewline).last
+        let own = last?.range(of: mark).map { String(last?[$0.upperBound...] ?? "") }
         // The numbers of curl(1) that have something to be done about.
         let reason = switch status {
         case 5, 6: "its name cannot be resolved"
@@ -80,7 +85,7 @@ struct HTTPRequest {
         case 35, 58, 59: "the TLS connection fails"
         case 60, 77: "its certificate is not trusted"
         case Self.tooLarge: "it sends more than \(Self.limit >> 20) MiB"
-        default: "curl ended with status \(status)"
+        default: own ?? "curl ended with status \(status)"
         }
         let host = URLComponents(string: url)?.host ?? url
         return KeychainError(

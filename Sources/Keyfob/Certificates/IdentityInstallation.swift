@@ -120,9 +120,12 @@ extension Keychain {
             guard objects.contains(where: { $0.isSame(as: key) }) else {
                 throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
             }
+            let bearers = try Succession.bearers(
+                of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
+            guard bearers.isEmpty || !isFirst else { throw isTaken(name) }
             succession = try Succession(
-                of: name, certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
-            guard succession.predecessors.isEmpty || !isFirst else { throw isTaken(name) }
+                of: name, certificate, among: objects,
+                replacing: predecessors(of: certificate, named: name, bearers, renewing: renewed, among: objects, keys))
             missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
             guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
             return TokenPlan(kind: .install, objects: missing.map(\.planned) + succession.planned)
@@ -137,6 +140,8 @@ extension Keychain {
             try rename(succession, name, writer, keys)
             if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
             try bequeathKeys(of: ancestors, to: certificate.publicKey, among: present, writer, keys)
+            let known = present.filter { object in authorities.contains { $0.isSame(as: object) } }
+            try share(known, inheritance, writer, keys)
             return try record(outcome.added, leaf: certificate, called: name, inheritance, writer, keys)
         }
         var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
@@ -213,19 +218,30 @@ struct Succession {
         return ofKey.isEmpty ? all : ofKey
     }
 
+    /// The certificates that bear a name, besides one.
+    ///
     /// - Parameter called: The fingerprints of certificates of which an item bears the name, whatever they are called.
-    /// - Throws: `KeyFileError` where what bears the name is no certificate.
-    init(of name: String, _ certificate: Certificate, among objects: [TokenObject], called: Set<Data>) throws {
+    static func bearers(
+        of name: String, besides certificate: Certificate, among objects: [TokenObject], called: Set<Data>
+    ) -> [TokenObject] {
         let hashes = Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
-        func bearsName(_ object: TokenObject) -> Bool { object.label?.text == name }
-        leaf = objects.first { $0.certificateDER == certificate.der }
-        if let leaf, !bearsName(leaf) { moves.append((leaf, name)) }
         // A certificate without a key that bears the name is nobody's version.
-        let others = objects.filter { object in
-            object.objectClass == .certificate && (bearsName(object) || called.contains(object.fingerprint))
+        return objects.filter { object in
+            object.objectClass == .certificate
+                && (object.label?.text == name || called.contains(object.fingerprint))
                 && object.certificateDER != certificate.der
                 && (object.publicKeyHash.map { hashes.contains($0) } ?? false)
         }
+    }
+
+    /// - Parameter others: Those of the bearers of the name that make room.
+    /// - Throws: `KeyFileError` where one of them is no certificate.
+    init(
+        of name: String, _ certificate: Certificate, among objects: [TokenObject], replacing others: [TokenObject]
+    ) throws {
+        func bearsName(_ object: TokenObject) -> Bool { object.label?.text == name }
+        leaf = objects.first { $0.certificateDER == certificate.der }
+        if let leaf, !bearsName(leaf) { moves.append((leaf, name)) }
         var taken = Set(objects.compactMap { $0.label?.text })
         for other in others {
             let label = IdentityVersion.label(name, try other.certificate.notAfter, taken: taken)

@@ -68,6 +68,9 @@ extension ItemAttributes {
         return owner
     }
 
+    /// Whose the item is, by what tells it from other items of the same certificate.
+    fileprivate var group: ItemAttributes { owner.filtered(Self.groupNames) }
+
     /// Whether nobody has said whose the item is, as of what the command makes.
     fileprivate var isNobodys: Bool { filtered(Self.groupNames).count == 0 }
 
@@ -87,6 +90,37 @@ extension ItemAttributes {
 }
 
 extension Keychain {
+    /// Those bearers of a name that make room for a certificate: not those of another owner, who calls his own so.
+    ///
+    /// The one that is renewed. Where that has made room already, or it is not said which, those of the owners of the
+    /// certificate's other versions; else those that are nobody's, and where there are none all: the name alone tells.
+    ///
+    /// - Parameter renewed: The certificate whose next version it is.
+    func predecessors(
+        of certificate: Certificate, named name: String, _ bearers: [TokenObject], renewing renewed: Certificate? = nil,
+        among objects: [TokenObject], _ keys: VaultKeys
+    ) throws -> [TokenObject] {
+        guard !bearers.isEmpty else { return [] }
+        if let renewed, let one = bearers.first(where: { $0.certificateDER == renewed.der }) { return [one] }
+        func groups(_ object: TokenObject, isNamed: Bool) throws -> Set<String> {
+            let rows = try store.read(keys.tree) { try labelledRows(object, keys, $0) }.map(\.attributes)
+            guard !rows.isEmpty else { return [""] }
+            return Set(rows.filter { row in
+                !isNamed || row.label(of: object, base: object.label)?.labelBytes == Data(name.utf8)
+            }.map { $0[.accessGroup]?.text ?? "" })
+        }
+        let relatives = objects.filter { object in
+            guard object.objectClass == .certificate, let der = object.certificateDER else { return false }
+            return der == renewed?.der || der == certificate.der
+                || object.publicKeyHash == certificate.publicKey.identifier
+        }
+        let owners = try relatives.isEmpty ? [""] : relatives.reduce(into: Set<String>()) {
+            try $0.formUnion(groups($1, isNamed: false))
+        }
+        let own = try bearers.filter { try !groups($0, isNamed: true).isDisjoint(with: owners) }
+        return own.isEmpty && relatives.isEmpty && renewed == nil ? bearers : own
+    }
+
     /// What the new version takes over from the one before, which is then without it where only one can have it.
     ///
     /// Of several items that share a certificate only those that bear the name are versions of it; what was said last
@@ -143,6 +177,26 @@ extension Keychain {
         var share = share
         share[.label] = label
         _ = try record(Item(itemClass, share), object, writer, keys, isNew: false)
+    }
+
+    /// Has whoever finds a leaf find authorities above it that were on the token before, too, as items of their own:
+    /// what others have of them stays theirs.
+    func share(
+        _ authorities: [TokenObject], _ inheritance: Inheritance, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws {
+        let shares = inheritance.shares.isEmpty ? [ItemAttributes()] : inheritance.ofAuthorities
+        for object in authorities {
+            // An object that nobody has said anything of is nobody's.
+            var owners = try labelledRows(object, keys, writer).map(\.attributes.group)
+            for share in shares where !owners.contains(share.group) && !(owners.isEmpty && share.group.count == 0) {
+                if owners.isEmpty {
+                    try adopt(.certificate, object, ItemAttributes(), writer, keys)
+                    owners.append(ItemAttributes())
+                }
+                try recordFurther(share, object, called: object.label, writer, keys)
+                owners.append(share.group)
+            }
+        }
     }
 
     /// Gives what was taken over to the items of a certificate that bears the name now.

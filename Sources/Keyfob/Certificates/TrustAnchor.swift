@@ -78,14 +78,18 @@ extension Keychain {
     ) throws -> TrustAnchor {
         _ = try keys()
         let value = AttributeValue.string(TrustAnchor.text(usages))
-        if let known = try storedCertificate(certificate), let reference = known.reference {
+        let known = try storedItems(of: certificate)
+        // One that several access groups have is several items, and any of them makes an anchor: said is one thing.
+        let told = known.first { $0.attributes[.trustedUsages] != nil } ?? known.first
+        if let reference = told?.reference {
             try update(Criteria(reference), [.trustedUsages: value])
+            for item in known where item.reference != reference { try removeTrust(in: item) }
         } else {
             var item = CertificateItem(certificate, label: label)
             item.attributes[.trustedUsages] = value
             try add(item)
         }
-        guard let anchor = try storedCertificate(certificate).flatMap({ TrustAnchor($0) }) else {
+        guard let anchor = try storedItems(of: certificate).lazy.compactMap({ TrustAnchor($0) }).first else {
             throw KeychainError(.failed, "the certificate was stored and cannot be found again.")
         }
         return anchor
@@ -99,17 +103,20 @@ extension Keychain {
     @discardableResult
     public func distrust(_ certificate: Certificate) throws -> Bool {
         _ = try keys()
-        guard let known = try storedCertificate(certificate), let reference = known.reference,
-            known.attributes[.trustedUsages] != nil
-        else { return false }
-        try update(Criteria(reference), [:], removing: [.trustedUsages])
-        return true
+        let trusted = try storedItems(of: certificate).filter { $0.attributes[.trustedUsages] != nil }
+        for item in trusted { try removeTrust(in: item) }
+        return !trusted.isEmpty
     }
 
-    /// The keychain's item of a certificate.
-    func storedCertificate(_ certificate: Certificate) throws -> Item? {
+    private func removeTrust(in item: Item) throws {
+        guard item.attributes[.trustedUsages] != nil, let reference = item.reference else { return }
+        try update(Criteria(reference), [:], removing: [.trustedUsages])
+    }
+
+    /// The keychain's items of a certificate.
+    func storedItems(of certificate: Certificate) throws -> [Item] {
         try findItems(Criteria(.certificate, [.publicKeyHash: .data(certificate.publicKey.identifier)]))
-            .first { $0.certificateDER == certificate.der }
+            .filter { $0.certificateDER == certificate.der }
     }
 
     /// The certificates that the keychain trusts. - Throws: As the blocking form.

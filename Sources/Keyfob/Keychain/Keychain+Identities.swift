@@ -33,11 +33,7 @@ extension Keychain {
     /// - Throws: `KeychainError` where the token or the vault cannot be read.
     @available(*, noasync, message: "use the asynchronous form")
     public func chain(of certificate: Certificate) throws -> CertificateChain {
-        let known = try findOnToken(Criteria(.certificate)).compactMap { item in
-            // An object that is no certificate is nobody's issuer.
-            try? item.certificate
-        }
-        return CertificateChain.order(leaf: certificate, candidates: known)
+        try chain(of: certificate, with: [])
     }
 
     /// Tries an identity out: key on the token, certificate, chain, trust, dates, and a real signature.

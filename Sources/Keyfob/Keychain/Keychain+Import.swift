@@ -64,12 +64,14 @@ extension Keychain {
             present = objects
             // Somebody who gives no name is content with two of a name.
             if label != nil {
-                succession = try Succession(
-                    of: name, certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
-                guard succession.predecessors.isEmpty || isReplacing else {
-                    throw duplicate(.identity, [.label: .string(name)])
+                let bearers = try Succession.bearers(
+                    of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
+                guard bearers.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
+                if isReplacing {
+                    succession = try Succession(
+                        of: name, certificate, among: objects,
+                        replacing: predecessors(of: certificate, named: name, bearers, among: objects, keys))
                 }
-                if !isReplacing { succession = Succession() }
             }
             // The key that was there first keeps the name (``IdentityVersion``).
             let taken = Set(objects.compactMap { $0.label?.text } + succession.moves.map(\.label))
@@ -91,6 +93,8 @@ extension Keychain {
             let inheritance = try inherit(succession, from: ancestors, name, nil, writer, keys)
             try rename(succession, name, writer, keys)
             if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
+            let known = present.filter { object in authorities.contains { $0.object.isSame(as: object) } }
+            try share(known, inheritance, writer, keys)
             // The public half needs no row: it is found through the private one.
             let recorded = try record(
                 outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, inheritance,

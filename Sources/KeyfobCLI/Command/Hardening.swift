@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Keyfob
 
 /// What the process gives up before it touches a secret.
 enum Hardening {
@@ -11,18 +12,8 @@ enum Hardening {
         _ = keyfob_set_dumpable(0)
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        unsafe callersMask = umask(0o077)
+        CreationMask.restrict()
     }
-
-    /// The file mode creation mask that we were started with, as umask(1) takes it: for programs of the user's own,
-    /// whose files others may have to read.
-    static var callersMaskText: String {
-        let digits = unsafe String(callersMask, radix: 8)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-    }
-
-    // Written once, before there is a second thread.
-    private nonisolated(unsafe) static var callersMask: mode_t = 0o077
 
     /// Puts something in the place of standard streams that the parent closed.
     ///

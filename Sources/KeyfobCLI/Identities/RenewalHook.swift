@@ -8,8 +8,8 @@ enum RenewalHook {
     /// standard output stays ours. Variables that hold secrets, or say where they are, are not passed on. What it
     /// makes has the modes that our caller's own files have: servers must be able to read it.
     static func run(_ command: String) throws -> Int32 {
-        try ProgramRun.status(
-            of: ["/bin/sh", "-c", "umask \(Hardening.callersMaskText); \(command)"], output: STDERR_FILENO)
+        let mask = CreationMask.callersText.map { "umask \($0); " } ?? ""
+        return try ProgramRun.status(of: ["/bin/sh", "-c", mask + command], output: STDERR_FILENO)
     }
 }
 

@@ -66,6 +66,10 @@ struct CertificateWishes: ParsableArguments {
         for address in ip where GeneralName(ipAddress: address) == nil {
             throw ValidationError("\"\(Visible.text(address))\" is no IP address.")
         }
+        // A client looks for an address among the addresses alone.
+        for host in dns where GeneralName(ipAddress: host) != nil {
+            throw ValidationError("\"\(Visible.text(host))\" is an address and no host name; give it with --ip.")
+        }
         for name in otherName where Self.parts(name) == nil {
             throw ValidationError(
                 "--other-name takes an object identifier, a colon and text, "
@@ -96,8 +100,8 @@ struct CertificateWishes: ParsableArguments {
     ///
     /// - Throws: `KeychainError` with code `invalidArgument` for a name that cannot be written.
     func extensions(for key: KeyAlgorithm) throws -> CertificateExtensions {
-        var names = dns.map { GeneralName.dns($0) } + ip.compactMap { GeneralName(ipAddress: $0) }
-        names += email.map { .email($0) } + uri.map { .uri($0) }
+        var names = dns.map { GeneralName.dns(Self.ascii($0)) } + ip.compactMap { GeneralName(ipAddress: $0) }
+        names += email.map { .email(Self.asciiAddress($0)) } + uri.map { .uri($0) }
         do {
             names += try otherName.compactMap(Self.parts).map { try .otherName(OID(rawValue: $0.0), text: $0.1) }
         } catch let error as CryptoError {
@@ -110,20 +114,23 @@ struct CertificateWishes: ParsableArguments {
         }
         let usages = usage.isEmpty ? [CertificateUsage.server] : usage.map(\.usage)
         // Who connects looks at the alternative names of hosts only: a server without one serves nobody.
-        if dns.isEmpty, ip.isEmpty, usages.contains(.server), let host = try name().commonName, Self.isHost(host) {
-            names.insert(GeneralName(ipAddress: host) ?? .dns(host), at: 0)
+        if dns.isEmpty, ip.isEmpty, usages.contains(.server),
+            let host = try name().commonName.flatMap(GeneralName.init(host:))
+        {
+            names.insert(host, at: 0)
         }
         let purposes = usages.contains(.any) ? [] : usages.compactMap(\.extendedKeyUsage)
         return .endEntity(names, purposes, key: key)
     }
 
-    private static func isHost(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x2A, 0x3A: true
-            default: false
-            }
-        }
+    /// A host as certificates have it; one that is all ASCII as it was given.
+    private static func ascii(_ host: String) -> String {
+        host.utf8.allSatisfy { $0 < 0x80 } ? host : Certificate.asciiName(ofHost: host)
+    }
+
+    private static func asciiAddress(_ address: String) -> String {
+        guard let at = address.lastIndex(of: "@") else { return address }
+        return String(address[...at]) + ascii(String(address[address.index(after: at)...]))
     }
 
     private static func parts(_ text: String) -> (String, String)? {

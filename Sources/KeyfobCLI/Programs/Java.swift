@@ -1,4 +1,5 @@
 import Keyfob
+import OpenSSL
 
 /// Java: the token as a KeyStore, by the provider SunPKCS11.
 struct Java: Program {
@@ -6,6 +7,11 @@ struct Java: Program {
     static let summary = "KeyStore of type PKCS11 (SunPKCS11)"
 
     static func recipe(for use: TokenUse) throws -> Recipe {
+        if case .ed25519 = use.publicKey.algorithm {
+            throw KeychainError(
+                .mechanismUnsupported, "SunPKCS11 uses RSA and EC keys of tokens, and no Ed25519 keys.",
+                hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
+        }
         // SunPKCS11 knows tokens by slot alone. Its configuration quotes values with spaces.
         let configuration = Recipe.File(
             name: use.stem + ".java.cfg",

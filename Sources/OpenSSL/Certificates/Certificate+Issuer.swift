@@ -46,7 +46,7 @@ extension Certificate {
 
     /// A host's name as certificates have it: without the dot of the root, labels of other letters as Punycode (RFC 5890
     /// 2.3.2.1).
-    static func asciiName(ofHost host: String) -> String {
+    package static func asciiName(ofHost host: String) -> String {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return name }
         var components = URLComponents()

@@ -16,7 +16,8 @@ public struct CertificateChain: Hashable, Sendable {
     /// Finds the chain of `leaf` among `candidates`, whose order and surplus do not matter.
     ///
     /// Every step is a real signature. Where several certificates fit (cross-signing, renewal), the one that is valid
-    /// on `date` and expires last is taken, and the others are tried when it leads nowhere.
+    /// on `date` and expires last is taken, and the others are tried when it leads nowhere, or to a root that is not
+    /// valid then.
     public static func order(leaf: Certificate, candidates: [Certificate], on date: Date = Date()) -> CertificateChain {
         var budget = 1000
         let found = extend([leaf], with: candidates, on: date, budget: &budget)
@@ -38,10 +39,23 @@ public struct CertificateChain: Hashable, Sendable {
             budget -= 1
             guard last.isIssued(by: candidate) else { continue }
             let found = extend(chain + [candidate], with: candidates, on: date, budget: &budget)
-            if found.last?.isSelfSigned == true { return found }
-            if found.count > best.count { best = found }
+            let rank = Self.rank(found, on: date)
+            if rank == .valid { return found }
+            if (rank, found.count) > (Self.rank(best, on: date), best.count) { best = found }
         }
         return best
+    }
+
+    private enum Rank: Int, Comparable {
+        case incomplete, complete, valid
+
+        static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// How much a chain is worth, whatever its leaf is: that one has no choice.
+    private static func rank(_ chain: [Certificate], on date: Date) -> Rank {
+        guard chain.last?.isSelfSigned == true else { return .incomplete }
+        return chain.dropFirst().allSatisfy { $0.isValid(on: date) } ? .valid : .complete
     }
 }
 

@@ -15,6 +15,21 @@ extension GeneralName {
         self = .ip(unsafe Data(bytes: bytes, count: Int(ASN1_STRING_length(octets))))
     }
 
+    /// An address or a host name, whichever a text is; letters of other languages as Punycode.
+    ///
+    /// `nil` where it is neither.
+    package init?(host: String) {
+        if let address = GeneralName(ipAddress: host) {
+            self = address
+            return
+        }
+        let name = GeneralName.dns(Certificate.asciiName(ofHost: host))
+        // A dot at the end is no part of a name in a certificate, and says that the text is meant as something else.
+        // Why a text cannot be written is of no interest: it is no host then.
+        guard !host.hasSuffix("."), (try? name.encoded()) != nil else { return nil }
+        self = name
+    }
+
     /// A name of a kind of its own, an otherName, with a UTF8String as its value, such as a user principal name.
     ///
     /// - Throws: `CryptoError` (`invalidInput`) for a type that is no object identifier.

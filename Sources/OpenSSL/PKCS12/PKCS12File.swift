@@ -39,7 +39,9 @@ import KeyfobPrimitives
             try Self.checkIterations(part.encryption.iterations)
         }
         // No passphrase and an empty one are two different inputs to the old derivation.
-        let forms: [SecretBytes?] = passphrase.map { $0.isEmpty ? [nil, $0] : [$0] } ?? [nil, SecretBytes([])]
+        let forms: [SecretBytes?] =
+            passphrase.map { $0.isEmpty ? [nil, $0] : [$0] + [Self.lettersOfBytes($0)].compactMap(\.self) }
+            ?? [nil, SecretBytes([])]
         let form = try choose(forms, sealed: sealed, ignoringIntegrity: ignoringIntegrity)
         for index in 0..<max(0, unsafe OPENSSL_sk_num(safes)) {
             let part = unsafe OPENSSL_sk_value(safes, index).assumingMemoryBound(to: PKCS7.self)
@@ -245,6 +247,27 @@ import KeyfobPrimitives
             unsafe form.withUnsafeBytes { bytes in
                 let base = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
                 return unsafe body(bytes.isEmpty ? empty : base, Int32(bytes.count))
+            }
+        }
+    }
+
+    /// A passphrase each of whose bytes was taken for a letter of Latin-1, as OpenSSL did before 1.1.0; `nil` where
+    /// that is the same.
+    private static func lettersOfBytes(_ passphrase: SecretBytes) -> SecretBytes? {
+        unsafe passphrase.withUnsafeBytes { bytes in
+            let further = unsafe bytes.count { $0 >= 0x80 }
+            guard further > 0 else { return nil }
+            return unsafe SecretBytes(count: bytes.count + further) { target in
+                var position = 0
+                for index in bytes.indices {
+                    let byte = unsafe bytes[index]
+                    if byte >= 0x80 {
+                        unsafe target[position] = 0xC0 | byte >> 6
+                        position += 1
+                    }
+                    unsafe target[position] = byte < 0x80 ? byte : 0x80 | byte & 0x3F
+                    position += 1
+                }
             }
         }
     }

@@ -108,6 +108,32 @@ import Testing
         } == .invalidArgument)
     }
 
+    @Test func `an authority issues nothing that those above it do not allow`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        var specification = try IdentitySpecification.authority("Root")
+        specification.extensions = .authority(pathLength: 1)
+        // permitted;DNS:example.org
+        let constraint = [0x30, 0x11, 0xA0, 0x0F, 0x30, 0x0D, 0x82, 0x0B] + Array("example.org".utf8)
+        specification.extensions.others = [.init(type: .nameConstraints, isCritical: true, value: Data(constraint))]
+        let root = try keychain.createIdentity("root", specification, issuer: SelfIssuer()).identity
+        let middle = try keychain.createIdentity(
+            "middle", .authority("Middle"), issuer: AuthorityIssuer(root, in: keychain)).identity
+        let issuer = AuthorityIssuer(middle, in: keychain)
+        for specification in [try IdentitySpecification.server("www.example.net"), try .authority("Below")] {
+            #expect(code { _ = try keychain.createIdentity("x", specification, issuer: issuer) } == .invalidArgument)
+        }
+        #expect(try keychain.find(.keys).count == 4)
+        let web = try keychain.createIdentity("web", .server("www.example.org"), issuer: issuer).identity
+        let result = try CertificateChain.verify(
+            leaf: web.certificate(), intermediates: [middle.certificate()], anchors: [root.certificate()])
+        #expect(result.failure == nil)
+        // Its own next version stands where it stands.
+        #expect(code {
+            _ = try keychain.renewIdentity(middle, issuer: AuthorityIssuer(root, in: keychain))
+        } == nil)
+    }
+
     private func days(_ identity: Identity) throws -> Double {
         let certificate = try identity.certificate()
         return certificate.notAfter.timeIntervalSince(certificate.notBefore) / 86_400

@@ -213,6 +213,19 @@ import Testing
         #expect(try keychain.versions(of: "web").count == 4 && keychain.find(.keys).count == 2)
     }
 
+    @Test func `the newest certificate that a program gives for the key is taken`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        let made = try keychain.createIdentity("web", .server("web"), issuer: CommandIssuer(authority.command())).identity
+        try authority.directory.write(made.certificate().pem.utf8, to: "old.pem")
+        // Moments in certificates are whole seconds.
+        Thread.sleep(forTimeInterval: 1.1)
+        let script = "cat \(authority.file("old.pem")); exec /bin/sh -e \(authority.file("issue.sh"))"
+        let renewed = try keychain.renewIdentity(made, issuer: CommandIssuer(["/bin/sh", "-ec", script]))
+        #expect(renewed.identity.der != made.der && renewed.kept.count == 1)
+    }
+
     @Test func `a program issues, and its failures are told`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain

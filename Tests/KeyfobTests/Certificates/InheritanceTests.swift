@@ -127,4 +127,93 @@ import Testing
             key: PrivateKey.load(others.keyPEM), certificate: Certificate(der: others.der), label: "other")
         #expect(try groups(keychain, privateKey(hash(other.identity))) == ["none"])
     }
+
+    @Test(arguments: [false, true])
+    func `whose the identity is find an authority that was there before`(isImported: Bool) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        let r10 = try authority.certificate("r10")
+        _ = try keychain.add(CertificateItem(r10))
+        let all = criteria(.certificate, [.label: "R10"])
+        _ = try keychain.update(all, [.accessGroup: "other", .comment: "theirs"])
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        try give(first, [.accessGroup: "web", .accessible: "ck"], in: keychain)
+        func renew() throws {
+            if isImported {
+                let key = try PrivateKey.load(TestCertificate("web").keyPEM)
+                let request = try UnsignedRequest(
+                    subject: DistinguishedName(commonName: "web"), publicKey: key.publicKey,
+                    extensions: .endEntity([.dns("web")], [.serverAuth], key: key.publicKey.algorithm)
+                ).signed { Array(try key.sign($0, using: $1)) }
+                _ = try keychain.importIdentity(
+                    key: key, certificate: authority.issue(request), chain: [r10], label: "web", isReplacing: true)
+            } else {
+                _ = try keychain.renewIdentity(
+                    keychain.only(.identity(label: "web")), issuer: CommandIssuer(authority.command()))
+            }
+        }
+        for _ in 0..<2 {
+            try renew()
+            #expect(try groups(keychain, all) == ["other", "web"])
+        }
+        // Who had it has lost nothing, and what they say of it is theirs.
+        let theirs = try keychain.findItems(criteria(.certificate, [.label: "R10", .accessGroup: "other"]))
+        #expect(theirs.map { $0.attributes[.comment] } == ["theirs"])
+        let ours = try keychain.findItems(criteria(.certificate, [.label: "R10", .accessGroup: "web"]))
+        #expect(ours.map { $0.attributes[.accessible] } == ["ck"] && ours[0].attributes[.comment] == nil)
+        // One that is nobody's comes with it, too.
+        let none = try keychain.createIdentity("none", .server("none"), issuer: CommandIssuer(authority.command()))
+        #expect(none.addedCertificates.isEmpty)
+        #expect(try groups(keychain, all) == ["none", "other", "web"])
+    }
+
+    @Test func `an authority that is synchronizable with its identity stands in the chain`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        try give(first, [.accessGroup: "web", .synchronizable: 1], in: keychain)
+        let found = try #require(try keychain.findItems(criteria(.identity, [.label: "web"])).first)
+        let renewed = try keychain.renewIdentity(Identity(item: found), issuer: CommandIssuer(authority.command()))
+        let certificate = try renewed.identity.certificate()
+        #expect(try keychain.chain(of: certificate).certificates == [certificate, authority.certificate("r10")])
+    }
+
+    @Test(arguments: [RenewalKey.same, .new(nil)])
+    func `only the versions of its owner make room`(_ key: RenewalKey) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        var made: [String: Identity] = [:]
+        for group in ["one", "two"] {
+            let identity = try keychain.createIdentity(group, .server(group), issuer: SelfIssuer()).identity
+            try give(identity, [.accessGroup: .string(group)], in: keychain)
+            made[group] = identity
+        }
+        _ = try keychain.update(criteria(.certificate, [:]), [.label: "web"])
+        func find(_ group: String) throws -> [String: Data] {
+            var labels: [String: Data] = [:]
+            for item in try keychain.findItems(criteria(.identity, [.accessGroup: .string(group)])) {
+                labels[item.attributes[.label]?.text ?? ""] = item.certificateDER
+            }
+            return labels
+        }
+        let theirs = try find("two")
+        let found = try keychain.findItems(criteria(.identity, [.label: "web", .accessGroup: "one"]))
+        let old = Identity(item: try #require(found.first))
+        let renewed = try keychain.renewIdentity(old, key: key, issuer: SelfIssuer())
+        #expect(renewed.kept.count == 1 && theirs.keys.sorted() == ["web"])
+        #expect(try find("two") == theirs)
+        #expect(try find("one")["web"] == renewed.identity.der && find("one").count == 2)
+        // Somebody who looked before that renewal renews once more: the one in between makes room.
+        let again = try keychain.renewIdentity(old, key: key, issuer: SelfIssuer())
+        #expect(try find("two") == theirs)
+        #expect(try find("one")["web"] == again.identity.der && find("one").count == 3)
+        // And back.
+        let versions = try keychain.findItems(criteria(.identity, [.accessGroup: "one"]))
+        let before = try #require(versions.first { $0.certificateDER == old.der })
+        #expect(try keychain.use(Identity(item: before)).kept.count == 1)
+        #expect(try find("two") == theirs)
+        #expect(try find("one")["web"] == old.der && find("one").count == 3)
+    }
 }

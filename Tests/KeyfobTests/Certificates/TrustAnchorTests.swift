@@ -32,6 +32,30 @@ import Testing
         #expect(try keychain.find(.certificates).count == 2)
     }
 
+    @Test func `of a certificate that several groups have, the trust in any item counts, and goes`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        let root = try authority.certificate("r10")
+        for group in ["one", "two"] {
+            _ = try keychain.createIdentity(
+                group, .server(group), issuer: CommandIssuer(authority.command()))
+            _ = try keychain.update(
+                Criteria(.certificate, [.label: "R10", .accessGroup: ""]), [.accessGroup: .string(group)])
+        }
+        let items = try keychain.findItems(Criteria(.certificate, [.label: "R10"]))
+        try #require(items.count == 2)
+        for item in items {
+            try keychain.update(Criteria(#require(item.reference)), [.trustedUsages: "server"])
+            #expect(try keychain.trustAnchors().map(\.certificate) == [root])
+            // Whichever item it was said of: what is said now holds for the certificate.
+            try keychain.trust(root, for: [.client])
+            #expect(try keychain.trustAnchors(for: .server).isEmpty && keychain.trustAnchors().count == 1)
+            #expect(try keychain.distrust(root))
+            #expect(try keychain.trustAnchors().isEmpty && !keychain.distrust(root))
+        }
+    }
+
     @Test func `a certificate that another program put on the token is not trusted before somebody says so`() throws {
         let test = try TestKeychain()
         let certificate = try TestCertificate("Foreign")

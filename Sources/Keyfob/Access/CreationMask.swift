@@ -1,0 +1,52 @@
+import Glibc
+import KeyfobPrimitives
+
+/// The file mode creation mask (umask(2)) of a process that takes a stricter one for itself, and what it was before.
+///
+/// Programs that the user has run for him, such as one that issues certificates, make files that others must be able
+/// to read: their mask is the one that the user's own programs have.
+package enum CreationMask {
+    private static let ofCaller = Lock<mode_t?>(nil)
+
+    /// From now on no file that this process makes can be read by others.
+    package static func restrict() {
+        ofCaller.withLock { former in
+            let mask = umask(0o077)
+            // The first one is the caller's.
+            if former == nil { former = mask }
+        }
+    }
+
+    /// The caller's mask, as umask(1) takes it; `nil` where this process has changed nothing.
+    package static var callersText: String? {
+        ofCaller.withLock { $0 }.map { mask in
+            let digits = String(mask, radix: 8)
+            return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        }
+    }
+
+    /// A command that begins with the caller's mask. The words stay as they are: the shell reads none of them.
+    ///
+    /// A mask belongs to a whole process: changed around a start it would be that of what other threads make meanwhile.
+    ///
+    /// - Throws: As starting it does, where there is no such program: a shell would only print so.
+    static func restored(for command: [String]) throws(KeychainError) -> [String] {
+        guard let callersText else { return command }
+        let program = command.first ?? ""
+        let reason = whyNotExecutable(program)
+        guard reason == 0 else { throw .file("start", program, reason) }
+        return ["/bin/sh", "-c", "umask \(callersText); exec \"$@\"", "sh"] + command
+    }
+
+    /// 0, or the error number with which a program cannot be started, looked up as execvp(3) does.
+    private static func whyNotExecutable(_ program: String) -> Int32 {
+        guard !program.contains("/") else { return unsafe access(program, X_OK) == 0 ? 0 : errno }
+        var reason = ENOENT
+        let path = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/bin:/usr/bin"
+        for directory in path.split(separator: ":", omittingEmptySubsequences: false) {
+            if unsafe access((directory.isEmpty ? "." : directory) + "/" + program, X_OK) == 0 { return 0 }
+            if errno == EACCES { reason = EACCES }
+        }
+        return reason
+    }
+}

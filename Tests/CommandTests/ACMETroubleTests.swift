@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+
+/// ACME servers that are busy, break off, or talk nonsense.
+@Suite struct ACMETroubleTests {
+    private func create(_ fault: String, _ names: String...) throws -> (home: IdentityHome, result: Tool.Result) {
+        let home = try IdentityHome()
+        let server = try ScriptedACMEServer(home, fault: fault)
+        let words = ["identity", "create", "web", "--json", "--issuer", "acme:" + server.directory, "--web-root",
+            home.file("www"), "--acme-ca", home.file("acme-ca.pem")] + names.flatMap { ["--dns", $0] }
+        return (home, try Tool.keyfob(words, environment: home.environment).run())
+    }
+
+    @Test(arguments: ["busy", "break"], ["authz", "order", "cert"])
+    func `what only reads is tried again`(_ fault: String, _ place: String) throws {
+        let (home, result) = try create("\(fault):\(place)", "web.example")
+        #expect(result.status == 0 && result.error.isEmpty, "\(result.error)")
+        #expect(try home.shell("wc -l < orders") == "1\n")
+    }
+
+    @Test(arguments: [
+        ["busy:newOrder", "status 503"], ["break:newOrder", "Empty reply"], ["limit:newOrder", "too many certificates"],
+        ["limit:order", "asked again in 60 minutes"], ["garbage:newOrder", "is not ACME"],
+        ["garbage:order", "is not ACME"], ["list:authz", "is not ACME"], ["move:newOrder", "status 302"],
+        ["move:cert", "status 302"], ["garbage:cert", "none of them"], ["plain", "no URL of HTTPS"],
+    ])
+    func `what cannot be understood is told, and nothing else is printed`(_ row: [String]) throws {
+        let (_, result) = try create(row[0], "web.example")
+        #expect(result.status == 1 && result.error.contains(row[1]), "\(result.error)")
+        #expect(try IdentityHome.code(result) == "issuer.failed")
+    }
+
+    @Test func `an order names each host once`() throws {
+        let (home, result) = try create("", "web.example", "WEB.example", "api.example")
+        #expect(result.status == 0, "\(result.error)")
+        #expect(
+            try home.shell("cat orders")
+                == "[{\"type\": \"dns\", \"value\": \"web.example\"}, {\"type\": \"dns\", \"value\": \"api.example\"}]\n")
+    }
+}

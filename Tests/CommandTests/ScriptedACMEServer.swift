@@ -1,0 +1,117 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// An ACME server of a few lines that misbehaves as it is told, in the places where a real one never does on demand.
+///
+/// It believes every signature and every challenge; what it issues is a real certificate by openssl.
+final class ScriptedACMEServer {
+    let directory: String
+    private let process: SpawnedProcess
+
+    /// Starts with files in the test's directory: `acme-ca.pem`, `www` as document root, and `orders`, a line for each.
+    ///
+    /// - Parameter fault: What goes wrong, such as `busy:order`: the kind and the place. Two requests meet it, or all.
+    init(_ home: IdentityHome, fault: String) throws {
+        let port = try home.freePorts(1)[0]
+        directory = "https://127.0.0.1:\(port)/dir"
+        try home.shell(
+            """
+            {
+            mkdir www
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout acme-ca.key -out acme-ca.pem -days 5 -subj /CN=acme-ca
+            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout acme.key -out acme.csr -subj /CN=acme
+            printf 'subjectAltName=IP:127.0.0.1\\n' > acme.ext
+            openssl x509 -req -in acme.csr -CA acme-ca.pem -CAkey acme-ca.key -CAcreateserial -days 5 -extfile acme.ext -out acme.pem
+            } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            """)
+        let null = unsafe open("/dev/null", O_RDWR)
+        defer { close(null) }
+        process = try SpawnedProcess(
+            ["python3", "-c", Self.script, port, home.directory.path, fault], environment: ["PATH": "/usr/bin:/bin"],
+            streams: (null, null, null))
+        try home.shell(
+            """
+            for i in $(seq 600); do
+                curl -s -o /dev/null --cacert acme-ca.pem \(directory) && exit 0
+                sleep 0.1
+            done
+            exit 1
+            """)
+    }
+
+    deinit { process.kill() }
+
+    private static let script = """
+        import base64, json, os, ssl, subprocess, sys
+        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+        port, folder, (fault, _, place) = int(sys.argv[1]), sys.argv[2], sys.argv[3].partition(":")
+        os.chdir(folder)
+        base = "https://127.0.0.1:%d/" % port
+        token = "A" * 32
+        state = {"order": "pending", "authz": "pending", "left": 2, "nonce": 0, "names": []}
+        def decoded(text): return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_): pass
+            def reply(self, status, body=None, **headers):
+                data = body if isinstance(body, bytes) else json.dumps(body).encode()
+                state["nonce"] += 1
+                self.send_response(status)
+                self.send_header("Replay-Nonce", "n%d" % state["nonce"])
+                for name, value in headers.items(): self.send_header(name.replace("_", "-"), value)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                if self.command != "HEAD": self.wfile.write(data)
+            def do_HEAD(self): self.reply(200)
+            def do_GET(self): self.reply(200, {n: base + n for n in ("newNonce", "newAccount", "newOrder")})
+            def order(self):
+                scheme = base.replace("https", "http") if fault == "plain" else base
+                return {"status": state["order"], "authorizations": [base + "authz"], "finalize": scheme + "finalize",
+                        "certificate": base + "cert"}
+            def authz(self):
+                return {"status": state["authz"], "identifier": state["names"][0], "challenges": [
+                    {"type": "http-01", "url": base + "chall", "token": token, "status": state["authz"]}]}
+            def goes_wrong(self, path):
+                if path != place or fault != "limit" and state["left"] == 0: return False
+                state["left"] -= 1
+                if fault == "busy": self.reply(503, b"<html>busy</html>", Retry_After="1")
+                elif fault == "limit": self.reply(
+                    429, {"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many certificates"},
+                    Retry_After="3600")
+                elif fault == "break": self.connection.shutdown(2)
+                elif fault == "garbage": self.reply(200, b"{{{")
+                elif fault == "list": self.reply(200, [1, 2])
+                elif fault == "move": self.reply(302, b"", Location=base + "elsewhere")
+                else: return False
+                return True
+            def do_POST(self):
+                jws = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                payload, path = jws["payload"] and json.loads(decoded(jws["payload"])), self.path[1:]
+                if self.goes_wrong(path): return
+                if path == "newAccount": self.reply(201, {"status": "valid"}, Location=base + "account")
+                elif path == "newOrder":
+                    state["names"] = payload["identifiers"]
+                    with open("orders", "a") as file: file.write(json.dumps(state["names"]) + "\\n")
+                    self.reply(201, self.order(), Location=base + "order")
+                elif path == "authz": self.reply(200, self.authz())
+                elif path == "chall":
+                    state["authz"], state["order"] = "valid", "ready"
+                    self.reply(200, self.authz()["challenges"][0])
+                elif path == "finalize":
+                    with open("in.csr", "wb") as file: file.write(decoded(payload["csr"]))
+                    subprocess.run(
+                        ["openssl", "x509", "-req", "-inform", "DER", "-in", "in.csr", "-CA", "acme-ca.pem", "-CAkey",
+                         "acme-ca.key", "-CAcreateserial", "-days", "5", "-copy_extensions", "copy", "-out", "out.pem"],
+                        check=True)
+                    state["order"] = "valid"
+                    self.reply(200, self.order())
+                elif path == "order": self.reply(200, self.order())
+                elif path == "cert": self.reply(200, open("out.pem", "rb").read())
+                else: self.reply(404, {})
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain("acme.pem", "acme.key")
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.serve_forever()
+        """
+}
