@@ -232,6 +232,32 @@ func trustIdioms() -> [Idiom] {
                 && status([kSecImportExportPassphrase: "wrong"]) == errSecAuthFailed && status([:]) == errSecAuthFailed
                 && status([kSecImportExportPassphrase: "import"], Data([0x30, 0])) == errSecDecode
         },
+        Idiom("a PKCS#12 file through pointers to members") { _ in
+            var items: CFArray?
+            let options = [kSecImportExportPassphrase: portedPassphrase] as CFDictionary
+            guard SecPKCS12Import(portedIdentity as CFData, options, &items) == errSecSuccess, let items,
+                CFArrayGetCount(items) == 1
+            else { return false }
+            let entry = unsafeBitCast(CFArrayGetValueAtIndex(items, 0), to: CFDictionary.self)
+            let key = Unmanaged.passUnretained(kSecImportItemIdentity).toOpaque()
+            guard let pointer = CFDictionaryGetValue(entry, key) else { return false }
+            let identity = Unmanaged<SecIdentity>.fromOpaque(pointer).takeUnretainedValue()
+            var certificate: SecCertificate?
+            guard SecIdentityCopyCertificate(identity, &certificate) == errSecSuccess, let certificate,
+                let (trust, _) = try? importedTrust(), let chain = SecTrustCopyCertificateChain(trust)
+            else { return false }
+            let leaf = unsafeBitCast(CFArrayGetValueAtIndex(chain, 0), to: SecCertificate.self)
+            return leaf == certificate && CFGetTypeID(leaf) == SecCertificateGetTypeID()
+        },
+        Idiom("a moment by its absolute time") { _ in
+            guard let (trust, _) = try? importedTrust() else { return false }
+            let date = CFDateCreate(kCFAllocatorDefault, CFAbsoluteTimeGetCurrent() + 100 * 365 * 86_400)!
+            guard SecTrustSetVerifyDate(trust, date) == errSecSuccess,
+                abs(SecTrustGetVerifyTime(trust) - CFDateGetAbsoluteTime(date)) < 1
+            else { return false }
+            var error: CFError?
+            return !SecTrustEvaluateWithError(trust, &error) && CFErrorGetCode(error) == Int(errSecCertificateExpired)
+        },
         Idiom("both halves of an identity, and a signature between them") { _ in
             guard let identity = (try? Imported(portedIdentity, portedPassphrase))?.identity else { return false }
             var key: SecKey?
