@@ -192,9 +192,9 @@ func keyOperationIdioms() -> [Idiom] {
             return again == publicKey && (try? key.components()) == nil
         },
         Idiom("signed tokens with every algorithm of an enumeration") { _ in
-            guard let rsa = makeKey(kSecAttrKeyTypeRSA, 2048), let curve = makeKey(kSecAttrKeyTypeECSECPrimeRandom, 256) else {
-                return false
-            }
+            guard let rsa = makeKey(kSecAttrKeyTypeRSA, 2048), let curve = makeKey(kSecAttrKeyTypeECSECPrimeRandom, 256),
+                isSigning(rsa, by: .rsaSignatureRaw), !isSigning(curve, by: .rsaSignatureRaw)
+            else { return false }
             let input = Data("header.payload".utf8)
             return TokenAlgorithm.allCases.allSatisfy { name in
                 let (key, other) = name.rawValue.hasPrefix("E") ? (curve, rsa) : (rsa, curve)

@@ -4,6 +4,7 @@ import Security
 var failures = 0
 let idioms = [
     dictionaryIdioms(), valueIdioms(), resultIdioms(), keyIdioms(), declarationIdioms(), keyOperationIdioms(), trustIdioms(),
+    wrapperIdioms(),
 ].flatMap { $0 }
 for (index, idiom) in idioms.enumerated() {
     let service = "idiom \(index)"
