@@ -16,8 +16,8 @@ public struct SecKeyKeyExchangeParameter: RawRepresentable, Hashable, @unchecked
     public static let sharedInfo = Self(rawValue: "sharedInfo")
 }
 
-// On Apple's platforms the type becomes its string where a dictionary is coerced: `[.requestedSize: 32] as CFDictionary`.
-// Without this the key of that dictionary would be a box that nobody finds.
+// On Apple's platforms the type becomes its string where a dictionary is coerced: `[.requestedSize: 32] as
+// CFDictionary`. Without this the key of that dictionary would be a box that nobody finds.
 extension SecKeyKeyExchangeParameter: _ObjectiveCBridgeable {
     /// The key of the parameter.
     public func _bridgeToObjectiveC() -> NSString { rawValue }

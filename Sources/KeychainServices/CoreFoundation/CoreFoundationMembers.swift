@@ -1,9 +1,9 @@
 public import Foundation
 import KeyfobPrimitives
 
-// The functions that give out a pointer to a member of a collection. Core Foundation's collections own what they hold.
-// Foundation on Linux makes strings, data, numbers and collections anew at each access, so that such a pointer would have
-// no owner: those are kept here until the collection is gone.
+// The functions that give out a pointer to a member of a collection. Core Foundation's collections own what they
+// hold. Foundation on Linux makes strings, data, numbers and collections anew at each access, so that such a pointer
+// would have no owner: those are kept here until the collection is gone.
 
 /// A member of an array, as a pointer to an object that lives as long as the array; `nil` outside of it.
 ///
