@@ -42,4 +42,66 @@ import Testing
         }
         #expect(dictionary as NSDictionary as? [String: String] == ["labl": "second", "acct": "first"])
     }
+
+    @Test func `A number, a moment and bytes are made of what is in memory`() throws {
+        var (small, word, double): (Int8, Int32, Double) = (-7, 2048, 1.5)
+        unsafe #expect(CFNumberCreate(nil, .charType, &small) == -7)
+        unsafe #expect(CFNumberCreate(nil, .sInt32Type, &word) == 2048)
+        unsafe #expect(CFNumberCreate(nil, .doubleType, &double) == 1.5)
+        #expect(CFNumberCreate(nil, .sInt32Type, nil) == nil)
+        let now = CFAbsoluteTimeGetCurrent()
+        #expect(CFDateGetAbsoluteTime(CFDateCreate(nil, now)) == now && CFDateGetAbsoluteTime(nil) == 0)
+        let data = try #require(CFDataCreateMutable(nil, 0))
+        unsafe CFDataAppendBytes(data, [1, 2, 3], 2)
+        unsafe CFDataAppendBytes(data, [1, 2, 3], -1)
+        #expect(data as Data == Data([1, 2]))
+        let copy = try #require(CFDictionaryCreateMutableCopy(nil, 0, [kSecAttrLabel: "a"] as CFDictionary))
+        copy[kSecAttrLabel] = "b"
+        #expect(copy == ["labl": "b"] && CFDictionaryCreateMutableCopy(nil, 0, nil) == nil)
+    }
+
+    @Test func `A pointer to a member is good for as long as the collection is there`() throws {
+        let policy = SecPolicyCreateBasicX509()
+        let array = [[kSecAttrLabel: "label", kSecValueRef: policy] as NSDictionary, "text" as NSString] as CFArray
+        // As code from before Swift had classes for it does.
+        let dictionary = unsafe unsafeBitCast(try #require(CFArrayGetValueAtIndex(array, 0)), to: CFDictionary.self)
+        for _ in 0..<100 {
+            let (first, second) = unsafe (CFArrayGetValueAtIndex(array, 1), CFArrayGetValueAtIndex(array, 1))
+            unsafe #expect(first == second)
+        }
+        let text = unsafe unsafeBitCast(try #require(CFArrayGetValueAtIndex(array, 1)), to: CFString.self)
+        #expect(text == "text")
+        func value(_ key: CFString) -> AnyObject? {
+            unsafe CFDictionaryGetValue(dictionary, Unmanaged.passUnretained(key).toOpaque()).map {
+                unsafe Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue()
+            }
+        }
+        #expect(value(kSecValueRef) === policy && value(kSecAttrLabel) as? String == "label" && value(kSecAttrAccount) == nil)
+        var found: UnsafeRawPointer?
+        let (label, account) = unsafe (Unmanaged.passUnretained(kSecAttrLabel), Unmanaged.passUnretained(kSecAttrAccount))
+        unsafe #expect(CFDictionaryGetValueIfPresent(dictionary, label.toOpaque(), &found) && found != nil)
+        unsafe #expect(!CFDictionaryGetValueIfPresent(dictionary, account.toOpaque(), nil))
+        unsafe #expect(CFDictionaryContainsKey(dictionary, label.toOpaque()))
+        unsafe #expect(!CFDictionaryContainsKey(dictionary, account.toOpaque()) && !CFDictionaryContainsKey(dictionary, nil))
+        unsafe #expect(CFArrayGetValueAtIndex(array, 2) == nil && CFArrayGetValueAtIndex(array, -1) == nil)
+        unsafe #expect(CFArrayGetValueAtIndex(nil, 0) == nil && CFDictionaryGetValue(dictionary, nil) == nil)
+    }
+
+    @Test func `A pointer to a member stays good where the collection changes, and its object goes with the collection`() throws {
+        weak var kept: NSDictionary?
+        do {
+            let dictionary = NSMutableDictionary()
+            let key = NSString(string: "key")
+            for round in 0..<3 {
+                dictionary[key] = ["round": round] as NSDictionary
+                let pointer = unsafe try #require(CFDictionaryGetValue(dictionary, Unmanaged.passUnretained(key).toOpaque()))
+                let member = unsafe Unmanaged<NSDictionary>.fromOpaque(pointer).takeUnretainedValue()
+                #expect(member == ["round": round])
+                if round == 0 { kept = member }
+            }
+            #expect(kept == ["round": 0])
+        }
+        unsafe CFArrayGetValueAtIndex(["other" as NSString] as CFArray, 0)
+        #expect(kept == nil)
+    }
 }

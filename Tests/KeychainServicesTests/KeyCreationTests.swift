@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Keyfob
 import KeyfobPrimitives
@@ -75,6 +76,46 @@ import Testing
             let again = try Keychain.open(throwaway.keychain.name, in: throwaway.directories)
             let item = try #require(try again.find(.keys).first)
             #expect(try again.tokenKey(for: item).publicKey == publicKey.publicKey)
+        }
+    }
+
+    @Test(arguments: KeyKind.allCases)
+    func `a key whose item is deleted is not found by any thread, and its public half goes on`(kind: KeyKind) throws {
+        let throwaway = try TestKeychain.make()
+        let algorithm: SecKeyAlgorithm =
+            switch kind {
+            case .rsa2048: .rsaSignatureMessagePSSSHA256
+            case .ed25519: .eddsaSignatureMessageCurve25519SHA512
+            default: .ecdsaSignatureMessageX962SHA256
+            }
+        try SecKeyUse(throwaway) {
+            var parameters = kind.parameters
+            parameters[kSecPrivateKeyAttrs] = [kSecAttrIsPermanent: true] as NSDictionary
+            let (key, other) = (try #require(generate(parameters).value), try #require(generate(parameters).value))
+            let publicKey = try #require(SecKeyCopyPublicKey(key))
+            let signature = try #require(sign(key, algorithm, Data([1])).value)
+            // Until the deletion a signature is right, afterwards there is none; another key's there never is.
+            DispatchQueue.concurrentPerform(iterations: 64) { index in
+                if index == 32 {
+                    let status = try? SecKeyUse(throwaway) { SecItemDelete([kSecValueRef: key] as CFDictionary) }
+                    #expect(status == errSecSuccess)
+                }
+                let (made, others) = (sign(key, algorithm, Data([1])), sign(other, algorithm, Data([1])))
+                if let signature = made.value {
+                    #expect(verify(publicKey, algorithm, Data([1]), signature).value)
+                } else {
+                    #expect(made.status == errSecItemNotFound)
+                }
+                #expect(others.status == nil)
+            }
+            #expect(sign(key, algorithm, Data([1])) == Outcome(value: nil, status: errSecItemNotFound))
+            #expect(verify(key, algorithm, Data([1]), signature).value && SecKeyCopyPublicKey(key) == publicKey)
+            #expect(SecKeyCopyAttributes(key) != nil && SecKeyIsAlgorithmSupported(key, .sign, algorithm))
+            #expect(representation(of: key).value == nil && keys([:]).value == 1)
+            #expect(SecItemDelete([kSecValueRef: key] as CFDictionary) == errSecItemNotFound)
+            // Of no key in a keychain is there anything left to add.
+            #expect(SecItemAdd([kSecValueRef: key] as CFDictionary, nil) != errSecSuccess)
+            #expect(keys([:]).value == 1)
         }
     }
 

@@ -1,8 +1,6 @@
 public import Foundation
 
-// The functions of Core Foundation that code around a keychain calls. Those that give out a pointer to a member of a
-// collection (`CFArrayGetValueAtIndex`, `CFDictionaryGetValue`) are missing: Foundation on Linux makes such an object
-// anew at each access, so that the pointer would have no owner. `as` gives the collection as Swift's own.
+// The functions of Core Foundation that code around a keychain calls.
 
 /// A hash; `CFHashCode`.
 public typealias CFHashCode = UInt

@@ -142,3 +142,61 @@ public func CFDictionaryAddValue(
     guard theDict?.object(forKey: object) == nil else { return }
     unsafe CFDictionarySetValue(theDict, key, value)
 }
+
+/// A number of a value in memory; `nil` where there is none.
+@discardableResult
+public func CFNumberCreate(
+    _ allocator: CFAllocator!, _ theType: CFNumberType, _ valuePtr: UnsafeRawPointer!
+) -> CFNumber! {
+    guard let place = unsafe valuePtr else { return nil }
+    switch theType {
+    case .sInt8Type, .charType: return NSNumber(value: unsafe place.loadUnaligned(as: Int8.self))
+    case .sInt16Type, .shortType: return NSNumber(value: unsafe place.loadUnaligned(as: Int16.self))
+    case .sInt32Type, .intType: return NSNumber(value: unsafe place.loadUnaligned(as: Int32.self))
+    case .sInt64Type, .longType, .longLongType, .cfIndexType, .nsIntegerType:
+        return NSNumber(value: unsafe place.loadUnaligned(as: Int64.self))
+    case .float32Type, .floatType: return NSNumber(value: unsafe place.loadUnaligned(as: Float.self))
+    case .float64Type, .doubleType, .cgFloatType: return NSNumber(value: unsafe place.loadUnaligned(as: Double.self))
+    }
+}
+
+/// Now, in seconds since 2001-01-01T00:00:00Z.
+@discardableResult
+public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
+
+/// A moment, by its seconds since 2001-01-01T00:00:00Z.
+@discardableResult
+public func CFDateCreate(_ allocator: CFAllocator!, _ at: CFAbsoluteTime) -> CFDate! {
+    NSDate(timeIntervalSinceReferenceDate: at)
+}
+
+/// The seconds of a moment since 2001-01-01T00:00:00Z; 0 for `nil`.
+@discardableResult
+public func CFDateGetAbsoluteTime(_ theDate: CFDate!) -> CFAbsoluteTime { theDate?.timeIntervalSinceReferenceDate ?? 0 }
+
+/// Bytes that can change, none at first.
+///
+/// - Parameters:
+///   - allocator: Without effect.
+///   - capacity: Without effect.
+@discardableResult
+public func CFDataCreateMutable(_ allocator: CFAllocator!, _ capacity: CFIndex) -> CFMutableData! { NSMutableData() }
+
+/// Adds bytes at the end; none where the length is not positive, or where there is no pointer to the bytes.
+public func CFDataAppendBytes(_ theData: CFMutableData!, _ bytes: UnsafePointer<UInt8>!, _ length: CFIndex) {
+    guard length > 0, let bytes = unsafe bytes else { return }
+    unsafe theData?.append(bytes, length: length)
+}
+
+/// A dictionary that can change, with what another one holds; `nil` for `nil`.
+///
+/// - Parameters:
+///   - allocator: Without effect.
+///   - capacity: Without effect.
+///   - theDict: The other dictionary.
+@discardableResult
+public func CFDictionaryCreateMutableCopy(
+    _ allocator: CFAllocator!, _ capacity: CFIndex, _ theDict: CFDictionary!
+) -> CFMutableDictionary! {
+    theDict.flatMap { $0.mutableCopy() as? NSMutableDictionary }
+}

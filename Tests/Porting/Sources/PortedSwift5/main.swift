@@ -2,7 +2,11 @@ import Security
 
 // Runs every idiom, then leaves one item for whoever looks at the keychain by other means.
 var failures = 0
-for (index, idiom) in (dictionaryIdioms() + valueIdioms() + resultIdioms() + keyIdioms() + declarationIdioms()).enumerated() {
+let idioms = [
+    dictionaryIdioms(), valueIdioms(), resultIdioms(), keyIdioms(), declarationIdioms(), keyOperationIdioms(), trustIdioms(),
+    wrapperIdioms(),
+].flatMap { $0 }
+for (index, idiom) in idioms.enumerated() {
     let service = "idiom \(index)"
     let works = idiom.works(service)
     print(works ? "ok" : "FAILED", idiom.name)

@@ -1,0 +1,14 @@
+import class Security.SecKey
+import enum Security.SecKeyOperationType
+import func Security.SecKeyIsAlgorithmSupported
+import let Security.errSecSuccess
+import struct Security.SecKeyAlgorithm
+import typealias Security.OSStatus
+
+// A file that imports nothing but the names that it uses, and says whose they are.
+
+/// What a key can do.
+func isSigning(_ key: SecKey, by algorithm: SecKeyAlgorithm) -> Bool {
+    let success: OSStatus = Security.errSecSuccess
+    return success == 0 && Security.SecKeyIsAlgorithmSupported(key, .sign, algorithm)
+}
