@@ -17,6 +17,7 @@
 //   full                                   no room for another object
 //   write-protected                        no object can be made, changed or destroyed
 //   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
+//   stumble=N                              the next N changes of attributes fail in general
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -170,6 +171,12 @@ static CK_RV destroy(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
 
 static CK_RV set_attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template,
                             CK_ULONG count) {
+    char text[16];
+    static int stumbles;
+    if (says("stumble", text, sizeof text) && stumbles < atoi(text)) {
+        stumbles++;
+        return CKR_GENERAL_ERROR;
+    }
     if (refuses("write-protected"))
         return CKR_TOKEN_WRITE_PROTECTED;
     return theirs->C_SetAttributeValue(session, object, template, count);

@@ -185,7 +185,9 @@ extension KeySpecification {
                 .tokenDisobeyed, "token \"\(token.label)\" made a key pair and does not tell its public key.")
         }
         try willRename(hash)
-        for handle in [pair.publicKey, pair.privateKey] { try session.setAttributes([.id([UInt8](hash))], of: handle) }
+        for handle in [pair.publicKey, pair.privateKey] {
+            try token.setAttributes([.id([UInt8](hash))], of: handle, in: session)
+        }
         return [
             try token.read(pair.privateKey, in: session), try token.read(pair.publicKey, in: session),
         ].compactMap { $0 }

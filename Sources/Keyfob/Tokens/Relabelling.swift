@@ -24,8 +24,22 @@ extension TokenStore {
     func setLabel(_ label: Data, of object: ObjectHandle, isCopied: Bool, in session: borrowing Session) throws {
         let template: AttributeTemplate = [.bytes(.label, [UInt8](label))]
         let copy = isCopied ? try copyToBeRemoved(of: object, changing: template, in: session) : nil
-        try session.setAttributes(template, of: object)
+        try setAttributes(template, of: object, in: session)
         if let copy { try session.destroy(copy) }
+    }
+
+    /// Writes attributes of an object, and again where SoftHSM fails in general: on a machine with much to do it now and
+    /// then does not get at the object's file, and gets at it a moment later.
+    ///
+    /// - Throws: `PKCS11Error`.
+    func setAttributes(_ template: AttributeTemplate, of object: ObjectHandle, in session: borrowing Session) throws {
+        for attempt in 0..<8 {
+            do throws(PKCS11Error) { return try session.setAttributes(template, of: object) } catch {
+                guard error.returnValue == .generalError, try isSoftHSM() else { throw error }
+            }
+            usleep(1_000 << UInt32(attempt))
+        }
+        try session.setAttributes(template, of: object)
     }
 
     /// A whole copy of an object; `nil` where the token would not make one, or not let it go again.
