@@ -1,0 +1,100 @@
+import Foundation
+import OpenSSL
+import PKCS11
+
+/// What is on the token.
+extension TokenStore {
+    /// Every certificate and key on the token, by one search; the private ones where somebody is logged in.
+    ///
+    /// Objects without a class, certificates without a value and the like are debris of a killed process:
+    /// left out, and counted in `debris`.
+    func readObjects() throws -> Listing {
+        let first = try readListedObjects()
+        // There are files of which SoftHSM shows no object: private ones before a login, and the rests of kills; or it
+        // has stopped looking.
+        guard let files = changeDetector?.snapshot()?.entries.count, files > first.listed, try regainSight() else {
+            return first
+        }
+        return try readListedObjects()
+    }
+
+    /// What is on the token.
+    struct Listing {
+        var objects: [TokenObject]
+        /// How many objects could not be understood.
+        var debris: Int
+        /// How many there were.
+        var listed: Int
+        /// Whether the user was logged in all the while, so that private objects are among them.
+        var isWhole: Bool
+    }
+
+    private func readListedObjects() throws -> Listing {
+        try withSession(.read) { session in
+            let epoch = try pool().loginEpoch
+            var objects: [TokenObject] = []
+            var debris = 0
+            let handles = try session.findObjects()
+            for handle in handles {
+                let found: TokenObject?
+                do throws(PKCS11Error) { found = try read(handle, in: session) } catch {
+                    // Gone since the search, or gone without SoftHSM's other processes being told of it.
+                    if error.recovery == .lookUpAgain { continue }
+                    guard Self.isDebris(error) else { throw error }
+                    debris += 1
+                    continue
+                }
+                guard let found else { continue }
+                objects.append(found)
+            }
+            let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
+            return Listing(
+                objects: Self.completing(objects), debris: debris, listed: handles.count, isWhole: isWhole)
+        }
+    }
+
+    /// One object, or `nil` for an object that is no item of ours (data, domain parameters, …).
+    func read(_ handle: ObjectHandle, in session: borrowing Session) throws(PKCS11Error) -> TokenObject? {
+        let first = try session.attributes([.objectClass], of: handle)
+        guard let objectClass = first.objectClass else {
+            throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeValueInvalid, detail: "no class")
+        }
+        guard [.certificate, .privateKey, .publicKey, .secretKey].contains(objectClass) else { return nil }
+        let values = try session.attributes(TokenObject.attributeTypes(of: objectClass), of: handle)
+        guard let object = TokenObject(reading: values, parsesCertificate: true) else {
+            throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeValueInvalid, detail: "no value")
+        }
+        return object
+    }
+
+    private static func isDebris(_ error: PKCS11Error) -> Bool {
+        error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid
+    }
+
+    /// Private keys that do not tell their public key take it from the public key object of the same id.
+    ///
+    /// An id that is the public key's hash names the key by itself. Any other id, such as 01, is given again
+    /// to the next key: the public key then is part of the fingerprint, so that a key is never taken for its
+    /// successor. Where several public keys have the id, none is believed.
+    static func completing(_ objects: [TokenObject]) -> [TokenObject] {
+        guard objects.first(at: { $0[$1].objectClass == .privateKey && $0[$1].publicKeyInfo == nil }) != nil else {
+            return objects
+        }
+        let publicKeys = Dictionary(
+            grouping: objects.filter { $0.objectClass == .publicKey && !$0.id.isEmpty }, by: \.id)
+        return objects.map { object in
+            guard object.objectClass == .privateKey, object.publicKeyInfo == nil, let halves = publicKeys[object.id],
+                let half = halves.first, let info = half.publicKeyInfo,
+                halves.allSatisfy({ $0.publicKeyInfo == info })
+            else { return object }
+            var object = object
+            object.publicKeyInfo = info
+            object.publicKeyHash = half.publicKeyHash
+            object.sizeInBits = object.sizeInBits ?? half.sizeInBits
+            if half.publicKeyHash != object.id {
+                object.fingerprint = Digest.sha256(NewObject.classBytes(.privateKey) + info)
+            }
+            return object
+        }
+    }
+}
