@@ -100,6 +100,18 @@ import Testing
         #expect(try home.shell("cat mask") == mask + "\n")
     }
 
+    @Test(arguments: [nil, "/somewhere/softhsm2.conf"], ["--exec", "--issuer"])
+    func `the command has the SoftHSM that its user has, and not ours`(file: String?, option: String) throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        let script = try home.directory.write(
+            "echo \"${SOFTHSM2_CONF-none}\" > '\(home.file("file"))'; exit 3\n".utf8, to: "script")
+        let value = option == "--exec" ? "sh \(script)" : "exec:/bin/sh \(script)"
+        let set = file.map { "export SOFTHSM2_CONF='\($0)'" } ?? "unset SOFTHSM2_CONF"
+        try home.shell("\(set); ! '\(Tool.keyfob([]).path)' identity renew web --force \(option) '\(value)' 2> errors")
+        #expect(try home.shell("cat file") == (file ?? "none") + "\n")
+    }
+
     @Test(arguments: ["0022", "0077"]) func `what an issuing command makes has the modes of the caller's files`(mask: String) throws {
         let home = try IdentityHome()
         try make(home, "web")

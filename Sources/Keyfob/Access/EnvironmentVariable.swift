@@ -3,26 +3,41 @@ import KeyfobPrimitives
 
 /// Variables in the environment of this process, read one at a time.
 package enum EnvironmentVariable {
-    /// The names of variables that hold secrets, which no child is given.
-    ///
-    /// No set: the first set of strings of a process costs a command that reads one secret 2 % of its time.
-    ///
-    /// The lock also stands around getenv(3), which walks an array that unsetenv(3) moves: ours at least do not meet
-    /// each other.
-    private static let withheld = Lock<[String]>([])
+    /// What children are given in another way than this process has it.
+    private struct Differences {
+        /// The names of variables that hold secrets, which no child is given.
+        ///
+        /// No set: the first set of strings of a process costs a command that reads one secret 2 % of its time.
+        var withheld: [String] = []
+        /// What variables were before this process set them for itself; no value where they were not there.
+        var before: [(name: String, value: String?)] = []
+    }
+
+    /// The lock also stands around getenv(3), which walks an array that unsetenv(3) and setenv(3) move: ours at least do
+    /// not meet each other.
+    private static let differences = Lock(Differences())
 
     /// The value of `name`, also an empty one; `nil` where it is not set.
     static func value(_ name: String) -> String? {
-        withheld.withLock { _ in
-            guard let value = unsafe getenv(name) else { return nil }
-            return unsafe String(cString: value)
+        differences.withLock { _ in unlockedValue(name) }
+    }
+
+    private static func unlockedValue(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+
+    /// Sets a variable for this process and the libraries in it; children are given what it was before.
+    static func set(_ name: String, to value: String) {
+        differences.withLock { differences in
+            if !differences.before.contains(where: { $0.name == name }) {
+                differences.before.append((name, unlockedValue(name)))
+            }
+            unsafe setenv(name, value, 1)
         }
     }
 
     /// The secret that is the value of `name`, which is then gone: from our environment, from that of every later child,
     /// and from `/proc/PID/environ`, because the bytes themselves are overwritten.
     static func take(_ name: String) -> SecretBytes? {
-        withheld.withLock { _ in
+        differences.withLock { _ in
             guard let value = unsafe getenv(name) else { return nil }
             let count = unsafe strlen(value)
             let characters = unsafe UnsafeBufferPointer(start: value, count: count)
@@ -35,8 +50,8 @@ package enum EnvironmentVariable {
 
     /// Keeps the variable `name` from every later child, whether or not anybody reads it.
     package static func withhold(_ name: String) {
-        withheld.withLock { names in
-            if !names.contains(name) { names.append(name) }
+        differences.withLock { differences in
+            if !differences.withheld.contains(name) { differences.withheld.append(name) }
         }
     }
 
@@ -52,13 +67,18 @@ package enum EnvironmentVariable {
         }
     }
 
-    /// The environment of a program that this process starts: ours without what is a secret or says where one is.
+    /// The environment of a program that this process starts: ours without what is a secret or says where one is, and as
+    /// it was before this process set variables for itself. A program of the user's may have a SoftHSM of its own.
     ///
     /// Left out are the variables that a PIN source names, also one that was never read because the keychain was
     /// unlocked, and those that begin with `KEYFOB_`: a program that calls keyfob in turn would be sent round in a circle.
     package static func inherited() -> [String: String] {
         withhold(namedBy: value("KEYFOB_PIN_SOURCE"))
-        let names = withheld.withLock { $0 }
-        return ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("KEYFOB_") && !names.contains($0.key) }
+        let differences = differences.withLock { $0 }
+        var environment = ProcessInfo.processInfo.environment.filter {
+            !$0.key.hasPrefix("KEYFOB_") && !differences.withheld.contains($0.key)
+        }
+        for (name, value) in differences.before { environment[name] = value }
+        return environment
     }
 }

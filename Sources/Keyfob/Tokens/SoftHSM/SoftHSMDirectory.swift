@@ -103,11 +103,11 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         let path = configuration.filePath
         try Self.activated.withLock { (active) throws(KeychainError) in
             if active == path { return }
-            let current = unsafe getenv("SOFTHSM2_CONF").map { unsafe String(cString: $0) }
+            let current = EnvironmentVariable.value("SOFTHSM2_CONF")
             if current != path {
                 if let active { throw refusal(inUse: active) }
                 if Self.isLibraryInUse { throw refusal(inUse: current ?? "SoftHSM's default configuration") }
-                unsafe setenv("SOFTHSM2_CONF", path, 1)
+                EnvironmentVariable.set("SOFTHSM2_CONF", to: path)
             }
             active = path
         }
