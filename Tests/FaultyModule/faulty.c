@@ -17,6 +17,7 @@
 //   full                                   no room for another object
 //   write-protected                        no object can be made, changed or destroyed
 //   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
+//   mute=N                                 the next N times it does not tell the value of a public key
 //   stumble=N                              the next N changes of attributes fail in general
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 #define _GNU_SOURCE
@@ -245,7 +246,21 @@ static CK_RV find(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG
 }
 
 static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
-    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_GetAttributeValue(session, object, template, count);
+    if (is_absent())
+        return CKR_DEVICE_REMOVED;
+    CK_RV answer = theirs->C_GetAttributeValue(session, object, template, count);
+    char text[16];
+    static int mute;
+    int is_told = 0;
+    for (CK_ULONG i = 0; i < count; i++)
+        is_told |= template[i].type == CKA_EC_POINT && template[i].ulValueLen != CK_UNAVAILABLE_INFORMATION;
+    if (!is_told || !says("mute", text, sizeof text) || mute >= atoi(text))
+        return answer;
+    mute++;
+    for (CK_ULONG i = 0; i < count; i++)
+        if (template[i].type == CKA_EC_POINT || template[i].type == CKA_PUBLIC_KEY_INFO)
+            template[i].ulValueLen = CK_UNAVAILABLE_INFORMATION;
+    return CKR_ATTRIBUTE_TYPE_INVALID;
 }
 
 static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key) {

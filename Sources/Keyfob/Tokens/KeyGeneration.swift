@@ -180,7 +180,7 @@ extension KeySpecification {
         let pair = try session.generateKeyPair(
             mechanism, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
         try Obedience.check(pair.privateKey, privateTemplate, in: session, token: token.label)
-        guard let half = try token.read(pair.publicKey, in: session), let hash = half.publicKeyHash else {
+        guard let hash = try token.publicHalf(pair.publicKey, in: session)?.publicKeyHash else {
             throw KeychainError(
                 .tokenDisobeyed, "token \"\(token.label)\" made a key pair and does not tell its public key.")
         }
@@ -189,7 +189,7 @@ extension KeySpecification {
             try token.setAttributes([.id([UInt8](hash))], of: handle, in: session)
         }
         return [
-            try token.read(pair.privateKey, in: session), try token.read(pair.publicKey, in: session),
+            try token.read(pair.privateKey, in: session), try token.publicHalf(pair.publicKey, in: session),
         ].compactMap { $0 }
     }
 

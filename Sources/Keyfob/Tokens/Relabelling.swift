@@ -33,11 +33,11 @@ extension TokenStore {
     ///
     /// - Throws: `PKCS11Error`.
     func setAttributes(_ template: AttributeTemplate, of object: ObjectHandle, in session: borrowing Session) throws {
-        for attempt in 0..<8 {
+        for pause in Self.pauses {
             do throws(PKCS11Error) { return try session.setAttributes(template, of: object) } catch {
                 guard error.returnValue == .generalError, try isSoftHSM() else { throw error }
             }
-            usleep(1_000 << UInt32(attempt))
+            usleep(pause)
         }
         try session.setAttributes(template, of: object)
     }

@@ -95,6 +95,22 @@ extension TokenStore {
         return false
     }
 
+    /// Microseconds between tries of what SoftHSM cannot do for a moment: a quarter of a second in all.
+    static let pauses = (0..<8).map { UInt32(1_000) << $0 }
+
+    /// A public key that was just made. SoftHSM has been seen to tell it without its value, beside four processes that
+    /// were making keys on the same token, and tells it a moment later.
+    ///
+    /// - Returns: What there is in the end; `nil` for an object that is none.
+    func publicHalf(_ handle: ObjectHandle, in session: borrowing Session) throws -> TokenObject? {
+        for pause in Self.pauses {
+            let half = try read(handle, in: session)
+            if try half?.publicKeyHash != nil || !isSoftHSM() { return half }
+            usleep(pause)
+        }
+        return try read(handle, in: session)
+    }
+
     private static func isUnseen(_ error: PKCS11Error) -> Bool {
         switch error.returnValue {
         case .tokenNotPresent, .tokenNotRecognized: true

@@ -138,18 +138,23 @@ import Testing
         #expect(try intents(keychain) == 0)
     }
 
-    @Test func `a change of attributes that fails for a moment is made, and one that goes on failing leaves nothing`() throws {
+    @Test func `what fails for a moment while a key is made is done, and what goes on failing leaves nothing`() throws {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "stumbler")
         let module = try FaultyModule(in: directory)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
-        try module.say("stumble=3")
-        let key = try keychain.generateKey(.p256, label: "key")
-        #expect(key.item.object?.id == key.item.object?.publicKeyHash)
+        for words in ["stumble=3", "mute=4"] {
+            try module.say(words)
+            let key = try keychain.generateKey(.p256, label: "key")
+            #expect(key.item.object?.id == key.item.object?.publicKeyHash && key.item.object?.publicKeyHash != nil)
+        }
         try module.say("stumble=1000")
         #expect(code { _ = try keychain.generateKey(.p256, label: "other") } == .failed)
+        try module.say("")
+        try module.say("mute=1000")
+        #expect(code { _ = try keychain.generateKey(.p256, label: "mute") } == .tokenDisobeyed)
         try module.say("")
         #expect(Set(try keychain.find(.keys).compactMap(\.label)) == ["key"])
         #expect(try intents(keychain) == 0)
