@@ -9,11 +9,11 @@ final class PebbleServer {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
-    let directory: String
+    private(set) var directory = ""
     /// Where the authority looks for answers to HTTP-01 challenges, in place of port 80.
-    let httpPort: String
+    private(set) var httpPort = ""
     /// Where the name server takes records, by HTTP.
-    let nameServer: String
+    private(set) var nameServer = ""
     private var processes: [Process] = []
 
     /// Starts everything with files in the test's directory: `acme-ca.pem`, and `www` as document root.
@@ -24,13 +24,6 @@ final class PebbleServer {
     ///   - hasWebServer: Whether the host has a web server.
     ///   - externalAccounts: Keys by their identifiers; where there are any, no account is opened without.
     init(_ home: IdentityHome, hasWebServer: Bool = true, externalAccounts: [String: String] = [:]) throws {
-        let ports = try home.freePorts(5)
-        directory = "https://127.0.0.1:\(ports[0])/dir"
-        httpPort = ports[2]
-        nameServer = "http://127.0.0.1:\(ports[4])"
-        let keys = externalAccounts.map { "\"\($0.key)\": \"\($0.value)\"" }.joined(separator: ", ")
-        let binding = keys.isEmpty
-            ? "" : ", \"externalAccountBindingRequired\": true, \"externalAccountMACKeys\": {\(keys)}"
         try home.shell(
             """
             {
@@ -40,6 +33,27 @@ final class PebbleServer {
             printf 'subjectAltName=IP:127.0.0.1\\n' > acme.ext
             openssl x509 -req -in acme.csr -CA acme-ca.pem -CAkey acme-ca.key -CAcreateserial -days 5 -extfile acme.ext -out acme.pem
             } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            """)
+        // Between the choice of a port and its use another test may take it.
+        for _ in 0..<5 {
+            try startAll(home, hasWebServer, externalAccounts, ports: home.freePorts(5))
+            if try isUp(home, hasWebServer) { return }
+            stop()
+        }
+        Issue.record("pebble does not answer.")
+    }
+
+    private func startAll(
+        _ home: IdentityHome, _ hasWebServer: Bool, _ externalAccounts: [String: String], ports: [String]
+    ) throws {
+        directory = "https://127.0.0.1:\(ports[0])/dir"
+        httpPort = ports[2]
+        nameServer = "http://127.0.0.1:\(ports[4])"
+        let keys = externalAccounts.map { "\"\($0.key)\": \"\($0.value)\"" }.joined(separator: ", ")
+        let binding = keys.isEmpty
+            ? "" : ", \"externalAccountBindingRequired\": true, \"externalAccountMACKeys\": {\(keys)}"
+        try home.shell(
+            """
             cat > pebble.json <<END
             {"pebble": {"listenAddress": "127.0.0.1:\(ports[0])", "managementListenAddress": "127.0.0.1:\(ports[1])",
             "certificate": "$PWD/acme.pem", "privateKey": "$PWD/acme.key", "httpPort": \(ports[2]), "tlsPort": 1\(binding)}}
@@ -58,15 +72,20 @@ final class PebbleServer {
             "/usr/bin/pebble",
             ["-config", home.file("pebble.json"), "-dnsserver", "127.0.0.1:\(ports[3])"],
             ["PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "20"])
-        try home.shell(
-            """
-            for i in $(seq 1200); do
-                curl -s -o /dev/null --cacert acme-ca.pem \(directory) && curl -s -o /dev/null \(nameServer)/ \
-                    && { \(!hasWebServer) || curl -s -o /dev/null http://127.0.0.1:\(ports[2])/; } && exit 0
-                sleep 0.1
-            done
-            exit 1
-            """)
+    }
+
+    /// Waits until all answer; false where one has ended.
+    private func isUp(_ home: IdentityHome, _ hasWebServer: Bool) throws -> Bool {
+        for _ in 0..<1200 {
+            guard processes.allSatisfy(\.isRunning) else { return false }
+            let answer = try home.shell(
+                """
+                curl -s -m 5 -o /dev/null --cacert acme-ca.pem \(directory) && curl -s -m 5 -o /dev/null \(nameServer)/ \
+                    && { \(!hasWebServer) || curl -s -m 5 -o /dev/null http://127.0.0.1:\(httpPort)/; } && echo up || sleep 0.1
+                """)
+            if answer == "up\n" { return true }
+        }
+        return false
     }
 
     private func start(_ path: String, _ arguments: [String], _ environment: [String: String] = [:]) throws {
@@ -81,5 +100,10 @@ final class PebbleServer {
     }
 
     // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
-    deinit { for process in processes { kill(process.processIdentifier, SIGKILL) } }
+    private func stop() {
+        for process in processes where process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        processes = []
+    }
+
+    deinit { stop() }
 }

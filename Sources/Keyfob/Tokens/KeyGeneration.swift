@@ -77,9 +77,11 @@ extension Keychain {
         let publicLabel = publicAttributes.map { [UInt8]($0[.label]?.labelBytes ?? Data()) } ?? label
         let recorded: (privateKey: Item, publicKey: Item?)
         do {
-            recorded = try generateKey(
-                specification, attributes, publicAttributes, labels: (label, publicLabel), isExtractable: isExtractable,
-                isLabelUnique: isLabelUnique, keys)
+            recorded = try token.retryingMomentaryFailures {
+                try generateKey(
+                    specification, attributes, publicAttributes, labels: (label, publicLabel),
+                    isExtractable: isExtractable, isLabelUnique: isLabelUnique, keys)
+            }
         } catch let error as KeychainError where error.code == .mechanismUnsupported {
             throw try unsupported(specification, error)
         }

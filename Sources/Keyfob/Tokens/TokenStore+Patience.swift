@@ -111,6 +111,22 @@ extension TokenStore {
         return try read(handle, in: session)
     }
 
+    /// Does a change of a token of ours once more, and a third time, where SoftHSM lost sight of what it had just made.
+    ///
+    /// Beside other programs that write to the same token it takes an object of its own for invalid now and then, and
+    /// does not come back to it. `body` must have undone what it did when it throws.
+    func retryingMomentaryFailures<Result>(_ body: () throws -> Result) throws -> Result {
+        for pause in Self.pauses.suffix(2) {
+            do { return try body() } catch let error as KeychainError {
+                let value = (error.cause as? PKCS11Error)?.returnValue
+                guard softHSM != nil, value == .objectHandleInvalid || value == .generalError || error.code == .tokenDisobeyed
+                else { throw error }
+            }
+            usleep(pause)
+        }
+        return try body()
+    }
+
     private static func isUnseen(_ error: PKCS11Error) -> Bool {
         switch error.returnValue {
         case .tokenNotPresent, .tokenNotRecognized: true

@@ -390,7 +390,15 @@ final class TokenStore: Sendable {
         } else if let der = object.certificateDER {
             template.append(.value([UInt8](der)))
         }
-        let found = try session.findObjects(template).filter { try isCurrent($0, object, in: session) }
+        func look() throws -> [ObjectHandle] {
+            try session.findObjects(template).filter { try isCurrent($0, object, in: session) }
+        }
+        var found = try look()
+        // SoftHSM overlooks an object for a moment while another program, or pool, writes to the token.
+        for pause in Self.pauses.prefix(6) where found.isEmpty && softHSM != nil {
+            usleep(pause)
+            found = try look()
+        }
         if let handle = found.first {
             // Two certificates with the same bytes are as good as one; two keys that tell nothing but the same id
             // may be any keys.

@@ -20,6 +20,15 @@ import Testing
         key = try test.keychain.tokenKey(for: item)
     }
 
+    /// Begins a signature and takes it. Other tests of this process may initialise SoftHSM anew in between.
+    private func beginAndTake() throws -> [UInt8]? {
+        for _ in 0..<20 {
+            key.beginNextSignature(using: .ecdsa(.sha256))
+            if let signature = try begun() { return signature }
+        }
+        return nil
+    }
+
     private func begun(_ mechanism: Mechanism = Self.mechanism) throws -> [UInt8]? {
         try key.ahead.sign(digest, using: mechanism, on: test.keychain.token)
     }
@@ -38,8 +47,7 @@ import Testing
     @Test func `what was begun is a signature of the key, once`() throws {
         #expect(try begun() == nil)
         key.beginNextSignature(using: .ecdsa(.sha256))
-        key.beginNextSignature(using: .ecdsa(.sha256))
-        let signature = try ECDSASignature(raw: #require(try begun())).der
+        let signature = try ECDSASignature(raw: #require(try beginAndTake())).der
         #expect(try key.publicKey.verify(signature, ofDigest: digest, using: .ecdsa(.sha256)))
         #expect(try begun() == nil)
     }
@@ -92,8 +100,7 @@ import Testing
 
     @Test func `what was removed while it was begun is not used by whoever asked meanwhile`() throws {
         let token = test.keychain.token
-        key.beginNextSignature(using: .ecdsa(.sha256))
-        #expect(try begun() != nil)
+        #expect(try beginAndTake() != nil)
         key.ahead.begin(Self.mechanism, on: token) { session in
             let handle = try token.handle(of: key.object, known: key.handle, in: session)
             // Another thread's question takes the answer that was for this one.
