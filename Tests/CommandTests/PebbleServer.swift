@@ -24,16 +24,7 @@ final class PebbleServer {
     ///   - hasWebServer: Whether the host has a web server.
     ///   - externalAccounts: Keys by their identifiers; where there are any, no account is opened without.
     init(_ home: IdentityHome, hasWebServer: Bool = true, externalAccounts: [String: String] = [:]) throws {
-        try home.shell(
-            """
-            {
-            mkdir www
-            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout acme-ca.key -out acme-ca.pem -days 5 -subj /CN=acme-ca
-            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout acme.key -out acme.csr -subj /CN=acme
-            printf 'subjectAltName=IP:127.0.0.1\\n' > acme.ext
-            openssl x509 -req -in acme.csr -CA acme-ca.pem -CAkey acme-ca.key -CAcreateserial -days 5 -extfile acme.ext -out acme.pem
-            } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
-            """)
+        try home.makeFilesOfACMEServer()
         // Between the choice of a port and its use another test may take it.
         for _ in 0..<5 {
             try startAll(home, hasWebServer, externalAccounts, ports: home.freePorts(5))

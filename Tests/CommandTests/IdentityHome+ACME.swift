@@ -1,0 +1,16 @@
+extension IdentityHome {
+    /// Makes what an ACME server on this machine needs: its certificate `acme.pem` with `acme.key`, which `acme-ca.pem`
+    /// vouches for, and the directory `www`.
+    func makeFilesOfACMEServer() throws {
+        try shell(
+            """
+            {
+            mkdir www
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout acme-ca.key -out acme-ca.pem -days 5 -subj /CN=acme-ca
+            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout acme.key -out acme.csr -subj /CN=acme
+            printf 'subjectAltName=IP:127.0.0.1\\n' > acme.ext
+            openssl x509 -req -in acme.csr -CA acme-ca.pem -CAkey acme-ca.key -CAcreateserial -days 5 -extfile acme.ext -out acme.pem
+            } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            """)
+    }
+}
