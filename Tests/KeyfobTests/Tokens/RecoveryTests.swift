@@ -160,6 +160,25 @@ import Testing
         #expect(try intents(keychain) == 0)
     }
 
+    @Test func `a change that SoftHSM lost sight of is made anew, twice, and any other failure is told at once`() throws {
+        let token = try TestKeychain().keychain.token
+        func tries(_ value: ReturnValue, failing count: Int) -> Int {
+            var tries = 0
+            // The last failure is what the count is about.
+            try? token.retryingMomentaryFailures {
+                tries += 1
+                guard tries > count else {
+                    throw KeychainError(
+                        .failed, "lost", cause: PKCS11Error(function: .getAttributeValue, returnValue: value))
+                }
+            }
+            return tries
+        }
+        #expect(tries(.objectHandleInvalid, failing: 2) == 3)
+        #expect(tries(.generalError, failing: 9) == 3)
+        #expect(tries(.deviceMemory, failing: 1) == 1)
+    }
+
     /// Leaves a plan behind as a killed process does.
     private func leave(_ plan: TokenPlan, _ keychain: Keychain) throws {
         let keys = try keychain.keys()
