@@ -68,14 +68,25 @@ enum AttributeCoding {
     /// The object that stands for a value in a returned dictionary.
     static func object(_ value: AttributeValue, for name: AttributeName) -> AnyObject {
         switch value {
-        case .string(let text): return NSString(string: text)
+        case .string(let text):
+            if text.isEmpty { return unsafe Shared.emptyText }
+            return text == "ak" ? unsafe Shared.whenUnlocked : NSString(string: text)
         case .data(let data):
             if name == .accessControl, let control = SecAccessControl(stored: data) { return control }
-            return NSData(data: data)
+            return data.isEmpty ? unsafe Shared.emptyData : NSData(data: data)
         // Also of what was a truth value: a number of 0 or 1 is cast to a truth value too, and not the other way round.
-        case .number(let number): return NSNumber(value: number)
+        case .number(let number): return number == 0 ? Shared.zero : NSNumber(value: number)
         case .date(let date): return NSDate(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)
         }
+    }
+
+    /// The objects of values that nearly every item has, which are not made anew for each.
+    private enum Shared {
+        // Never changed: any thread may read them.
+        nonisolated(unsafe) static let emptyText = NSString(string: "")
+        nonisolated(unsafe) static let whenUnlocked = NSString(string: "ak")
+        nonisolated(unsafe) static let emptyData = NSData()
+        static let zero = NSNumber(value: 0)
     }
 
     /// The key of an attribute in a returned dictionary.

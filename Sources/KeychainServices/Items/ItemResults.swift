@@ -109,9 +109,9 @@ struct ItemResults {
             members.append(AttributeCoding.key(name), AttributeCoding.object(value, for: name))
         }
         if missing.contains(.synchronizable) {
-            members.append(AttributeCoding.key(.synchronizable), NSNumber(value: 0))
+            members.append(AttributeCoding.key(.synchronizable), AttributeCoding.object(0, for: .synchronizable))
         }
-        if missing.contains(.multiUser) { members.append(AttributeCoding.key(.multiUser), NSData()) }
+        if missing.contains(.multiUser) { members.append(AttributeCoding.key(.multiUser), AttributeCoding.object(.data(Data()), for: .multiUser)) }
         guard !isConstrained, let protection else { return }
         members.append(AttributeCoding.key(.accessControl), SecAccessControl(protection: protection, flags: []))
     }
