@@ -17,4 +17,18 @@ import Testing
             #expect(below.filePath.hasSuffix("/x y%41"))
         }
     }
+
+    @Test(arguments: [
+        "/", "/a", "/a/b/", "/a//b", "//a", "/a/./b", "/./a", "/a/../b", "/../a", "/a/b/..", "/a/b/.", "/a/b//", "/a/.b",
+        "/a/..b", "/a/b.", "/a/b..", "/a/...", "/a/.../b", "/a/....", "/a b/%2e", "relative", "./a", "a/../b", "..", ".",
+    ])
+    func `a standardised path is Foundation's`(path: String) {
+        let url = URL(fileURLWithPath: path)
+        #expect(url.standardizedPath.filePath == url.standardizedFileURL.filePath)
+    }
+
+    @Test func `a path that is standardised stays the same URL`() {
+        let url = URL(fileURLWithPath: "/home/user/.local/share/keyfob", isDirectory: true)
+        #expect(url.standardizedPath == url)
+    }
 }

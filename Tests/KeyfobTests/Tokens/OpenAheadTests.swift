@@ -50,6 +50,15 @@ import Testing
         #expect(error?.code == .vaultUnavailable)
     }
 
+    @Test func `a module that is in use is not taken for one that is only mapped`() throws {
+        let test = try TestKeychain()
+        _ = try test.keychain.token.pool()
+        try #require(SoftHSMPresence.mayBeInUse)
+        // Whoever maps it now, maps what other threads are inside of.
+        SoftHSMDirectory.mapModule()
+        #expect(SoftHSMPresence.mayBeInUse)
+    }
+
     /// Runs `body` while nobody can begin to open a token, for the next fifth of a second.
     ///
     /// As long there is a file, whose path `body` is given: what finds it did not wait for the token.

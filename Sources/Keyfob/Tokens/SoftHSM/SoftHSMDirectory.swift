@@ -1,4 +1,3 @@
-import CLinux
 public import Foundation
 import KeyfobPrimitives
 public import PKCS11
@@ -30,7 +29,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
 
     /// The store below `root`.
     public init(root: URL) {
-        self.root = root.standardizedFileURL
+        self.root = root.standardizedPath
     }
 
     /// Makes the directories and the configuration, where they are missing. Idempotent.
@@ -40,7 +39,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     public func prepare() throws(KeychainError) {
         let path = tokensDirectory.filePath
         // The format has no quoting: `#` begins a comment.
-        guard !path.contains("#"), !path.contains("\n") else {
+        guard !path.utf8.contains(where: { $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "\n") }) else {
             throw KeychainError(
                 .invalidArgument,
                 "SoftHSM cannot keep tokens in \(path): its configuration has no way to write # or a newline.",
@@ -121,7 +120,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     }
 
     private static var isLibraryInUse: Bool {
-        unsafe keyfob_is_library_loaded("libsofthsm2.so") != 0 && Module.mayBeInitialized("libsofthsm2.so")
+        SoftHSMPresence.isLoaded && Module.mayBeInitialized("libsofthsm2.so")
     }
 
     /// Loads SoftHSM: from where distributions put it, else what p11-kit has registered as `softhsm2`.
@@ -130,6 +129,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     ///
     /// - Throws: `moduleNotLoaded`.
     public func module() throws(KeychainError) -> Module {
+        SoftHSMPresence.willBeUsed()
         // By its path only this module is loaded; to find a registered one p11-kit loads them all.
         var cause: PKCS11Error?
         for path in Self.modulePaths where Self.access(path) {
@@ -152,7 +152,9 @@ public struct SoftHSMDirectory: Sendable, Hashable {
 
     /// Maps what `module()` is going to load; nothing where distributions put it nowhere. See `Module.map`.
     static func mapModule() {
-        if let path = modulePaths.first(where: access) { Module.map(path: path) }
+        guard let path = modulePaths.first(where: access) else { return }
+        SoftHSMPresence.willBeMapped()
+        Module.map(path: path)
     }
 
     private static func access(_ path: String) -> Bool { unsafe Foundation.access(path, R_OK) == 0 }

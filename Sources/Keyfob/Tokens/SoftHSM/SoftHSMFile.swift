@@ -5,14 +5,14 @@ import KeyfobPrimitives
 /// A look at a file that SoftHSM may have locked.
 ///
 /// SoftHSM keeps processes apart by locks of fcntl(2). The kernel takes such a lock from a process that closes any
-/// descriptor of the file. Once SoftHSM is loaded here, another thread may be inside of it, and the look is taken by a
-/// child, which has descriptors of its own; that costs some 50 microseconds.
+/// descriptor of the file. Where another thread may be inside of SoftHSM, the look is taken by a child, which has
+/// descriptors of its own; that costs 50 microseconds at best, and milliseconds where the child waits for a core.
 struct SoftHSMFile {
     /// What fstat(2) says.
     let status: stat
     /// As much of the content as was asked for.
     let bytes: SecretBytes
-    /// Whether a process holds SoftHSM's lock on it; this one's locks count once SoftHSM is loaded.
+    /// Whether a process holds SoftHSM's lock on it; this one's count where a child looked.
     let isLocked: Bool
 
     /// Reads up to `limit` bytes. Blocks; `nil` where there is no such file.
@@ -57,8 +57,7 @@ struct SoftHSMFile {
                 unsafe look.bytes = UnsafeMutableRawPointer(buffer.baseAddress)
                 unsafe look.capacity = buffer.count
                 // Where there are no more processes to have, a lock that may be lost is better than no token.
-                let isApart = unsafe keyfob_is_library_loaded("libsofthsm2.so") != 0
-                    && keyfob_look_at_file_apart(&look) == 0
+                let isApart = unsafe SoftHSMPresence.mayBeInUse && keyfob_look_at_file_apart(&look) == 0
                 if !isApart { _ = unsafe keyfob_look_at_file(&look) }
                 unsafe look.path = nil
                 unsafe look.bytes = nil
