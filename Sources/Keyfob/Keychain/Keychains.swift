@@ -150,7 +150,7 @@ public struct Keychains: Sendable {
         if options.opensTokenAhead {
             // Sets an environment variable, which must be done before there is a second thread.
             if isOurs { try softHSM.claimProcess() }
-            token.beginOpening(restoringPIN: { [directories] in
+            token.beginOpening(mappingModule: { Self.mapModule(configuration.module) }, restoringPIN: { [directories] in
                 guard let pin = Self.unlockedPIN(configuration, directories) else { return }
                 state.withLock { state in
                     // Whoever unlocked it meanwhile knows better.
@@ -159,8 +159,6 @@ public struct Keychains: Sendable {
                     state.isRestored = true
                 }
             })
-            // That thread looks after the token's files first.
-            Self.mapModule(configuration.module)
         }
         let store: SQLiteStore
         do {

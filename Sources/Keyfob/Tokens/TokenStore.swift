@@ -107,7 +107,9 @@ final class TokenStore: Sendable {
     /// Modules read the environment when they are loaded. It must not be changed before `awaitOpening()` has returned.
     ///
     /// - Parameter restorePIN: What finds the PIN, where somebody has left one.
-    func beginOpening(restoringPIN restorePIN: @escaping @Sendable () -> Void) {
+    func beginOpening(
+        mappingModule mapModule: @escaping @Sendable () -> Void, restoringPIN restorePIN: @escaping @Sendable () -> Void
+    ) {
         // While the other one looks after the token's files: SoftHSM begins with libcrypto, and needs no PIN before that.
         let crypto = POSIXThread.start("keyfob-crypto") {
             LibCrypto.initialize()
@@ -115,7 +117,10 @@ final class TokenStore: Sendable {
         }
         // What no thread is to be had for is done by the first call that needs it.
         let token = POSIXThread.start("keyfob-token") { [self] in
+            // While this one looks after the token's files.
+            let module = POSIXThread.start("keyfob-module", mapModule)
             openAhead { if let crypto { crypto.join() } else { restorePIN() } }
+            module?.join()
         }
         opening.withLock { $0 = [token, crypto].compactMap(\.self) }
     }

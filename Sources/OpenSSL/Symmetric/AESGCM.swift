@@ -16,6 +16,9 @@ public struct AESGCM: Sendable {
     private static let aes192 = fetchCipher("AES-192-GCM")
     private static let aes256 = fetchCipher("AES-256-GCM")
 
+    /// Has libcrypto look AES-256 up now, and not at the first use.
+    static func prepare() { _ = aes256 }
+
     private let sealing: CipherPool
     private let opening: CipherPool
     private let nonceCount: Int

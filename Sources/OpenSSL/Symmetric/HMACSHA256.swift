@@ -19,6 +19,9 @@ public struct HMACSHA256: Sendable {
         return unsafe OwnedPointer(adopting: digest) { unsafe EVP_MD_free($0) }
     }()
 
+    /// Has libcrypto look its hash up now, and not at the first use.
+    static func prepare() { _ = algorithm }
+
     private let inner: OwnedPointer
     private let outer: OwnedPointer
 

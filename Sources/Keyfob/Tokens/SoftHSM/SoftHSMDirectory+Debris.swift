@@ -21,7 +21,7 @@ extension SoftHSMDirectory {
 
     /// Whether the last sweep was an hour ago or longer, in a directory that is ours. Costs one stat(2) if it was not.
     private func isSweepDue() -> Bool {
-        if let mark = Self.status(sweepMark.path), Self.age(mark) < Self.minimumAge { return false }
+        if let mark = Self.status(sweepMark.filePath), Self.age(mark) < Self.minimumAge { return false }
         return isOurs
     }
 
@@ -64,7 +64,7 @@ extension SoftHSMDirectory {
             let stem = String(name.prefix { $0 != "." })
             // SoftHSM names objects by UUIDs; `token.object` and `token.lock` are the token's own.
             guard UUID(uuidString: stem) != nil else { continue }
-            let path = directory.appendingPathComponent(name, isDirectory: false).path
+            let path = directory.appendingPathComponent(name, isDirectory: false).filePath
             if name == stem + ".lock" {
                 locks.append(stem)
             } else if name == stem + ".object" {
@@ -73,7 +73,7 @@ extension SoftHSMDirectory {
             }
         }
         for stem in locks where !objects.contains(stem) {
-            let path = directory.appendingPathComponent(stem + ".lock", isDirectory: false).path
+            let path = directory.appendingPathComponent(stem + ".lock", isDirectory: false).filePath
             if Self.isDebris(path, isObject: false) { unsafe unlink(path) }
         }
     }
@@ -121,7 +121,7 @@ extension SoftHSMDirectory {
         let earliest = start.map { $0.addingTimeInterval(-2) } ?? .distantPast
         var suspects: [(path: String, state: FileState)] = []
         for name in try Self.names(in: token.directory) where name.hasSuffix(".object") && name != "token.object" {
-            let path = token.directory.appendingPathComponent(name).path
+            let path = token.directory.appendingPathComponent(name, isDirectory: false).filePath
             guard let status = Self.status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
                 Self.modification(status) >= earliest, try Self.isUnfinished(path)
             else { continue }
