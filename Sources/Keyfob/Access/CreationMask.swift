@@ -1,28 +1,28 @@
 import Glibc
-import KeyfobPrimitives
+import Synchronization
 
 /// The file mode creation mask (umask(2)) of a process that takes a stricter one for itself, and what it was before.
 ///
 /// Programs that the user has run for him, such as one that issues certificates, make files that others must be able
 /// to read: their mask is the one that the user's own programs have.
 package enum CreationMask {
-    private static let ofCaller = Lock<mode_t?>(nil)
+    // No lock, whose making would be the longest part of a command's first steps.
+    private static let ofCaller = Atomic(unknown)
+    /// No mask has so many bits.
+    private static let unknown = mode_t.max
 
     /// From now on no file that this process makes can be read by others.
     package static func restrict() {
-        ofCaller.withLock { former in
-            let mask = umask(0o077)
-            // The first one is the caller's.
-            if former == nil { former = mask }
-        }
+        // The first one is the caller's.
+        _ = ofCaller.compareExchange(expected: unknown, desired: umask(0o077), ordering: .relaxed)
     }
 
     /// The caller's mask, as umask(1) takes it; `nil` where this process has changed nothing.
     package static var callersText: String? {
-        ofCaller.withLock { $0 }.map { mask in
-            let digits = String(mask, radix: 8)
-            return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-        }
+        let mask = ofCaller.load(ordering: .relaxed)
+        guard mask != unknown else { return nil }
+        let digits = String(mask, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
     /// A command that begins with the caller's mask. The words stay as they are: the shell reads none of them.

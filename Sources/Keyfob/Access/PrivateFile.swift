@@ -126,11 +126,21 @@ package enum PrivateFile {
             throw refusal(path, "belongs to another user")
         }
         guard status.st_mode & 0o022 == 0 else { throw refusal(path, "can be written by other users", status.st_mode) }
-        let directory = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
+        let directory = try resolvedDirectory(of: path)
         guard unsafe stat(directory, &status) == 0 else { throw .file("read", directory, errno) }
         guard status.st_mode & 0o022 == 0 || status.st_mode & 0o1000 != 0 else {
             throw refusal(directory, "can be written by other users", status.st_mode)
         }
+    }
+
+    /// The directory that a file lies in, with no link in its path.
+    private static func resolvedDirectory(of path: String) throws(KeychainError) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { throw .file("read", path, errno) }
+        defer { unsafe free(resolved) }
+        let file = unsafe String(cString: resolved)
+        // Of an absolute path there is a slash.
+        guard let end = file.utf8.lastIndex(of: UInt8(ascii: "/")), end > file.startIndex else { return "/" }
+        return String(file[..<end])
     }
 
     private static func refusal(

@@ -50,15 +50,15 @@ public struct Directories: Sendable, Hashable {
         let home = value("HOME").flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
         func directory(_ variable: String, _ fallback: String) -> URL {
             let base = value(variable).flatMap { $0.hasPrefix("/") ? $0 : nil } ?? fallback
-            return URL(fileURLWithPath: base, isDirectory: true).appendingPathComponent("keyfob", isDirectory: true)
+            return URL(fileURLWithPath: base + (base.hasSuffix("/") ? "keyfob" : "/keyfob"), isDirectory: true)
         }
         configuration = directory("XDG_CONFIG_HOME", home + "/.config")
         data = directory("XDG_DATA_HOME", home + "/.local/share")
         tokens = data
         state = directory("XDG_STATE_HOME", home + "/.local/state")
         if let runtime = value("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
-            self.runtime = URL(fileURLWithPath: runtime, isDirectory: true)
-                .appendingPathComponent("keyfob", isDirectory: true)
+            self.runtime = URL(
+                fileURLWithPath: runtime + (runtime.hasSuffix("/") ? "keyfob" : "/keyfob"), isDirectory: true)
         } else {
             runtime = URL(fileURLWithPath: "/dev/shm/keyfob-\(getuid())", isDirectory: true)
         }

@@ -120,19 +120,11 @@ final class SQLiteStore: ItemStore {
         configuration.label = "keyfob.vault"
         configuration.prepareDatabase { db in
             try check(db)
-            // A command's connection takes it from here; see below for a server's.
-            try db.execute(sql: "\(durability); PRAGMA wal_autocheckpoint = 4000")
-            // In KiB: a server keeps the upper levels of a large vault's indexes.
-            try db.execute(sql: "PRAGMA cache_size = \(use == .server ? -64_000 : -16_000)")
-            // A page freed by a deletion is overwritten: ciphertext that was deleted does not linger.
-            try db.execute(sql: "PRAGMA secure_delete = FAST")
+            try set(pragmas(for: use), of: db)
             // The last connection to close would otherwise checkpoint, sync and delete the log, and the next one
             // make it anew: four syncs for a command that reads one secret.
             var isPersistent: CInt = 1
             unsafe sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
-            // The log is kept, but empty: whoever opens a vault that nobody else has open reads a log again that has
-            // anything in it, and at its end writes it, with two syncs, into the database once more.
-            if use == .oneShot { try db.execute(sql: "PRAGMA journal_size_limit = 0") }
         }
         switch use {
         case .server:
@@ -149,24 +141,41 @@ final class SQLiteStore: ItemStore {
     /// GRDB sets NORMAL with write-ahead logging, which may lose the last commits when the power goes.
     private static let durability = "PRAGMA synchronous = FULL"
 
+    private static func pragmas(for use: Use) -> String {
+        // A command's connection takes durability from here; a server's is set again.
+        var pragmas = durability + "; PRAGMA wal_autocheckpoint = 4000"
+        // In KiB: a server keeps the upper levels of a large vault's indexes.
+        pragmas += use == .server ? "; PRAGMA cache_size = -64000" : "; PRAGMA cache_size = -16000"
+        // A page freed by a deletion is overwritten: ciphertext that was deleted does not linger.
+        pragmas += "; PRAGMA secure_delete = FAST"
+        // The log is kept, but empty: whoever opens a vault that nobody else has open reads a log again that has
+        // anything in it, and at its end writes it, with two syncs, into the database once more.
+        if use == .oneShot { pragmas += "; PRAGMA journal_size_limit = 0" }
+        return pragmas
+    }
+
+    /// Sets pragmas, past GRDB's statements: those take a command that reads one secret longer than reading it.
+    private static func set(_ pragmas: String, of db: Database) throws {
+        let result = unsafe sqlite3_exec(db.sqliteConnection, pragmas, nil, nil, nil)
+        guard result == SQLITE_OK else {
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: result), message: unsafe String(cString: sqlite3_errmsg(db.sqliteConnection)))
+        }
+    }
+
     private static func identify(_ database: any DatabaseWriter, path: String) throws -> Data {
-        let state = try database.read { db in
-            (
-                application: try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0,
-                version: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-            )
-        }
-        guard state.application == Schema.applicationID else {
-            throw KeychainError(.vaultDamaged, "\(path) is not a Keyfob vault.", hint: "Restore it from a backup.")
-        }
-        guard state.version <= Schema.version else {
-            throw KeychainError(
-                .vaultTooNew,
-                "the vault \(path) has format \(state.version); this program knows up to \(Schema.version).",
-                hint: "Update keyfob. Nothing was changed.")
-        }
         let identity = try database.read { db in
-            try Data.fetchOne(db, sql: "SELECT value FROM vault WHERE name = 'identity'")
+            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
+                throw KeychainError(.vaultDamaged, "\(path) is not a Keyfob vault.", hint: "Restore it from a backup.")
+            }
+            let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+            guard version <= Schema.version else {
+                throw KeychainError(
+                    .vaultTooNew,
+                    "the vault \(path) has format \(version); this program knows up to \(Schema.version).",
+                    hint: "Update keyfob. Nothing was changed.")
+            }
+            return try Data.fetchOne(db, sql: "SELECT value FROM vault WHERE name = 'identity'")
         }
         guard let identity, identity.count == 16 else {
             throw KeychainError(

@@ -139,12 +139,17 @@ struct SQLiteTransaction: StoreWriter {
     func intents() throws -> [IntentRow] {
         let statement = try db.cachedStatement(
             sql: "SELECT id, identity, plan_iv, plan_ciphertext, plan_tag FROM intent ORDER BY id")
-        return try Row.fetchAll(statement).map {
-            IntentRow(
-                id: try $0.decode(atIndex: 0),
-                plan: SealedBytes(initializationVector: $0.bytes(2), ciphertext: $0.bytes(3), tag: $0.bytes(4)),
-                identity: try $0.decode(atIndex: 1))
+        // There is hardly ever one, and every process asks.
+        let rows = try Row.fetchCursor(statement)
+        var intents: [IntentRow] = []
+        while let row = try rows.next() {
+            intents.append(
+                IntentRow(
+                    id: try row.decode(atIndex: 0),
+                    plan: SealedBytes(initializationVector: row.bytes(2), ciphertext: row.bytes(3), tag: row.bytes(4)),
+                    identity: try row.decode(atIndex: 1)))
         }
+        return intents
     }
 
     func objectIndexStamp() throws -> Data? {

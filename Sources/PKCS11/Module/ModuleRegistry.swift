@@ -6,16 +6,18 @@ import Synchronization
 /// The modules that this process has initialised, one for each resolved path.
 enum ModuleRegistry {
     private struct Entry {
+        let path: String
         weak var module: Module?
     }
 
-    private static let modules = Lock<[String: Entry]>([:])
+    // Few: hardly a process has more than one.
+    private static let modules = Lock<[Entry]>([])
     /// Whether any module was loaded by way of this package.
     static let hasLoaded = Atomic(false)
 
     /// Whether a module from a file of that name is initialised and has not been released.
     static func isAlive(_ fileName: String) -> Bool {
-        modules.withLock { $0.contains { $0.key.hasSuffix("/" + fileName) && $0.value.module != nil } }
+        modules.withLock { $0.contains { $0.path.hasSuffix("/" + fileName) && $0.module != nil } }
     }
 
     /// The module under `key`, made by `make` if there is none.
@@ -25,10 +27,12 @@ enum ModuleRegistry {
         _ key: String, make: () throws(PKCS11Error) -> Module
     ) throws(PKCS11Error) -> Module {
         try modules.withLock { modules throws(PKCS11Error) in
-            if let module = modules[key]?.module { return module }
+            for entry in modules where entry.path == key {
+                if let module = entry.module { return module }
+            }
             let module = try make()
-            modules = modules.filter { $0.value.module != nil }
-            modules[key] = Entry(module: module)
+            modules.removeAll { $0.module == nil }
+            modules.append(Entry(path: key, module: module))
             return module
         }
     }
@@ -77,7 +81,7 @@ extension Module {
     /// For whoever has time before another thread of its loads it: relocating SoftHSM and what it needs takes a
     /// millisecond. A library that cannot be mapped is reported by `load`. Stands for dlopen(3).
     package static func map(path: String) {
-        guard path.contains("/") else { return }
+        guard path.utf8.contains(UInt8(ascii: "/")) else { return }
         _ = unsafe dlopen(path, RTLD_NOW | RTLD_NODELETE)
     }
 

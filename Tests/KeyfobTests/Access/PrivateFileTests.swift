@@ -43,6 +43,27 @@ import Testing
         #expect(code { _ = try PrivateFile.read(directory.url("fifo"), limit: 9) } == .unsafeFile)
     }
 
+    @Test func `a file behind links is judged by the directory that it lies in`() throws {
+        let directory = try TemporaryDirectory()
+        for name in ["safe", "open"] {
+            try PrivateFile.createDirectory(directory.url(name))
+            try PrivateFile.write(SecretBytes(utf8: "1"), to: directory.url(name + "/file"))
+        }
+        unsafe symlink(directory.file("safe/file"), directory.file("open/link"))
+        unsafe symlink(directory.file("open/file"), directory.file("safe/link"))
+        unsafe symlink(directory.file("open"), directory.file("directory"))
+        unsafe chmod(directory.file("open"), 0o777)
+        try PrivateFile.requireUnwritableByOthers(directory.file("safe/file"))
+        try PrivateFile.requireUnwritableByOthers(directory.file("open/link"))
+        try PrivateFile.requireUnwritableByOthers(directory.file("open/missing"))
+        for path in ["open/file", "safe/link", "directory/file", "directory/../open/file"] {
+            #expect(code { try PrivateFile.requireUnwritableByOthers(directory.file(path)) } == .unsafeFile, "\(path)")
+        }
+        // There only its owner can replace it.
+        unsafe chmod(directory.file("open"), 0o1777)
+        try PrivateFile.requireUnwritableByOthers(directory.file("open/file"))
+    }
+
     @Test func `a directory is made with its parents, narrowed if need be, and refused if it is not ours alone`() throws {
         let directory = try TemporaryDirectory()
         let url = directory.url("a/b/c")
