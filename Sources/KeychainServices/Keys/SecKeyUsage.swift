@@ -97,7 +97,7 @@ public func SecKeyCopyKeyExchangeResult(
         let info = parameters.object(forKey: SecKeyKeyExchangeParameter.sharedInfo.rawValue)
         guard info == nil || info is Data else { throw StatusError.parameter("the shared information is not data") }
         return try privateKey.exchange(
-            with: publicKey, algorithm, count: (size as? NSNumber)?.intValue,
+            with: publicKey, algorithm, count: (size as? NSNumber).flatMap { AttributeCoding.whole($0) }.map { Int($0) },
             sharedInfo: (info as? Data).map { [UInt8]($0) } ?? []
         ).copyData() as CFData
     }
