@@ -67,6 +67,8 @@ extension ItemOperations {
     func updateIdentities(_ request: ItemRequest, _ query: NSDictionary, _ changes: NSDictionary) throws {
         let ofCertificate = try ItemChanges(parsing: changes, of: .certificate)
         let ofKey = try ItemChanges(parsing: changes, of: .key)
+        // The same bytes for both halves would be the end of one, and a private key is nowhere else.
+        guard ofKey.data == nil else { throw StatusError.parameter("an identity has no data of its own") }
         if request.reference == nil, request.persistentReference == nil {
             try update(try half(.certificate, query, for: .update), ofCertificate)
             try update(try half(.key, query, for: .update), ofKey)
