@@ -46,17 +46,19 @@ extension ItemOperations {
     func identity(of certificate: SecCertificate, usesSystemKeychain: Bool = false) throws -> SecIdentity? {
         let publicKey = certificate.certificate.publicKey
         var request = ItemRequest(itemClass: .key)
-        request.attributes = [
-            .applicationLabel: .data(publicKey.identifier), .keyClass: .number(KeyClass.private.rawValue),
-        ]
+        request.attributes = [.keyClass: .number(KeyClass.private.rawValue)]
         request.matchesAnySynchronizable = true
         request.usesSystemKeychain = usesSystemKeychain
         try checkGroup(request.attributes, isWriting: false)
-        // What is in the vault alone has a key's attributes and is none that could be used.
-        for item in try keychain.findItems(try criteria(request)) where item.isOnToken {
-            let key = try keychain.tokenKey(for: KeyItem(item: item))
-            guard key.publicKey == publicKey else { continue }
-            return SecIdentity(certificate: certificate, privateKey: SecKey(.token(key), item: item))
+        // An item may say of its key what its owner likes, the hash too: then all must be looked at.
+        for hash in [AttributeValue.data(publicKey.identifier), nil] {
+            request.attributes[.applicationLabel] = hash
+            // What is in the vault alone has a key's attributes and is none that could be used.
+            for item in try keychain.findItems(try criteria(request)) where item.isOnToken {
+                guard try keychain.publicKey(of: KeyItem(item: item)) == publicKey else { continue }
+                let key = try keychain.tokenKey(for: KeyItem(item: item))
+                return SecIdentity(certificate: certificate, privateKey: SecKey(.token(key), item: item))
+            }
         }
         return nil
     }

@@ -68,6 +68,8 @@ extension CallRow {
         let all: [String: Any] = ["class": "keys"]
         let tagged: [String: Any] = all + ["atag": "t"]
         let key = try pair.secKey.externalRepresentation()
+        let rsa = try TestPair("rsa", [], key: ["-newkey", "rsa:2048"])
+        let information = rsa.key.publicKey.subjectPublicKeyInfo
         return [
             CallRow("a class as text comes back as a number", .copy, tagged + ["kcls": 1] + wantsAttributes,
                 0, .members(["kcls": 1 as NSNumber, "type": 73 as NSNumber]),
@@ -104,6 +106,14 @@ extension CallRow {
                 given: [tagged + ["type": "73", "kcls": "1", "v_Data": key]]),
             CallRow("a new label by reference", .update(["labl": "new"]), ref, 0,
                 given: [ref], after: [(all + ["labl": "new"], 1)]),
+            CallRow("a public key that does not say that it is one", .copy, tagged + wantsReference,
+                0, .object(pair.secPublicKey), given: [tagged + ["type": "73", "v_Data": pair.key.publicKey.bits]]),
+            CallRow("a public key of RSA in X.509's form", .copy, tagged + wantsReference, 0, .object(rsa.secPublicKey),
+                given: [tagged + ["type": "42", "kcls": "0", "v_Data": information]]),
+            CallRow("which stays as it was given", .copy, tagged + wantsData, 0, .data(information),
+                given: [tagged + ["type": "42", "kcls": "0", "v_Data": information]]),
+            CallRow("and is no private key", .copy, tagged + wantsReference, 0, .nothing,
+                given: [tagged + ["type": "42", "kcls": "1", "v_Data": information]]),
             CallRow("the other half is not it", .update(["labl": "new"]), publicRef, -25300, given: [ref]),
             CallRow("a number of a type that nobody knows", .copy, tagged + ["type": "2147483680"] + wantsAttributes,
                 0, .members(["type": 2_147_483_680 as NSNumber]),
