@@ -104,7 +104,7 @@ extension ItemOperations {
             return
         }
         guard !request.isOldReference else { throw StatusError(errSecItemNotFound) }
-        do { try keychain.delete(try criteria(request)) } catch let error as KeychainError
+        do { try keychain.delete(try criteriaOfBothHalves(request)) } catch let error as KeychainError
             where error.code == .itemNotFound
         {
             // The certificate may be gone already; its key is then removed alone.
@@ -119,6 +119,13 @@ extension ItemOperations {
 
     // MARK: Halves
 
+    /// The search for identities that are changed or removed.
+    private func criteriaOfBothHalves(_ request: ItemRequest) throws -> Criteria {
+        var criteria = try criteria(request)
+        criteria.services?.isAboutBothHalves = true
+        return criteria
+    }
+
     /// The query of identities as one of certificates or keys. - Throws: `StatusError` for what that class lacks.
     private func half(
         _ itemClass: ItemClass, _ query: NSDictionary, for purpose: ItemRequest.Purpose
@@ -132,7 +139,7 @@ extension ItemOperations {
     /// The certificates and keys of the identities that a reference names.
     private func halves(_ request: ItemRequest) throws -> (certificates: [Criteria], keys: [Criteria]) {
         guard !request.isOldReference else { return ([], []) }
-        let identities = try keychain.findItems(try criteria(request))
+        let identities = try keychain.findItems(try criteriaOfBothHalves(request))
         func named(_ itemClass: ItemClass, _ reference: PersistentReference?) throws -> Criteria? {
             guard let reference else { return nil }
             var half = request
