@@ -164,4 +164,50 @@ import Testing
             #expect(answer == code ?? 0)
         }
     }
+
+    /// One value of SecCertificateCopyValues.
+    private func value(_ certificate: SecCertificate, _ key: CFString) -> NSObject? {
+        let values = SecCertificateCopyValues(certificate, [key] as CFArray, nil) as? [CFString: [CFString: Any]]
+        #expect(values?.keys.allSatisfy { $0 == key } == true)
+        return values?[key]?[kSecPropertyKeyValue] as? NSObject
+    }
+
+    @Test func `a certificate is taken apart, by what is asked for`() throws {
+        let certificate = try certificate(
+            "/C=DE/O=Org/CN=One/CN=Two", "critical,DNS:host.example,email:me@example.org,IP:127.0.0.1,URI:https://host.example")
+        for (key, date) in [
+            (kSecOIDX509V1ValidityNotBefore, SecCertificateCopyNotValidBeforeDate(certificate)),
+            (kSecOIDX509V1ValidityNotAfter, SecCertificateCopyNotValidAfterDate(certificate)),
+        ] {
+            // As code on the Mac reads it.
+            let seconds = (value(certificate, key) as? NSNumber)?.doubleValue
+            #expect(seconds.map { Date(timeIntervalSinceReferenceDate: $0) } == date as Date?)
+        }
+        let names = value(certificate, kSecOIDX509V1SubjectName) as? [[CFString: String]]
+        #expect(names?.map { $0[kSecPropertyKeyLabel] } == ["2.5.4.6", "2.5.4.10", "2.5.4.3", "2.5.4.3"])
+        #expect(names?.map { $0[kSecPropertyKeyValue] } == ["DE", "Org", "One", "Two"])
+        #expect(value(certificate, kSecOIDX509V1IssuerName) == value(certificate, kSecOIDX509V1SubjectName))
+        #expect(value(certificate, kSecOIDCommonName) as? [String] == ["One", "Two"])
+        #expect(value(certificate, kSecOIDEmailAddress) as? [String] == ["me@example.org"])
+        #expect(value(certificate, kSecOIDX509V1Version) as? String == "3")
+        let serialNumber = try #require(SecCertificateCopySerialNumberData(certificate, nil) as Data?)
+        let text = value(certificate, kSecOIDX509V1SerialNumber) as? String
+        #expect(text?.split(separator: " ").compactMap { UInt8($0, radix: 16) } == [UInt8](serialNumber))
+        let alternatives = value(certificate, kSecOIDSubjectAltName) as? [[CFString: String]]
+        #expect(alternatives?.map { $0[kSecPropertyKeyLabel] } == ["Critical", "DNS Name", "Email Address", "IP Address", "URI"])
+        #expect(alternatives?.map { $0[kSecPropertyKeyValue] } == [
+            "Yes", "host.example", "me@example.org", "127.0.0.1", "https://host.example",
+        ])
+        #expect(SecCertificateCopyValues(certificate, nil, nil)?.count == 9)
+        #expect(SecCertificateCopyValues(certificate, ["1.2.3", 7] as CFArray, nil)?.count == 0)
+    }
+
+    @Test func `what a certificate does not have is not among its values`() throws {
+        let values = SecCertificateCopyValues(try certificate("/O=Org"), nil, nil) as? [CFString: [CFString: Any]]
+        #expect(values?.count == 6 && values?[kSecOIDCommonName] == nil && values?[kSecOIDSubjectAltName] == nil)
+        for property in (values ?? [:]).values {
+            #expect(property[kSecPropertyKeyType] is String && property[kSecPropertyKeyValue] != nil)
+            #expect(property[kSecPropertyKeyLabel] as? String == property[kSecPropertyKeyLocalizedLabel] as? String)
+        }
+    }
 }

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `numbers that are none are no sizes`() throws {
-        for number in [Double.nan, .infinity, -.infinity, 1e300, -1] as [Double] {
+        for number in [Double.nan, .infinity, -.infinity, 1e300, -1, 2048.5] as [Double] {
             let size = NSNumber(value: number)
             var error: Unmanaged<CFError>?
             let pair = unsafe SecKeyCreateRandomKey(

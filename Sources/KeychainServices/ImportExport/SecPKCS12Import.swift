@@ -74,7 +74,7 @@ enum PKCS12File {
     /// - Throws: `StatusError`; what is there already is none.
     static func store(_ identity: SecIdentity, _ chain: [Certificate], _ options: NSDictionary) throws -> SecIdentity {
         let own = [kSecImportExportPassphrase, kSecImportToMemoryOnly, kSecImportExportKeychain, kSecImportExportAccess]
-        func add(_ reference: NSObject, where isTaken: (NSString) -> Bool) throws(StatusError) {
+        func add(_ reference: NSObject, where isTaken: (NSString) -> Bool) throws(StatusError) -> OSStatus {
             let attributes = NSMutableDictionary()
             for (key, value) in options {
                 guard let key = key as? NSString, !own.contains(key), isTaken(key) else { continue }
@@ -83,18 +83,20 @@ enum PKCS12File {
             attributes.setObject(reference, forKey: kSecValueRef)
             let status = SecItemAdd(attributes, nil)
             guard status == errSecSuccess || status == errSecDuplicateItem else { throw StatusError(status) }
+            return status
         }
-        try add(identity) { _ in true }
+        let status = try add(identity) { _ in true }
         for certificate in chain.dropFirst() where !certificate.isSelfIssued {
             // An attribute of the key alone is none of theirs.
-            try add(SecCertificate(certificate)) { key in
+            _ = try add(SecCertificate(certificate)) { key in
                 key.length != 4 || !AttributeCoding.isAttribute(AttributeName(rawValue: String(key)), of: .key)
                     || AttributeCoding.isAttribute(AttributeName(rawValue: String(key)), of: .certificate)
             }
         }
         let isSystems = try KeyParameters.truth(options, kSecUseSystemKeychain) ?? false
         let stored = try ItemOperations.current().identity(of: identity.certificate, usesSystemKeychain: isSystems)
-        guard let stored else { throw StatusError(errSecItemNotFound) }
+        // Another certificate with this issuer and serial number may stand in the way.
+        guard let stored else { throw StatusError(status == errSecDuplicateItem ? status : errSecItemNotFound) }
         return stored
     }
 }

@@ -62,7 +62,16 @@ enum AttributeCoding {
         }
         if let truth = Boolean.value(object) { return kind == .number ? .number(truth ? 1 : 0) : nil }
         guard kind != .string, let number = object as? NSNumber else { return nil }
-        return .number(number.int64Value)
+        return whole(number).map { .number($0) }
+    }
+
+    /// The whole number that an object is; `nil` for fractions and for what has no room: it would be another number.
+    static func whole(_ number: NSNumber) -> Int64? {
+        switch unsafe UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "d"), UInt8(ascii: "f"): Int64(exactly: number.doubleValue)
+        case UInt8(ascii: "Q"): Int64(exactly: number.uint64Value)
+        default: number.int64Value
+        }
     }
 
     /// The object that stands for a value in a returned dictionary.

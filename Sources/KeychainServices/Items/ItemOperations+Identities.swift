@@ -46,17 +46,19 @@ extension ItemOperations {
     func identity(of certificate: SecCertificate, usesSystemKeychain: Bool = false) throws -> SecIdentity? {
         let publicKey = certificate.certificate.publicKey
         var request = ItemRequest(itemClass: .key)
-        request.attributes = [
-            .applicationLabel: .data(publicKey.identifier), .keyClass: .number(KeyClass.private.rawValue),
-        ]
+        request.attributes = [.keyClass: .number(KeyClass.private.rawValue)]
         request.matchesAnySynchronizable = true
         request.usesSystemKeychain = usesSystemKeychain
         try checkGroup(request.attributes, isWriting: false)
-        // What is in the vault alone has a key's attributes and is none that could be used.
-        for item in try keychain.findItems(try criteria(request)) where item.isOnToken {
-            let key = try keychain.tokenKey(for: KeyItem(item: item))
-            guard key.publicKey == publicKey else { continue }
-            return SecIdentity(certificate: certificate, privateKey: SecKey(.token(key), item: item))
+        // An item may say of its key what its owner likes, the hash too: then all must be looked at.
+        for hash in [AttributeValue.data(publicKey.identifier), nil] {
+            request.attributes[.applicationLabel] = hash
+            // What is in the vault alone has a key's attributes and is none that could be used.
+            for item in try keychain.findItems(try criteria(request)) where item.isOnToken {
+                guard try keychain.publicKey(of: KeyItem(item: item)) == publicKey else { continue }
+                let key = try keychain.tokenKey(for: KeyItem(item: item))
+                return SecIdentity(certificate: certificate, privateKey: SecKey(.token(key), item: item))
+            }
         }
         return nil
     }
@@ -67,6 +69,8 @@ extension ItemOperations {
     func updateIdentities(_ request: ItemRequest, _ query: NSDictionary, _ changes: NSDictionary) throws {
         let ofCertificate = try ItemChanges(parsing: changes, of: .certificate)
         let ofKey = try ItemChanges(parsing: changes, of: .key)
+        // The same bytes for both halves would be the end of one, and a private key is nowhere else.
+        guard ofKey.data == nil else { throw StatusError.parameter("an identity has no data of its own") }
         if request.reference == nil, request.persistentReference == nil {
             try update(try half(.certificate, query, for: .update), ofCertificate)
             try update(try half(.key, query, for: .update), ofKey)
@@ -100,7 +104,7 @@ extension ItemOperations {
             return
         }
         guard !request.isOldReference else { throw StatusError(errSecItemNotFound) }
-        do { try keychain.delete(try criteria(request)) } catch let error as KeychainError
+        do { try keychain.delete(try criteriaOfBothHalves(request)) } catch let error as KeychainError
             where error.code == .itemNotFound
         {
             // The certificate may be gone already; its key is then removed alone.
@@ -115,6 +119,13 @@ extension ItemOperations {
 
     // MARK: Halves
 
+    /// The search for identities that are changed or removed.
+    private func criteriaOfBothHalves(_ request: ItemRequest) throws -> Criteria {
+        var criteria = try criteria(request)
+        criteria.services?.isAboutBothHalves = true
+        return criteria
+    }
+
     /// The query of identities as one of certificates or keys. - Throws: `StatusError` for what that class lacks.
     private func half(
         _ itemClass: ItemClass, _ query: NSDictionary, for purpose: ItemRequest.Purpose
@@ -128,7 +139,7 @@ extension ItemOperations {
     /// The certificates and keys of the identities that a reference names.
     private func halves(_ request: ItemRequest) throws -> (certificates: [Criteria], keys: [Criteria]) {
         guard !request.isOldReference else { return ([], []) }
-        let identities = try keychain.findItems(try criteria(request))
+        let identities = try keychain.findItems(try criteriaOfBothHalves(request))
         func named(_ itemClass: ItemClass, _ reference: PersistentReference?) throws -> Criteria? {
             guard let reference else { return nil }
             var half = request

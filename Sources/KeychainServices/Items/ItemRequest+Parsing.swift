@@ -10,7 +10,7 @@ extension ItemRequest {
     /// - Throws: `StatusError` for the first thing that is wrong.
     init(parsing dictionary: NSDictionary, for purpose: Purpose) throws(StatusError) {
         let entries = try Self.entries(dictionary)
-        try self.init(entries: entries)
+        try self.init(entries: entries, for: purpose)
         try Self.checkCount(entries, itemClass)
         var isUsingItemList = false
         var contexts = 0
@@ -57,7 +57,7 @@ extension ItemRequest {
     }
 
     /// The class and what names an item of it.
-    private init(entries: [(key: String, value: Any)]) throws(StatusError) {
+    private init(entries: [(key: String, value: Any)], for purpose: Purpose) throws(StatusError) {
         var named: ItemClass?
         for (key, value) in entries {
             switch key {
@@ -85,7 +85,9 @@ extension ItemRequest {
         }
         let referenced = persistentReference?.itemClass ?? reference?.itemClass
         guard let itemClass = named ?? referenced else { throw .parameter("kSecClass is missing") }
-        if let reference, reference.itemClass != itemClass {
+        // Of either half what describes it is asked for of the identity, whose class says so.
+        let isHalf = purpose == .search && itemClass == .identity
+        if let reference, reference.itemClass != itemClass, !isHalf {
             throw .parameter("the reference is of another class")
         }
         self.itemClass = itemClass

@@ -11,7 +11,9 @@ enum KeyMaterial {
     /// The key that bytes hold, by the attributes they were given with; `nil` for other bytes, and for keys that no
     /// token holds: they are stored as they are.
     init?(_ data: Data, _ attributes: ItemAttributes) {
-        guard let type = attributes[.type]?.number, let half = attributes[.keyClass]?.number,
+        // What has no half has the half that is 0, the public one.
+        let half = attributes[.keyClass]?.number ?? KeyClass.public.rawValue
+        guard let type = attributes[.type]?.number,
             let key = SecKey(externalRepresentation: data, KeyAlgorithmType(rawValue: type), KeyClass(rawValue: half))
         else { return nil }
         switch key.material {
@@ -53,12 +55,20 @@ enum KeyMaterial {
             switch KeyMaterial(secret.copyData(), item.attributes) {
             case .private(let key): return SecKey(.memory(key), item: item)
             case .public(let key): return SecKey(.public(key), item: item)
-            case nil: return nil
+            case nil: return publicRSAKey(secret, item)
             }
         }
         switch item.isPrivateKey {
         case true: return SecKey(.token(try keychain.tokenKey(for: KeyItem(item: item))), item: item)
         case false: return try keychain.publicKey(of: KeyItem(item: item)).map { SecKey(.public($0), item: item) }
         }
+    }
+
+    /// The public key of RSA in bytes that have more around it, as SecKeyCreateWithData takes them too.
+    private static func publicRSAKey(_ data: SecretBytes, _ item: Item) -> SecKey? {
+        guard item.attributes[.type]?.number == KeyAlgorithmType.rsa.rawValue,
+            item.attributes[.keyClass]?.number ?? KeyClass.public.rawValue == KeyClass.public.rawValue
+        else { return nil }
+        return PublicKey(ofRSAIn: data.copyData()).map { SecKey(.public($0), item: item) }
     }
 }

@@ -4,7 +4,8 @@ import OpenSSL
 
 /// The attributes that a key brings into an item when it is added by reference (apple-secitem 1.7).
 ///
-/// A key that came from a keychain has those of its item; what the token says of it wins over the table.
+/// A key that came from a keychain has those of its item, but for half, hash, type and size; what the token says of it
+/// wins over the table.
 func attributes(of key: SecKey) -> ItemAttributes {
     var attributes = searchAttributes(of: key)
     attributes[.effectiveKeySize] = attributes[.keySizeInBits]
@@ -13,6 +14,9 @@ func attributes(of key: SecKey) -> ItemAttributes {
     attributes[.isExtractable] = 1
     guard let item = key.item, item.itemClass == .key else { return attributes }
     attributes.merge(item.attributes)
+    // What it is, the key itself says: an item that was made of bytes knows it of nobody.
+    attributes.merge(searchAttributes(of: key))
+    attributes[.effectiveKeySize] = attributes[.keySizeInBits]
     return attributes
 }
 

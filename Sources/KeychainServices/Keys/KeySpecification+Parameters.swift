@@ -8,7 +8,8 @@ enum KeyParameters {
     static func number(_ object: Any?) -> Int? {
         switch object {
         case let text as String: Int(text)
-        case let number as NSNumber: number.intValue
+        // What is no whole number is no size and no type either.
+        case let number as NSNumber: AttributeCoding.whole(number).map { Int($0) } ?? -1
         default: nil
         }
     }

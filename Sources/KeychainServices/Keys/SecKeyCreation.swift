@@ -72,15 +72,19 @@ public func SecKeyCreateWithData(
             throw StatusError.parameter("the type of the key is missing")
         }
         let (algorithm, keyClass) = (KeyAlgorithmType(rawValue: Int64(type)), KeyClass(rawValue: Int64(half)))
-        if algorithm == .rsa, keyClass == .public, let key = publicRSAKey(keyData as Data) { return key }
+        if algorithm == .rsa, keyClass == .public, let key = PublicKey(ofRSAIn: keyData as Data) {
+            return SecKey(.public(key))
+        }
         return try SecKey(representation: keyData as Data, algorithm, keyClass)
     }
 }
 
-/// The RSA key of a SubjectPublicKeyInfo, as files of PEM have it; `nil` for other bytes, which may be PKCS#1.
-private func publicRSAKey(_ data: Data) -> SecKey? {
-    guard let key = try? PublicKey(subjectPublicKeyInfo: data), case .rsa = key.algorithm else { return nil }
-    return SecKey(.public(key))
+extension PublicKey {
+    /// The RSA key of a SubjectPublicKeyInfo, as files of PEM have it; `nil` for other bytes, which may be PKCS#1.
+    init?(ofRSAIn data: Data) {
+        guard let key = try? PublicKey(subjectPublicKeyInfo: data), case .rsa = key.algorithm else { return nil }
+        self = key
+    }
 }
 
 /// The bytes of a key, as `SecKeyCreateWithData` takes them.

@@ -191,7 +191,8 @@ extension ClassSchema {
         case (.string, .string): value
         case (.string, .data): value.text.map { .string($0) }
         case (.number, .number): value
-        case (.number, .string(let text)): Int64(text).map { .number($0) } ?? value
+        // Only text that the number prints as: four digits with zeros in front are somebody's four-character code.
+        case (.number, .string(let text)): Int64(text).flatMap { String($0) == text ? .number($0) : nil } ?? value
         case (.date, .date): value
         default: nil
         }

@@ -17,8 +17,9 @@ extension Keychain {
     /// One of the two may be an item already, and stays as it is.
     ///
     /// - Returns: The items that are new; `nil` for a half that was there.
-    /// - Throws: `KeychainError`; `duplicateItem` where both are there, `itemNotFound` where the token has no such key, and
-    ///   as `addSharing(_:)` and `addKey(_:_:isExtractable:isNewOnToken:)`. Nothing is stored then.
+    /// - Throws: `KeychainError`; `duplicateItem` where both are there, or another certificate has the issuer and the
+    ///   serial number of this one; `itemNotFound` where the token has no such key, and as `addSharing(_:)` and
+    ///   `addKey(_:_:isExtractable:isNewOnToken:)`. Nothing is stored then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addIdentity(
         _ certificate: CertificateItem, key: IdentityKey, _ keyAttributes: ItemAttributes
@@ -68,6 +69,9 @@ extension Keychain {
     }
 
     /// The row of one half; `nil` where the item is there already.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem` where another item has the primary key: another certificate with this
+    ///   issuer and serial number.
     private func recordHalf(
         _ item: Item, made: TokenObject?, existing: TokenObject?, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> Item? {
@@ -75,6 +79,6 @@ extension Keychain {
         do {
             if made == nil { try refuseTwin(of: object, item.attributes, writer, keys) }
             return try record(item, object, writer, keys, isNew: made != nil)
-        } catch let error as KeychainError where error.code == .duplicateItem { return nil }
+        } catch let error as KeychainError where error.code == .duplicateItem && made == nil { return nil }
     }
 }

@@ -377,13 +377,14 @@ extension Keychain {
         var doomedRows: [SealedRow] = []
         var isUntouched = true
         var left: [TokenObject] = []
+        var targets: [TokenObject] = []
         let count = try writer(keys).perform(.destroy) { objects in
             let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
             let remaining = try items.compactMap(\.certificateObject).filter { certificate in
                 try rows(certificate, keys).contains { !identities.contains($0.identity) }
             }
             // What another program has removed or replaced since it was found is not there to be removed.
-            let targets = Self.doomed(items, objects, remaining: remaining)
+            targets = Self.doomed(items, objects, remaining: remaining)
                 .filter { one in objects.contains { $0.isSame(as: one) } }
             guard !targets.isEmpty else {
                 throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
@@ -415,17 +416,29 @@ extension Keychain {
         } isUntouched: {
             isUntouched
         } commit: { writer, _ in
-            guard leavesTombstones else {
-                for row in doomedRows { try writer.delete(rowID: row.id) }
-                return try items.count + remove(bare, leavingTombstones: false, writer, keys)
+            for row in doomedRows {
+                // Of an identity each half has a row of its own.
+                if leavesTombstones, let item = try recordedItem(row, targets, keys) {
+                    try writer.update(tombstone(of: row, item, keys))
+                } else {
+                    try writer.delete(rowID: row.id)
+                }
             }
-            let recorded = items.filter { item in doomedRows.contains { $0.identity == item.reference?.identity } }
-            return try items.count - recorded.count
-                + remove(recorded + bare, leavingTombstones: true, writer, keys)
+            return try items.count + remove(bare, leavingTombstones: leavesTombstones, writer, keys)
         }
         // What was to be removed is: that the token would not write a label is no reason to say otherwise.
         try? callAfterItems(left, keys)
         return count
+    }
+
+    /// What a row and its object, which is one of `objects`, tell together; `nil` for a damaged row.
+    private func recordedItem(_ row: SealedRow, _ objects: [TokenObject], _ keys: VaultKeys) throws -> Item? {
+        guard let (itemClass, recorded) = try? keys.openAttributes(row),
+            let object = objects.first(where: { $0.fingerprint == recorded[.objectFingerprint]?.bytes })
+        else { return nil }
+        var attributes = try object.itemAttributes()
+        attributes.merge(recorded)
+        return Item(itemClass, attributes)
     }
 
     /// Removes the rows of items, or makes tombstones of them, and returns how many there were.

@@ -300,10 +300,12 @@ extension Keychain {
 extension Criteria {
     /// Whether the certificate of an identity may be seen: its access group and user are looked at beside the key's.
     func mayHold(_ certificate: ItemAttributes) -> Bool {
-        guard services != nil else { return true }
-        var criteria = Criteria(.certificate, attributes.filtered([.multiUser]))
+        guard let services else { return true }
+        let isAlike = services.isAboutBothHalves
+        let names: Set<AttributeName> = isAlike ? [.multiUser, .accessGroup, .synchronizable] : [.multiUser]
+        var criteria = Criteria(.certificate, attributes.filtered(names))
         criteria.accessGroups = accessGroups
-        criteria.includesSynchronizable = true
+        criteria.includesSynchronizable = !isAlike || includesSynchronizable
         criteria.services = services
         return criteria.matches(certificate)
     }

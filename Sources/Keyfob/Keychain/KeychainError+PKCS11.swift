@@ -94,7 +94,11 @@ extension KeychainError {
                 .mechanismUnsupported,
                 "token \"\(label)\" cannot \(operation.verb) this way (\(error.returnValue.name)).",
                 "What it can do: keyfob token mechanisms")
-        case .attributeSensitive, .keyUnextractable, .keyNotWrappable:
+        case .keyNotWrappable:
+            return make(
+                .keyNotExtractable, "token \"\(label)\" does not give out keys of this kind.",
+                "Use it in place: keyfob uri NAME")
+        case .attributeSensitive, .keyUnextractable:
             return make(
                 .keyNotExtractable, "the key cannot leave token \"\(label)\": it is marked not extractable.",
                 "Use it in place: keyfob uri NAME")

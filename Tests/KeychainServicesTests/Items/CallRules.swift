@@ -10,15 +10,15 @@ import Testing
 
 extension TestPair {
     /// One more certificate for the same key, by the real OpenSSL.
-    func anotherCertificate(_ name: String) throws -> Certificate {
+    func anotherCertificate(_ name: String, _ options: [String] = []) throws -> Certificate {
         let directory = try TemporaryDirectory()
         try directory.write(key.pkcs8DER().copyBytes(), to: "key.der")
         let result = try run(
             "openssl",
             [
-                "req", "-x509", "-key", directory.file("key.der"), "-keyform", "DER", "-subj", "/CN=\(name)", "-days", "30",
-                "-outform", "DER", "-out", directory.file("cert.der"),
-            ])
+                "req", "-x509", "-key", directory.file("key.der"), "-keyform", "DER", "-subj", "/O=Keyfob/CN=\(name)",
+                "-days", "30", "-outform", "DER", "-out", directory.file("cert.der"),
+            ] + options)
         try #require(result.status == 0, "openssl: \(result.stderr)")
         return try Certificate(der: try Data(contentsOf: directory.url("cert.der")))
     }

@@ -134,6 +134,27 @@ extension Rule {
                 bench.expect(-25300, bench.copy(["class": "idnt", "sync": "syna"]), group)
             }
         },
+        Rule("2.2 2.6 2.7", "an identity of two groups, synchronizable and not, is changed and removed where it is named") { bench in
+            bench.groups = ["one", "two"]
+            let identity: [String: Any] = ["v_Ref": try TestPair().secIdentity]
+            func count(_ itemClass: String, _ more: [String: Any] = [:]) -> Int {
+                bench.copying(["class": itemClass] + more + wantsAll + wantsPersistent).array?.count ?? 0
+            }
+            for (mark, other) in [(["agrp": "one"], ["agrp": "two"]), (["sync": true], ["sync": false])] as [([String: Any], [String: Any])] {
+                for more in [mark, other] { bench.expect(0, bench.add(identity + more)) }
+                bench.expect(0, bench.update(identity + mark, ["labl": "new"]))
+                for itemClass in ["cert", "keys"] {
+                    #expect(count(itemClass, mark + ["labl": "new"]) == 1 && count(itemClass, other + ["labl": "new"]) == 0, "\(itemClass) \(mark)")
+                }
+                bench.expect(0, bench.delete(identity + mark))
+                #expect(count("cert", mark) == 0 && count("cert", other) == 1, "\(mark)")
+                // Another certificate needs the key.
+                #expect(count("keys", mark) == 1 && count("keys", other) == 1, "\(mark)")
+                bench.expect(0, bench.delete(identity + other))
+                #expect(count("cert", other) == 0 && count("keys", other) == 0, "\(mark)")
+                bench.expect(0, bench.delete(["class": "keys", "sync": "syna"]))
+            }
+        },
         Rule("2.4 2.5", "an object finds the items made of it, and what else is said narrows it") { bench in
             let (pair, other) = (try TestPair("one"), try TestPair("two"))
             for tag in ["1", "2"] { bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": tag, "labl": "key"])) }

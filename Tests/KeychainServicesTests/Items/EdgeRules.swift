@@ -120,6 +120,29 @@ extension Rule {
             bench.expect(0, bench.add(["class": "keys", "kcls": "1", "klbl": other.certificate.publicKey.identifier]))
             #expect(bench.identity(of: other.secCertificate).status == -25300)
         },
+        Rule("4.1 4.5", "a key that was added as bytes tells what it is, and makes an identity of its certificate") { bench in
+            let one = try TestPair()
+            let data = try one.secKey.externalRepresentation()
+            bench.expect(0, bench.add(["class": "keys", "type": "73", "kcls": "1", "atag": "t", "v_Data": data]))
+            #expect(bench.identity(of: one.secCertificate).identity == one.secIdentity)
+            #expect(bench.identity(of: try TestPair().secCertificate).status == -25300)
+            let key = try #require(bench.copying(["class": "keys", "atag": "t"] + wantsReference).value as? SecKey)
+            let attributes = try #require(SecKeyCopyAttributes(key) as? [String: Any])
+            #expect(attributes["klbl"] as? Data == one.certificate.publicKey.identifier && attributes["bsiz"] as? Int == 256)
+            #expect(attributes["esiz"] as? Int == 256 && attributes["kcls"] as? String == "1" && attributes["atag"] as? String == "t")
+        },
+        Rule("4.1 2.8", "what a token does not give out, neither of the two ways gives") { bench in
+            // SoftHSM wraps no keys of Ed25519, whatever they may do.
+            for (index, kind) in [["type": "42", "bsiz": 2048], ["type": "73", "bsiz": 384], ["type": "105", "bsiz": 256]].enumerated() {
+                let key = try bench.generating(kind + ["perm": true, "extr": true, "labl": "\(index)"])
+                let data = bench.copying(["class": "keys", "labl": "\(index)", "kcls": "1"] + wantsData)
+                let exported = bench.use { representation(of: key) }
+                #expect(data.status == 0 && data.isTouched && data.data == exported.value, "\(index)")
+                #expect(exported.status == (exported.value == nil ? errSecUnimplemented : nil), "\(index)")
+                #expect((SecKeyCopyAttributes(key) as? [String: Any])?["v_Data"] as? Data == exported.value, "\(index)")
+                #expect(index == 2 || exported.value != nil, "\(index)")
+            }
+        },
         Rule("2.5 4.6", "who may not ask is refused only what asks") { bench in
             let key = try TestPair()
             bench.expect(0, bench.add(["v_Ref": key.secKey, "accc": control(.privateKeyUsage)]))
