@@ -22,9 +22,8 @@ struct HTTPD: Program {
             files: [chain], environment: use.environment,
             lines: ["# in the VirtualHost"] + site,
             notes: [
-                "Debian: put the export lines into /etc/apache2/envvars",
-                "httpd's children run as the user of the User directive: it must be able to read token and PIN file",
-            ],
+                "Debian: put the export lines into /etc/apache2/envvars"
+            ] + use.ownerNotes("the user of the User directive, as whom httpd's children run,"),
             check: check(site, chain.name))
     }
 

@@ -53,6 +53,14 @@ struct TokenUse {
             : []
     }
 
+    /// What to say of servers whose children sign, and run as another user than the one who starts them.
+    func ownerNotes(_ user: String) -> [String] {
+        [
+            "\(user) must be able to read token and PIN file. Best it owns the keychain:",
+            "  run keyfob as that user, with XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME in a directory of its own",
+        ]
+    }
+
     /// The PIN's file, for programs that cannot ask.
     ///
     /// - Throws: `KeychainError.pinRequired` where there is none.

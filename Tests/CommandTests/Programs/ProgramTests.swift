@@ -111,6 +111,26 @@ struct ProgramTests {
         #expect(try home.shell("openssl x509 -in tls/site/imported.fullchain.pem -noout -subject").contains("imported"))
     }
 
+    @Test("who runs a server can read what is written, and what was there stays as it is", arguments: ["022", "077"])
+    func modes(mask: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        try home.shell("umask \(mask); mkdir -m 711 there; ./keyfob uri imported --for nginx --write there/tls/site")
+        #expect(try home.shell("stat -c %a there there/tls there/tls/site") == "711\n755\n755\n")
+        #expect(try home.shell("stat -c %a there/tls/site/*") == "644\n644\n644\n")
+        try home.shell("chmod 750 there/tls/site; ./keyfob uri imported --for nginx --write there/tls/site")
+        #expect(try home.shell("stat -c %a there/tls/site") == "750\n")
+        let refused = try home.run("./keyfob uri imported --for nginx --write /proc/nowhere/tls")
+        #expect(refused.status != 0 && refused.error.contains("/proc/nowhere"), "\(refused.error)")
+    }
+
+    @Test("systemd reads the variables as they are")
+    func settings() throws {
+        let home = try ServingHome(keyType: "ec")
+        try home.shell("mkdir '5% \"of\" it'; ./keyfob uri imported --for nginx --write '5% \"of\" it'")
+        let lines = try home.shell("cat '5% \"of\" it/imported.service.conf'")
+        #expect(lines.contains("/5%% \\\"of\\\" it/imported.openssl.cnf\"\n"), "\(lines)")
+    }
+
     @Test(
         "what cannot work says why",
         arguments: [
