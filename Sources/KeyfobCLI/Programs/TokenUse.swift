@@ -46,6 +46,12 @@ struct TokenUse {
         (softHSMConfiguration.map { [("SOFTHSM2_CONF", $0)] } ?? []) + [("PKCS11_MODULE_PATH", module)]
     }
 
+    /// Whether the certificate may be used for a purpose: it names that, or none.
+    func isFor(_ purpose: ExtendedKeyUsage) -> Bool {
+        let named = chain.first?.extendedKeyUsage ?? []
+        return named.isEmpty || named.contains(purpose) || named.contains(.any)
+    }
+
     /// What to say where no file holds the PIN.
     var pinNotes: [String] {
         pinFile == nil

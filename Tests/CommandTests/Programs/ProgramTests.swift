@@ -46,6 +46,21 @@ struct ProgramTests {
         #expect(try home.shell("pgrep -f \"$PWD/keyfob-\" || true") == "")
     }
 
+    @Test("of a certificate that is for one side alone that side is proved", arguments: ["client", "server"])
+    func sides(usage: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        try home.shell("./keyfob identity create one --dns localhost --self-signed --usage \(usage)")
+        for program in ["openssl", "gnutls"] {
+            let result = try home.run("./keyfob uri one --for \(program) --check")
+            #expect(result.status == 0 && result.output.contains("# checked: TLSv1.3"), "\(program): \(result.error)")
+        }
+        try home.shell("./keyfob identity create none --cn mail --self-signed --usage email")
+        for program in ["openssl", "gnutls"] {
+            let none = try home.run("./keyfob uri none --for \(program) --check")
+            #expect(none.status == 12 && none.error.contains("neither servers nor clients"), "\(program): \(none.error)")
+        }
+    }
+
     @Test("a check works wherever temporary files are", arguments: ["a b", String(repeating: "long", count: 30)])
     func places(name: String) throws {
         let home = try ServingHome(keyType: "ec", keepsUser: true)
