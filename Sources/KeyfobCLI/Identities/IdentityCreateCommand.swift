@@ -77,6 +77,7 @@ struct IdentityCreateCommand: ParsableCommand {
                 \(Visible.text(CertificatePhrases.issuer(certificate)))
                 Identity "\(Visible.text(name))" is ready.
                 """)
+        try OpenSSLEngine.warn(of: keychain, output)
     }
 }
 

@@ -106,6 +106,7 @@ struct IdentityImportCommand: ParsableCommand {
         let document = try document(imports, keychain, now)
         let lines = try sentences(imports, summary, keychain, now)
         try output.emit(document, sentence: lines.joined(separator: "\n"))
+        if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
     }
 
     /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.

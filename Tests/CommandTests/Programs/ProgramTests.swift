@@ -61,6 +61,23 @@ struct ProgramTests {
         }
     }
 
+    @Test("who puts an Ed25519 key beside others is told what becomes of them", arguments: [true, false])
+    func edwards(isFirst: Bool) throws {
+        let home = try IdentityHome()
+        let commands = [
+            ["key", "generate", "ed", "--type", "ed25519"], ["identity", "create", "web", "--dns", "w.example", "--self-signed"],
+        ]
+        let first = try Tool.keyfob(commands[isFirst ? 0 : 1], environment: home.environment).run()
+        #expect(first.status == 0 && !first.output.contains("Note:"), "\(first)")
+        let second = try Tool.keyfob(commands[isFirst ? 1 : 0], environment: home.environment).run()
+        #expect(second.output.contains("holds an Ed25519 key, \"ed\": beside one"), "\(second)")
+        try home.makeSelfSigned("api")
+        let imported = try home.keyfob("identity", "import", home.file("api.key"), home.file("api.pem"), "--name", "api")
+        #expect(imported.status == 0 && imported.output.contains("Note:"), "\(imported)")
+        let quiet = try home.keyfob("key", "generate", "further", "--json")
+        #expect(quiet.status == 0 && !quiet.output.contains("Note:") && quiet.error.isEmpty)
+    }
+
     @Test("a check works wherever temporary files are", arguments: ["a b", String(repeating: "long", count: 30)])
     func places(name: String) throws {
         let home = try ServingHome(keyType: "ec", keepsUser: true)
