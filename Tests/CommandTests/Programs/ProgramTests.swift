@@ -134,8 +134,10 @@ struct ProgramTests {
         let home = try ServingHome(keyType: "ec")
         let output = try home.shell("./keyfob uri imported --for nginx --write tls/site")
         let written = try home.shell("ls tls/site").split(separator: "\n").map(String.init)
-        #expect(written == ["imported.fullchain.pem", "imported.openssl.cnf", "imported.service.conf"])
-        #expect(output.contains("tls/site/imported.fullchain.pem\";"))
+        #expect(written == [
+            "imported.fullchain.pem", "imported.nginx.conf", "imported.openssl.cnf", "imported.service.conf",
+        ])
+        #expect(output.contains("tls/site/imported.nginx.conf\";"))
         let content = try home.shell("cat tls/site/*")
         #expect(!content.contains("PRIVATE KEY"))
         let pin = try home.shell("cat home/.local/share/keyfob/pins/*.pin")
@@ -148,11 +150,33 @@ struct ProgramTests {
         let home = try ServingHome(keyType: "ec")
         try home.shell("umask \(mask); mkdir -m 711 there; ./keyfob uri imported --for nginx --write there/tls/site")
         #expect(try home.shell("stat -c %a there there/tls there/tls/site") == "711\n755\n755\n")
-        #expect(try home.shell("stat -c %a there/tls/site/*") == "644\n644\n644\n")
+        #expect(try home.shell("stat -c %a there/tls/site/*") == "644\n644\n644\n644\n")
         try home.shell("chmod 750 there/tls/site; ./keyfob uri imported --for nginx --write there/tls/site")
         #expect(try home.shell("stat -c %a there/tls/site") == "750\n")
         let refused = try home.run("./keyfob uri imported --for nginx --write /proc/nowhere/tls")
         #expect(refused.status != 0 && refused.error.contains("/proc/nowhere"), "\(refused.error)")
+    }
+
+    @Test("a server's files name the certificate's own key, also after a renewal with a new one", arguments: [
+        ("nginx", "ssl_certificate_key"), ("httpd", "SSLCertificateKeyFile"),
+    ])
+    func newKeys(program: String, directive: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        try home.shell("./keyfob identity create web --dns localhost --self-signed")
+        let write = "./keyfob uri web --for \(program) --write site"
+        func state() throws -> (lines: String, key: String) {
+            let output = try home.shell(write)
+            #expect(!output.contains("pkcs11:"), "\(output)")
+            let key = try home.shell("./keyfob uri web").trimmingCharacters(in: .newlines)
+            let own = try home.shell("grep '^\(directive) ' site/web.\(program).conf")
+            #expect(own.contains(key), "\(own)")
+            return (output, key)
+        }
+        let first = try state()
+        try home.shell("./keyfob identity renew web --force --new-key --exec '\(write)'")
+        let second = try state()
+        #expect(first.lines == second.lines && first.key != second.key)
+        #expect(try home.run("./keyfob uri web --for \(program) --check").status == 0)
     }
 
     @Test("systemd reads the variables as they are")
