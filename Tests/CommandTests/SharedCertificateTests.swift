@@ -83,13 +83,13 @@ import Testing
         let name = "web-" + group
         try #require(home.keyfob("identity", "create", name, "--self-signed", "--dns", "\(group).example").status == 0)
         try #require(home.keyfob("identity", "renew", name, "--force").status == 0)
-        let child = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent().appendingPathComponent("TestChild")
+        let products = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent()
         let result = try Tool(
-            child.path, ["-", "-", "-", "give", name, group, "web"], environment: home.environment).run()
+            products.appendingPathComponent("TestChild").path, ["-", "-", "-", "give", name, group, "web"], environment: home.environment).run()
         try #require(result.status == 0, "\(result.error)")
     }
 
-    @Test func `only the older versions of the identity that is named are retired, and not those of another owner`() throws {
+    @Test func `only the older versions of its owner are retired`() throws {
         let home = try IdentityHome()
         for group in ["one", "two"] { try makeWeb(home, of: group) }
         #expect(try labels(home).count == 4)

@@ -51,9 +51,10 @@ struct GnuTLS: Program {
     private static func clientCheck(_ pin: String, _ options: String) -> String {
         """
         \(Handshake.mutualServer)
-        { printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 1; } | \(pin)timeout 20 gnutls-cli \(options) --x509cafile peer.pem \\
-            --verify-hostname localhost --port "$port" 127.0.0.1 >client.log 2>&1 || true
-        grep -q 'Client certificate' client.log || { cat client.log; echo 'the server saw no client certificate'; exit 1; }
+        { printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 1; } | \(pin)timeout 20 gnutls-cli \(options) \\
+            --x509cafile peer.pem --verify-hostname localhost --port "$port" 127.0.0.1 >client.log 2>&1 || true
+        grep -q 'Client certificate' client.log ||
+            { cat client.log; echo 'the server saw no client certificate'; exit 1; }
         sed -n 's/^New, \\(TLSv[0-9.]*\\), Cipher is \\(.*\\)/\\1 \\2/p' client.log | head -n 1
 
         """

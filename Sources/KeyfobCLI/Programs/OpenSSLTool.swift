@@ -63,7 +63,8 @@ struct OpenSSLTool: Program {
         \(Handshake.mutualServer)
         printf 'GET / HTTP/1.0\\r\\n\\r\\n' | timeout 10 openssl s_client \(options) -CAfile peer.pem \\
             -verify_return_error -ign_eof -connect "127.0.0.1:$port" >client.log 2>&1 || { cat client.log; exit 1; }
-        grep -q 'Client certificate' client.log || { cat client.log; echo 'the server saw no client certificate'; exit 1; }
+        grep -q 'Client certificate' client.log ||
+            { cat client.log; echo 'the server saw no client certificate'; exit 1; }
         cp client.log handshake.log
 
         """

@@ -63,7 +63,7 @@ struct TokenUse {
     func ownerNotes(_ user: String) -> [String] {
         [
             "\(user) must be able to read token and PIN file. Best it owns the keychain:",
-            "  run keyfob as that user, with XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME in a directory of its own",
+            "  run keyfob as that user; XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME say where it lies",
         ]
     }
 

@@ -65,7 +65,8 @@ struct ProgramTests {
     func edwards(isFirst: Bool) throws {
         let home = try IdentityHome()
         let commands = [
-            ["key", "generate", "ed", "--type", "ed25519"], ["identity", "create", "web", "--dns", "w.example", "--self-signed"],
+            ["key", "generate", "ed", "--type", "ed25519"],
+            ["identity", "create", "web", "--dns", "w.example", "--self-signed"],
         ]
         let first = try Tool.keyfob(commands[isFirst ? 0 : 1], environment: home.environment).run()
         #expect(first.status == 0 && !first.output.contains("Note:"), "\(first)")
