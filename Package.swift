@@ -105,6 +105,7 @@ let package = Package(
             dependencies: [
                 "KeyfobNIOSSL", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
                 .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIOSSL"])),

@@ -61,28 +61,30 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
     /// Signs a handshake on a thread of Keyfob's own. Does not block.
     ///
     /// - Returns: A future that fails with the `KeychainError` of the token; swift-nio-ssl turns it into a failed
-    ///   handshake of this one connection.
+    ///   handshake of this one connection. Where the channel is closed first, it fails then, with a `ChannelError`.
     public func sign(
         channel: any Channel, algorithm: SignatureAlgorithm, data: ByteBuffer
     ) -> EventLoopFuture<ByteBuffer> {
-        let promise = channel.eventLoop.makePromise(of: ByteBuffer.self)
         guard let scheme = algorithm.scheme, signatureAlgorithms.contains(algorithm) else {
-            promise.fail(KeychainError(.mechanismUnsupported, "the key does not sign with TLS algorithm \(algorithm)."))
-            return promise.futureResult
+            return channel.eventLoop.makeFailedFuture(
+                KeychainError(.mechanismUnsupported, "the key does not sign with TLS algorithm \(algorithm)."))
         }
+        let signature = PendingSignature(for: channel)
         threads.start { [key, onSigningFailure] in
+            guard !signature.isAbandoned else { return }
             do {
-                promise.succeed(ByteBuffer(bytes: try key.sign([UInt8](data.readableBytesView), using: scheme)))
+                let bytes = try key.sign([UInt8](data.readableBytesView), using: scheme)
+                signature.settle(.success(ByteBuffer(bytes: bytes)))
                 // While nobody waits: the next handshake is answered so much sooner.
                 key.beginNextSignature(using: scheme)
             } catch {
                 let error = (error as? KeychainError)
                     ?? KeychainError(.failed, "the token could not sign a handshake.", cause: error)
                 onSigningFailure?(error)
-                promise.fail(error)
+                signature.settle(.failure(error))
             }
         }
-        return promise.futureResult
+        return signature.future
     }
 
     /// Refuses: RSA key transport has no forward secrecy and is not offered.

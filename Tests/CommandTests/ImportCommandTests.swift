@@ -24,6 +24,22 @@ import Testing
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
     }
 
+    @Test func `what the keychain has of the chain is told, where the file has none`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        func add() throws -> String {
+            let made = try home.keyfob("identity", "import", home.file("web.key"), home.file("web.pem"), "--name", "web")
+            #expect(made.status == 0, "\(made.error)")
+            #expect(try home.keyfob("identity", "rm", "web", "--yes").status == 0)
+            return String(made.output.split(separator: "\n").first { $0.hasPrefix("  chain") } ?? "")
+        }
+        #expect(try add() == "  chain   no issuer certificate (issuer R10)")
+        #expect(try home.keyfob("cert", "import", home.file("r10.pem")).status == 0)
+        #expect(try add() == "  chain   1 intermediate known already")
+        #expect(try home.keyfob("cert", "import", home.file("root.pem")).status == 0)
+        #expect(try add() == "  chain   1 intermediate known already, root known already")
+    }
+
     @Test func `a certificate that is there is called what it is called`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web", commonName: "www.example.org")

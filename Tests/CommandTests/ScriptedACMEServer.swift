@@ -13,22 +13,15 @@ final class ScriptedACMEServer {
     ///
     /// - Parameter fault: What goes wrong, such as `busy:order`: the kind and the place. Two requests meet it, or all.
     init(_ home: IdentityHome, fault: String) throws {
-        let port = try home.freePorts(1)[0]
-        directory = "https://127.0.0.1:\(port)/dir"
         try home.makeFilesOfACMEServer()
         let null = unsafe open("/dev/null", O_RDWR)
         defer { close(null) }
         process = try SpawnedProcess(
-            ["python3", "-c", Self.script, port, home.directory.path, fault], environment: ["PATH": "/usr/bin:/bin"],
+            ["python3", "-c", Self.script, home.directory.path, fault], environment: ["PATH": "/usr/bin:/bin"],
             streams: (null, null, null))
-        try home.shell(
-            """
-            for i in $(seq 600); do
-                curl -s -o /dev/null --cacert acme-ca.pem \(directory) && exit 0
-                sleep 0.1
-            done
-            exit 1
-            """)
+        // It takes the port that it is given, and listens there when it says so.
+        let port = try home.shell("for i in $(seq 600); do cat port 2> /dev/null && exit 0; sleep 0.1; done; exit 1")
+        directory = "https://127.0.0.1:\(port)/dir"
     }
 
     deinit { process.kill() }
@@ -36,9 +29,8 @@ final class ScriptedACMEServer {
     private static let script = """
         import base64, json, os, ssl, subprocess, sys
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-        port, folder, (fault, _, place) = int(sys.argv[1]), sys.argv[2], sys.argv[3].partition(":")
+        folder, (fault, _, place) = sys.argv[1], sys.argv[2].partition(":")
         os.chdir(folder)
-        base = "https://127.0.0.1:%d/" % port
         token = "A" * 32
         state = {"order": "pending", "authz": "pending", "left": 2, "nonce": 0, "names": []}
         def decoded(text): return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
@@ -81,7 +73,7 @@ final class ScriptedACMEServer {
                 if self.goes_wrong(path): return
                 if path == "newAccount": self.reply(201, {"status": "valid"}, Location=base + "account")
                 elif path == "newOrder":
-                    state["names"] = payload["identifiers"]
+                    state.update(names=payload["identifiers"], order="pending", authz="pending")
                     with open("orders", "a") as file: file.write(json.dumps(state["names"]) + "\\n")
                     self.reply(201, self.order(), Location=base + "order")
                 elif path == "authz": self.reply(200, self.authz())
@@ -99,10 +91,13 @@ final class ScriptedACMEServer {
                 elif path == "order": self.reply(200, self.order())
                 elif path == "cert": self.reply(200, open("out.pem", "rb").read())
                 else: self.reply(404, {})
-        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        base = "https://127.0.0.1:%d/" % server.server_port
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain("acme.pem", "acme.key")
         server.socket = context.wrap_socket(server.socket, server_side=True)
+        with open("port.new", "w") as file: file.write(str(server.server_port))
+        os.rename("port.new", "port")
         server.serve_forever()
         """
 }

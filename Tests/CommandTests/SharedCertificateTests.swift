@@ -77,4 +77,34 @@ import Testing
         #expect(try labels(home) == ["web", "web"])
         #expect(try home.keyfob("identity", "check", "web").status == 0)
     }
+
+    /// An identity that is called `web` and whose certificate one access group sees, with an older version.
+    private func makeWeb(_ home: IdentityHome, of group: String) throws {
+        let name = "web-" + group
+        try #require(home.keyfob("identity", "create", name, "--self-signed", "--dns", "\(group).example").status == 0)
+        try #require(home.keyfob("identity", "renew", name, "--force").status == 0)
+        let products = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent()
+        let result = try Tool(
+            products.appendingPathComponent("TestChild").path, ["-", "-", "-", "give", name, group, "web"], environment: home.environment).run()
+        try #require(result.status == 0, "\(result.error)")
+    }
+
+    @Test func `only the older versions of its owner are retired`() throws {
+        let home = try IdentityHome()
+        for group in ["one", "two"] { try makeWeb(home, of: group) }
+        #expect(try labels(home).count == 4)
+        let ambiguous = try home.keyfob("identity", "retire", "web", "--yes", "--json")
+        #expect(ambiguous.status == 4)
+        #expect(try IdentityHome.code(ambiguous) == "item.ambiguous" && labels(home).count == 4)
+        #expect(try home.keyfob("identity", "retire", "one.example", "--yes").status == 0)
+        let left = try home.keyfob("cert", "ls", "--all", "--json").output
+        let subjects = left.matches(of: /"subject":"CN=(\w+)\.example"/).map { String($0.output.1) }.sorted()
+        #expect(subjects == ["one", "two", "two"], "\(left)")
+        // What is left over of one whom nobody is called any longer.
+        #expect(try home.keyfob("identity", "rm", "two.example", "--yes").status == 0)
+        #expect(try home.keyfob("identity", "rm", "one.example", "--yes").status == 0)
+        let rest = try home.keyfob("identity", "retire", "web", "--yes")
+        #expect(rest.status == 0 && rest.output.hasPrefix("Retired web@"), "\(rest)")
+        #expect(try labels(home).isEmpty)
+    }
 }

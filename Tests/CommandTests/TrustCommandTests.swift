@@ -43,7 +43,7 @@ import Testing
         #expect(try home.keyfob("trust", "export").output == (try home.shell("cat root.pem")))
 
         let rows: [([String], String)] = [
-            (["--host", "other.example"], "cert.host_mismatch"), (["--usage", "client"], "cert.untrusted"),
+            (["--host", "other.example"], "cert.host_mismatch"), (["--usage", "client"], "cert.wrong_usage"),
             (["--at", "2199-01-01"], "cert.expired"), (["--at", "1999-01-01"], "cert.not_yet_valid"),
             (["--no-keychain"], "cert.untrusted"),
         ]

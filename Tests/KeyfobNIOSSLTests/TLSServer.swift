@@ -17,6 +17,9 @@ final class TLSServer: Sendable {
     let counters = Lock(Counters())
 
     struct Counters {
+        /// Connections, whatever became of them, and those that have not ended.
+        var accepted = 0
+        var open = 0
         var handshakes = 0
         var failures = 0
     }
@@ -28,7 +31,9 @@ final class TLSServer: Sendable {
         channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
             .childChannelInitializer { [counters] channel in
-                channel.eventLoop.makeCompletedFuture {
+                counters.withLock { ($0.accepted, $0.open) = ($0.accepted + 1, $0.open + 1) }
+                channel.closeFuture.whenComplete { _ in counters.withLock { $0.open -= 1 } }
+                return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
                         NIOSSLServerHandler(context: context), Answer(counters: counters))
                 }
@@ -36,6 +41,9 @@ final class TLSServer: Sendable {
             .bind(host: "127.0.0.1", port: 0).get()
         port = channel.localAddress?.port ?? 0
     }
+
+    /// Ends it, with its event loop, whatever is going on.
+    func shutDown() async throws { try await group.shutdownGracefully() }
 
     deinit {
         guard ownsGroup else { return channel.close(promise: nil) }

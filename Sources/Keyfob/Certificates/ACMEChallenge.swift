@@ -76,7 +76,7 @@ struct ACMEFile: ACMEAnswer {
     init(_ challenge: ACMEChallenge, root: String) throws {
         file = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(String(challenge.path.dropFirst()))
         do {
-            try Self.makeDirectories(for: file, below: root)
+            try PublicDirectory.make(at: file.deletingLastPathComponent())
             try Data(challenge.keyAuthorization.utf8).write(to: file, options: .atomic)
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
         } catch {
@@ -84,16 +84,6 @@ struct ACMEFile: ACMEAnswer {
                 .fileUnavailable, "cannot write \(file.path).",
                 hint: "Is --web-root the document root, and may you write there?",
                 details: ["path": file.path], cause: error)
-        }
-    }
-
-    /// Makes the directories that are not there, for the web server's user to read: our own files are for nobody else.
-    private static func makeDirectories(for file: URL, below root: String) throws {
-        let last = file.deletingLastPathComponent()
-        for directory in [URL(fileURLWithPath: root, isDirectory: true), last.deletingLastPathComponent(), last]
-        where !FileManager.default.fileExists(atPath: directory.path) {
-            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
         }
     }
 

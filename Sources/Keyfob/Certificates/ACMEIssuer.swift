@@ -115,6 +115,8 @@ public struct ACMEIssuer: CertificateIssuer {
 
     /// Orders a certificate, answers the challenges and fetches what is issued. Blocks for seconds to minutes.
     ///
+    /// An order that an attempt before this one had finalized, and could not fetch any more, is taken up again.
+    ///
     /// - Throws: `KeychainError`; `issuerFailed` with the authority's reason, `refused` where its terms have to be
     ///   agreed to or an external account is needed, `timedOut`, `fileUnavailable` where answers cannot be written,
     ///   `invalidArgument` for a request without a host name or address, and what the token refuses.
@@ -130,6 +132,11 @@ public struct ACMEIssuer: CertificateIssuer {
         }
         var session = try ACMESession(settings, key: accountKey())
         try session.begin(externalAccount)
+        if let issued = try resumed(order, &session) { return issued }
+        let orders = PendingOrders(keychain)
+        var record = PendingOrder(order, at: settings.directory)
+        // The key is there already; of an order for the same there may be more to know than this.
+        if record.isKeyNew, orders[order.name]?.key != record.key { orders.note(record, for: order.name) }
         let made = try session.post(session.place("newOrder"), ["identifiers": identifiers])
         guard let orderURL = made.response.header("location"), let finalize = made.text("finalize") else {
             throw KeychainError(.issuerFailed, "\(settings.host) took an order and does not say where it is.")
@@ -138,7 +145,49 @@ public struct ACMEIssuer: CertificateIssuer {
         let challenges = try made.texts("authorizations").map { try authorize($0, &session) }
         if challenges.contains(true) { order.report("challenge ok") }
         _ = try wait(for: orderURL, ["ready", "valid"], &session)
-        _ = try session.post(finalize, ["csr": Base64URL.encode(order.request.der)])
+        record.url = orderURL
+        orders.note(record, for: order.name)
+        return try certificate(of: orderURL, finalize, order, &session)
+    }
+
+    /// The certificate of an order that is on record; `nil` where there is none, or it is worth nothing.
+    ///
+    /// What the record says must not keep anybody from a new order: it is passed over where the server does not know it,
+    /// cannot answer for it, or has issued what the keychain has had already.
+    ///
+    /// - Throws: `KeychainError` with code `timedOut` where the server says that it is still at it.
+    private func resumed(_ order: CertificateOrder, _ session: inout ACMESession) throws -> IssuedCertificate? {
+        guard let record = PendingOrders(keychain)[order.name], let url = record.url,
+            record.isSame(as: PendingOrder(order, at: settings.directory))
+        else { return nil }
+        do {
+            let state = try session.post(url, nil)
+            let isReady = state.text("status") == "ready"
+            guard isReady || ["processing", "valid"].contains(state.text("status")) else { return nil }
+            guard let finalize = state.text("finalize") else { return nil }
+            let issued = try certificate(of: url, isReady ? finalize : nil, order, &session)
+            guard try isOfUse(issued.certificate) else { return nil }
+            order.report("order of before found")
+            return issued
+        } catch let error as KeychainError {
+            let age = Date().timeIntervalSince(record.date)
+            if error.code == .timedOut, (0..<PendingOrder.patience).contains(age) { throw error }
+            return nil
+        }
+    }
+
+    /// Whether a certificate that was issued before is one to install: not installed already, nor soon to be renewed.
+    private func isOfUse(_ certificate: Certificate) throws -> Bool {
+        let (lifetime, now) = (certificate.notAfter.timeIntervalSince(certificate.notBefore), Date())
+        guard now < certificate.notBefore + lifetime * RenewalPolicy.dueAfter else { return false }
+        return try !keychain.index.objects(keychain.keys()).contains { $0.certificateDER == certificate.der }
+    }
+
+    /// Has an order finalized, unless that was done before, and fetches what is issued.
+    private func certificate(
+        of orderURL: String, _ finalize: String?, _ order: CertificateOrder, _ session: inout ACMESession
+    ) throws -> IssuedCertificate {
+        if let finalize { _ = try session.post(finalize, ["csr": Base64URL.encode(order.request.der)]) }
         let done = try wait(for: orderURL, ["valid"], &session)
         guard let certificateURL = done.text("certificate") else {
             throw KeychainError(.issuerFailed, "\(settings.host) issued a certificate and does not say where it is.")

@@ -25,6 +25,10 @@ public struct CertificateOrder: Sendable {
     public let lifetime: TimeInterval?
     /// Takes note of a step that is done, such as `order ok`, for people who wait.
     public let report: @Sendable (String) -> Void
+    /// The name of the identity that the certificate is for.
+    let name: String
+    /// Whether the key was made for this certificate.
+    let isKeyNew: Bool
 }
 
 /// What an issuer gives.

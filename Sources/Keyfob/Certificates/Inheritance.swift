@@ -102,23 +102,26 @@ extension Keychain {
     ) throws -> [TokenObject] {
         guard !bearers.isEmpty else { return [] }
         if let renewed, let one = bearers.first(where: { $0.certificateDER == renewed.der }) { return [one] }
-        func groups(_ object: TokenObject, isNamed: Bool) throws -> Set<String> {
-            let rows = try store.read(keys.tree) { try labelledRows(object, keys, $0) }.map(\.attributes)
-            guard !rows.isEmpty else { return [""] }
-            return Set(rows.filter { row in
-                !isNamed || row.label(of: object, base: object.label)?.labelBytes == Data(name.utf8)
-            }.map { $0[.accessGroup]?.text ?? "" })
-        }
         let relatives = objects.filter { object in
             guard object.objectClass == .certificate, let der = object.certificateDER else { return false }
             return der == renewed?.der || der == certificate.der
                 || object.publicKeyHash == certificate.publicKey.identifier
         }
         let owners = try relatives.isEmpty ? [""] : relatives.reduce(into: Set<String>()) {
-            try $0.formUnion(groups($1, isNamed: false))
+            try $0.formUnion(self.owners(of: $1, keys))
         }
-        let own = try bearers.filter { try !groups($0, isNamed: true).isDisjoint(with: owners) }
+        let own = try bearers.filter { try !self.owners(of: $0, called: name, keys).isDisjoint(with: owners) }
         return own.isEmpty && relatives.isEmpty && renewed == nil ? bearers : own
+    }
+
+    /// Whose a certificate is: the access groups that see it, or see it under a name.
+    func owners(of certificate: TokenObject, called name: String? = nil, _ keys: VaultKeys) throws -> Set<String> {
+        let rows = try store.read(keys.tree) { try labelledRows(certificate, keys, $0) }.map(\.attributes)
+        guard !rows.isEmpty else { return [""] }
+        return Set(rows.filter { row in
+            guard let name else { return true }
+            return row.label(of: certificate, base: certificate.label)?.labelBytes == Data(name.utf8)
+        }.map { $0[.accessGroup]?.text ?? "" })
     }
 
     /// What the new version takes over from the one before, which is then without it where only one can have it.

@@ -56,11 +56,17 @@ extension Keychain {
         try checkIsFree(name)
         let (key, isNew) = try pendingKey(name, specification.key, isFirst: true)
         do {
+            let request = try certificationRequest(with: key, specification.subject, specification.extensions)
             let issued = try certificate(
-                for: key, specification.subject, specification.extensions, specification.lifetime, issuer, report)
-            return try install(
+                CertificateOrder(
+                    request: request, key: key, lifetime: specification.lifetime, report: report, name: name,
+                    isKeyNew: isNew || isOrdered(key, for: name)),
+                issuer)
+            let made = try install(
                 name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime), isFirst: true)
+            forgetOrder(for: name)
+            return made
         } catch {
             throw abandoning(key, isNew: isNew, after: error, issuer)
         }
@@ -73,7 +79,8 @@ extension Keychain {
     /// certificate and key: whoever sees the version before sees the next one.
     ///
     /// - Parameters:
-    ///   - key: Which key; `nil` does what was done the last time, at first the same key.
+    ///   - key: Which key; `nil` does what was done the last time, at first the same key, and goes on with the key of a
+    ///     renewal that was interrupted while an ACME server issued the certificate.
     ///   - lifetime: In seconds; `nil` does what was said the last time. Where nobody has said anything the issuer
     ///     decides; a certificate that was imported lives as long as it did.
     ///   - issuer: Who issues it.
@@ -91,17 +98,20 @@ extension Keychain {
         }
         let old = try identity.certificate()
         let policy = identity.renewalPolicy
-        let renewsKey = key.map { $0 != .same } ?? policy?.renewsKey ?? false
+        let renewsKey = try renewsKey(of: identity, key)
         var extensions = old.renewableExtensions
         let pending: (key: TokenKey, isNew: Bool)?
         if renewsKey {
             var wanted: KeySpecification?
             if case .new(let specification) = key { wanted = specification }
-            let specification = try wanted ?? KeySpecification(old.publicKey.algorithm)
-            pending = try pendingKey(name, specification, isFirst: false)
+            if wanted == nil, let ordered = try orderedKey(for: name) {
+                pending = (try tokenKey(for: ordered), false)
+            } else {
+                pending = try pendingKey(name, wanted ?? KeySpecification(old.publicKey.algorithm), isFirst: false)
+            }
             extensions.others.removeAll { $0.type == .subjectKeyIdentifier }
             // What only RSA can do must not be promised of another key.
-            if case .rsa = specification.kind {} else { extensions.keyUsage?.remove(.keyEncipherment) }
+            if case .rsa = pending?.key.publicKey.algorithm {} else { extensions.keyUsage?.remove(.keyEncipherment) }
         } else {
             pending = nil
         }
@@ -116,11 +126,18 @@ extension Keychain {
             span = max(1, old.notAfter.timeIntervalSince(old.notBefore) - AuthorityIssuer.clockTolerance)
         }
         do {
-            let issued = try certificate(for: next, old.subject, extensions, span, issuer, report)
-            return try install(
+            let request = try certificationRequest(with: next, old.subject, extensions)
+            let issued = try certificate(
+                CertificateOrder(
+                    request: request, key: next, lifetime: span, report: report, name: name,
+                    isKeyNew: pending.map { $0.isNew || isOrdered($0.key, for: name) } ?? false),
+                issuer)
+            let made = try install(
                 name, key: try object(of: next), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(
                     issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span), renewing: old)
+            forgetOrder(for: name)
+            return made
         } catch {
             guard let pending else { throw error }
             throw abandoning(pending.key, isNew: pending.isNew, after: error, issuer)
@@ -150,13 +167,10 @@ extension Keychain {
     // MARK: Steps
 
     private func certificate(
-        for key: TokenKey, _ subject: DistinguishedName, _ extensions: CertificateExtensions,
-        _ lifetime: TimeInterval?, _ issuer: any CertificateIssuer, _ report: @escaping @Sendable (String) -> Void
+        _ order: CertificateOrder, _ issuer: any CertificateIssuer
     ) throws -> IssuedCertificate {
-        let request = try certificationRequest(with: key, subject, extensions)
-        let issued = try issuer.issue(
-            CertificateOrder(request: request, key: key, lifetime: lifetime, report: report))
-        guard issued.certificate.publicKey == key.publicKey else {
+        let issued = try issuer.issue(order)
+        guard issued.certificate.publicKey == order.key.publicKey else {
             throw KeychainError(.identityMismatch, "the issuer gave a certificate for another key.")
         }
         return issued

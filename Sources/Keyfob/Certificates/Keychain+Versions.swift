@@ -3,7 +3,7 @@ import OpenSSL
 
 /// The versions of an identity.
 extension Keychain {
-    /// All versions of a name: the one in use first, then the others, the one that expires last first.
+    /// All versions of a name, whosever they are: those in use first, then the others, the one that expires last first.
     ///
     /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
     @available(*, noasync, message: "use the asynchronous form")
@@ -12,6 +12,22 @@ extension Keychain {
         let current = all.filter { $0.0.label == name }
         let older = all.filter { $0.0.nameOfVersion == name }.sorted { $0.1 > $1.1 }
         return (current + older).map(\.0)
+    }
+
+    /// The versions of an identity: those of its name that one of its access groups sees, as a renewal has it.
+    ///
+    /// - Returns: In the order of `versions(of:)` for a name; one that several access groups see is several items.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func versions(of identity: Identity) throws -> [Identity] {
+        guard let name = identity.nameOfVersion ?? identity.label else { return [identity] }
+        let keys = try keys()
+        func owners(_ version: Identity) throws -> Set<String> {
+            guard let object = version.item.certificateObject else { return [""] }
+            return try self.owners(of: object, called: version.label, keys)
+        }
+        let own = try owners(identity)
+        return try versions(of: name).filter { try !owners($0).isDisjoint(with: own) }
     }
 
     /// Puts an older version of an identity back into use; the one that bears the name now becomes an older one.
@@ -51,6 +67,11 @@ extension Keychain {
 
     /// All versions of a name. - Throws: As the blocking form.
     public func versions(of name: String) async throws -> [Identity] { try await run { try self.versions(of: name) } }
+
+    /// The versions of an identity. - Throws: As the blocking form.
+    public func versions(of identity: Identity) async throws -> [Identity] {
+        try await run { try self.versions(of: identity) }
+    }
 
     /// Puts an older version of an identity back into use. - Throws: As the blocking form.
     @discardableResult

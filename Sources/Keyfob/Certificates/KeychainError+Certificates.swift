@@ -6,32 +6,32 @@ extension CertificateVerification {
     ///
     /// - Parameter name: What messages call the certificate.
     public func error(name: String) -> KeychainError? {
-        guard let failure = result.failure else { return nil }
-        let culprit = failure.certificate ?? certificate
+        guard let found = result.failure else { return nil }
+        let own = ownFault(besides: found.code)
+        let (code, depth) = own.map { ($0, 0) } ?? (found.code, found.depth)
+        let culprit = own == nil ? found.certificate ?? certificate : certificate
         let isLeaf = culprit == certificate
         let called = isLeaf ? "certificate \"\(name)\"" : "certificate \"\(culprit.subjectSummary ?? "(no name)")\""
         let above = isLeaf ? "" : ", above \"\(name)\","
-        func make(_ code: KeychainError.Code, _ message: String, _ hint: String?) -> KeychainError {
-            var details = ["certificate": name, "depth": String(failure.depth), "reason": failure.code.description]
+        func make(_ kind: KeychainError.Code, _ message: String, _ hint: String?) -> KeychainError {
+            var details = ["certificate": name, "depth": String(depth), "reason": code.description]
             details["fingerprint"] = "sha256:" + culprit.sha256Fingerprint.hexadecimal
-            return KeychainError(code, message, hint: hint, details: details)
+            return KeychainError(kind, message, hint: hint, details: details)
         }
         // Whom to trust, and who above it is out of date, is no question any more where it has had its own time.
-        let isBeside: Set<CertificateChain.FailureCode> = [
-            .issuerNotFound, .leafNotVerified, .selfSigned, .untrustedRoot, .expired, .notYetValid,
-        ]
-        if isBeside.contains(failure.code), let error = KeychainError.validity(of: certificate, name: name, on: date) {
+        let isBeside = Self.reasonsNotToTrust.union([.expired, .notYetValid])
+        if isBeside.contains(found.code), let error = KeychainError.validity(of: certificate, name: name, on: date) {
             return make(error.code, error.message, error.hint)
         }
         let issuer = culprit.issuer.commonName.map { "CN=\($0)" } ?? culprit.issuer.description
-        switch failure.code {
+        switch code {
         case .expired, .notYetValid:
             // The certificate itself was looked at above.
             let error = KeychainError.validity(of: culprit, name: culprit.subjectSummary ?? "(no name)", on: date)
             return make(
-                failure.code == .expired ? .certificateExpired : .certificateNotYetValid,
+                code == .expired ? .certificateExpired : .certificateNotYetValid,
                 error?.message ?? "\(called) is not valid at the moment asked for.",
-                failure.code == .expired
+                code == .expired
                     ? "It stands above \"\(name)\". Ask its authority for a new one: keyfob cert import FILE" : error?.hint)
         case .issuerNotFound, .leafNotVerified:
             return make(
@@ -64,16 +64,31 @@ extension CertificateVerification {
                 culprit.extendedKeyUsage.isEmpty
                     ? nil : "It is for: " + culprit.extendedKeyUsage.map(\.description).joined(separator: ", "))
         default:
-            let hint: String? = switch failure.code {
+            let hint: String? = switch code {
             case .weakSignature, .weakKey, .weakAuthorityKey:
                 "Nobody should accept it any more. It needs a new one"
-                    + (failure.code == .weakSignature ? ", signed with SHA-256 or better" : ", with a key of 2048 bits or more")
+                    + (code == .weakSignature ? ", signed with SHA-256 or better" : ", with a key of 2048 bits or more")
                     + (isLeaf ? ": keyfob identity renew \(name) --new-key" : ", from the authority above it.")
             case .nameNotPermitted, .nameExcluded: "An authority above it may not issue for this name."
             default: nil
             }
-            return make(.certificateInvalid, "\(called)\(above) is not accepted: \(failure.code).", hint)
+            return make(.certificateInvalid, "\(called)\(above) is not accepted: \(code).", hint)
         }
+    }
+
+    /// Nobody who is trusted has issued the certificate, as far as is known.
+    private static let reasonsNotToTrust: Set<CertificateChain.FailureCode> = [
+        .issuerNotFound, .leafNotVerified, .selfSigned, .untrustedRoot,
+    ]
+
+    /// What is wrong with the certificate itself, where whom to trust was the first reason against it: nobody should
+    /// trust an authority for a certificate that is for something else.
+    private func ownFault(besides code: CertificateChain.FailureCode) -> CertificateChain.FailureCode? {
+        guard Self.reasonsNotToTrust.contains(code) else { return nil }
+        if let host, !certificate.matches(host: host) { return .hostMismatch }
+        let extended = certificate.extendedKeyUsage
+        guard let wanted = usage.extendedKeyUsage, !extended.isEmpty, !extended.contains(.any) else { return nil }
+        return extended.contains(wanted) ? nil : .wrongPurpose
     }
 }
 

@@ -17,7 +17,8 @@ public struct Directories: Sendable, Hashable {
     /// directories, such as a program's tests, gives them all one place for tokens.
     public var tokens: URL
 
-    /// `$XDG_STATE_HOME/keyfob`: salted hashes of PINs that failed.
+    /// `$XDG_STATE_HOME/keyfob`: salted hashes of PINs that failed, commands that are to follow a renewal, orders at
+    /// authorities that are under way.
     public let state: URL
 
     /// `$XDG_RUNTIME_DIR/keyfob`, or a directory in `/dev/shm`: memory that ends with the machine's

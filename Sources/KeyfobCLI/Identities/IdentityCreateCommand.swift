@@ -15,7 +15,8 @@ struct IdentityCreateCommand: ParsableCommand {
         discussion: """
             The issuer is written down with the identity: keyfob identity renew needs nothing but the name. A command \
             reads the request (PKCS#10 in PEM) and writes certificates in PEM. Where an issuer elsewhere fails, the \
-            key is kept, and the same command goes on with it; so it does with a key of keyfob key generate.
+            key is kept, and the same command goes on with it, and with what an ACME server has issued for it \
+            meanwhile; so it does with a key of keyfob key generate.
             """)
 
     @Argument(help: "The name of the identity.")
@@ -77,6 +78,7 @@ struct IdentityCreateCommand: ParsableCommand {
                 \(Visible.text(CertificatePhrases.issuer(certificate)))
                 Identity "\(Visible.text(name))" is ready.
                 """)
+        try OpenSSLEngine.warn(of: keychain, output)
     }
 }
 

@@ -106,6 +106,7 @@ struct IdentityImportCommand: ParsableCommand {
         let document = try document(imports, keychain, now)
         let lines = try sentences(imports, summary, keychain, now)
         try output.emit(document, sentence: lines.joined(separator: "\n"))
+        if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
     }
 
     /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.
@@ -185,7 +186,7 @@ struct IdentityImportCommand: ParsableCommand {
                 "  key     \(padded(algorithm))   -> token \"\(token)\", "
                     + (item.identity.key.isExtractable ? "extractable" : "not extractable"))
             lines.append("  leaf    \(padded(subject))   \(CertificatePhrases.validity(certificate, on: now))\(usage)")
-            lines.append("  chain   \(Visible.text(chainPhrase(item, certificate)))")
+            lines.append("  chain   \(Visible.text(try chainPhrase(item, certificate, keychain)))")
             lines += item.kept.map {
                 "  kept    the old one, as \(Visible.text($0))   (remove it: keyfob identity retire \(Visible.text($0)))"
             }
@@ -194,7 +195,9 @@ struct IdentityImportCommand: ParsableCommand {
         return lines
     }
 
-    private func chainPhrase(_ item: IdentityImport, _ certificate: Certificate) -> String {
+    private func chainPhrase(
+        _ item: IdentityImport, _ certificate: Certificate, _ keychain: Keychain
+    ) throws -> String {
         var parts: [String] = []
         if !item.addedCertificates.isEmpty {
             parts.append("\(Phrases.counted(item.addedCertificates.count, "intermediate")) stored")
@@ -205,6 +208,13 @@ struct IdentityImportCommand: ParsableCommand {
         if item.chain.isComplete {
             parts.append(item.chain.certificates.count > 1 ? "root not stored" : "self-signed")
         } else if parts.isEmpty {
+            // The file has none; the keychain may.
+            let above = try keychain.chain(of: certificate).certificates.dropFirst()
+            let count = above.count { !$0.isSelfIssued }
+            if count > 0 { parts.append("\(Phrases.counted(count, "intermediate")) known already") }
+            if count < above.count { parts.append("root known already") }
+        }
+        if parts.isEmpty {
             parts.append("no issuer certificate (issuer \(CertificatePhrases.issuer(certificate)))")
         }
         return parts.joined(separator: ", ")

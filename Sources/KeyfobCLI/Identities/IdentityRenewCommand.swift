@@ -130,7 +130,9 @@ struct IdentityRenewCommand: ParsableCommand {
                     + "\(Int(RenewalPolicy.dueAfter * 100))%. Use --force to renew now.")
             return (try IdentityPhrases.document(identity, isChanged: false, keychain).value, false)
         }
-        let renewsKey = newKey || key.isGiven || (!sameKey && identity.renewalPolicy?.renewsKey ?? false)
+        let wanted: RenewalKey? = newKey || key.isGiven
+            ? .new(key.isGiven ? key.specification : nil) : sameKey ? .same : nil
+        let renewsKey = try keychain.renewsKey(of: identity, wanted)
         try output.say(
             "\(label): \(max(0, percent))% of its lifetime used, renewing (issuer: "
                 + "\(Visible.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
@@ -147,8 +149,7 @@ struct IdentityRenewCommand: ParsableCommand {
         do {
             made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
                 try keychain.renewIdentity(
-                    identity, key: renewsKey ? .new(key.isGiven ? key.specification : nil) : .same,
-                    lifetime: issuance.seconds, issuer: issuer
+                    identity, key: wanted, lifetime: issuance.seconds, issuer: issuer
                 ) { steps.add($0) }
             }
         } catch {

@@ -64,7 +64,7 @@ struct IdentityRetireCommand: ParsableCommand {
             another certificate needs it. The version in use is never retired: keyfob identity rm.
             """)
 
-    @Argument(help: "The name of the identity for all its older versions, or of one version.")
+    @Argument(help: "Name or fingerprint of the identity for all its older versions, or of one version.")
     var name: String
 
     @Flag(help: "Only versions that have expired.")
@@ -76,14 +76,7 @@ struct IdentityRetireCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let now = Date()
-        var versions: [Identity]
-        if let one = try keychain.find(.identity(label: name)).first(where: { $0.nameOfVersion != nil }) {
-            versions = [one]
-        } else {
-            let all = try keychain.versions(of: name)
-            guard !all.isEmpty else { _ = try ItemName(name).identity(in: keychain); return }
-            versions = all.filter { $0.nameOfVersion != nil }
-        }
+        var versions = try named(in: keychain)
         // One that several access groups see is several items, and one version.
         var seen: Set<Data> = []
         versions = versions.filter { seen.insert($0.der).inserted }
@@ -103,5 +96,25 @@ struct IdentityRetireCommand: ParsableCommand {
             sentence: labels.isEmpty
                 ? "Nothing to do: \"\(Visible.text(name))\" has no \(expired ? "expired" : "older") version."
                 : "\(verb) \(labels.map { Visible.text($0) }.joined(separator: ", ")).")
+    }
+
+    /// The version that is named, or the older ones of the identity that is, which are its owner's: others may call
+    /// theirs the same.
+    private func named(in keychain: Keychain) throws -> [Identity] {
+        if try keychain.find(.identity(label: name)).isEmpty {
+            let orphans = try keychain.versions(of: name)
+            if let first = orphans.first {
+                let own = try keychain.versions(of: first)
+                guard own.count == orphans.count else {
+                    throw KeychainError(
+                        .ambiguous, "nobody is called \"\(name)\" now, and its older versions have several owners.",
+                        hint: "Name each: keyfob cert ls --all", details: ["name": name])
+                }
+                return own
+            }
+        }
+        let identity = try ItemName(name).identity(in: keychain)
+        guard identity.nameOfVersion == nil else { return [identity] }
+        return try keychain.versions(of: identity).filter { $0.nameOfVersion != nil }
     }
 }

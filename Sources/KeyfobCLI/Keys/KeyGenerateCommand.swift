@@ -81,6 +81,7 @@ struct KeyGenerateCommand: ParsableCommand {
             let key = try keychain.generateKey(
                 specification, label: name, isExtractable: extractable, isLabelUnique: true)
             try emit(key, isNew: true, keychain, output)
+            try OpenSSLEngine.warn(of: keychain, output)
         } catch let error as KeychainError where error.code == .duplicateItem {
             // Another process was faster.
             guard let existing = try existing(in: keychain) else { throw error }

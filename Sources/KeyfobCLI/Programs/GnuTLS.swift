@@ -1,11 +1,11 @@
 import Keyfob
+import OpenSSL
 import PKCS11
 
 /// GnuTLS: its tools, and programs built on it, take the URI in place of a file.
 struct GnuTLS: Program {
     static let name = "gnutls"
     static let summary = "gnutls-cli, gnutls-serv and programs built on GnuTLS"
-    static let usage = CertificateUsage.server
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let chain = use.fullChain
@@ -28,14 +28,35 @@ struct GnuTLS: Program {
                 : ["GnuTLS takes the PIN from its environment; that of a process can be read by its own user and root"],
             check: """
                 command -v gnutls-serv >/dev/null || { echo 'gnutls-serv is not installed'; exit 127; }
+                \(use.isFor(.serverAuth) || use.isFor(.clientAuth)
+                    ? "" : "echo 'the certificate is for neither servers nor clients'; exit 77")
                 \(use.pinFile == nil ? "echo 'the PIN is not in a file, and the check cannot ask for it'; exit 77" : "")
                 \(Handshake.functions)
                 chain=\(TokenUse.quoted(chain.name))
-                port=$(port)
-                \(pin)gnutls-serv \(options(chain.name)) --port "$port" --http --quiet </dev/null >server.log 2>&1 &
-                server=$!
-                await "$port" "$chain" || { cat server.log handshake.log; exit 1; }
-                \(Handshake.report)
+                \(use.isFor(.serverAuth) ? serverCheck(pin, options(chain.name)) : clientCheck(pin, options(chain.name)))
                 """)
+    }
+
+    private static func serverCheck(_ pin: String, _ options: String) -> String {
+        """
+        port=$(port)
+        \(pin)gnutls-serv \(options) --port "$port" --http --quiet </dev/null >server.log 2>&1 &
+        server=$!
+        await "$port" "$chain" || { cat server.log handshake.log; exit 1; }
+        \(Handshake.report)
+        """
+    }
+
+    /// For a certificate that is for clients alone.
+    private static func clientCheck(_ pin: String, _ options: String) -> String {
+        """
+        \(Handshake.mutualServer)
+        { printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 1; } | \(pin)timeout 20 gnutls-cli \(options) \\
+            --x509cafile peer.pem --verify-hostname localhost --port "$port" 127.0.0.1 >client.log 2>&1 || true
+        grep -q 'Client certificate' client.log ||
+            { cat client.log; echo 'the server saw no client certificate'; exit 1; }
+        sed -n 's/^New, \\(TLSv[0-9.]*\\), Cipher is \\(.*\\)/\\1 \\2/p' client.log | head -n 1
+
+        """
     }
 }

@@ -17,15 +17,17 @@ struct HTTPD: Program {
             "SSLCertificateFile    \(TokenUse.doubleQuoted(use.path(chain)))",
             "SSLCertificateKeyFile \(TokenUse.doubleQuoted(use.uri.description))",
         ]
+        // A file of its own: a renewal with a new key writes certificate and key anew, and httpd takes both or none.
+        let own = Recipe.File(name: use.stem + ".httpd.conf", content: site.map { $0 + "\n" }.joined())
+        let included = "Include \(TokenUse.doubleQuoted(use.path(own)))"
         return Recipe(
             title: "httpd (2.4.42 or later) reaches the token through OpenSSL's engine \(engine)",
-            files: [chain], environment: use.environment,
-            lines: ["# in the VirtualHost"] + site,
+            files: [chain, own], environment: use.environment,
+            lines: ["# in the VirtualHost; it names certificate and key, and the renewal writes it again", included],
             notes: [
-                "Debian: put the export lines into /etc/apache2/envvars",
-                "httpd's children run as the user of the User directive: it must be able to read token and PIN file",
-            ],
-            check: check(site, chain.name))
+                "Debian: put the export lines into /etc/apache2/envvars"
+            ] + use.ownerNotes("the user of the User directive, as whom httpd's children run,"),
+            check: check([included], chain.name))
     }
 
     /// Serves, restarts gracefully, and serves again with the new children.

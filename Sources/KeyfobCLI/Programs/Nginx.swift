@@ -22,24 +22,34 @@ struct Nginx: Program {
         let service = Recipe.File(
             name: use.stem + ".service.conf",
             content: "[Service]\n"
-                + environment.map { "Environment=\(TokenUse.doubleQuoted($0.name + "=" + $0.value))\n" }.joined())
+                + environment.map { "Environment=\(setting($0.name + "=" + $0.value))\n" }.joined())
         let key = TokenUse.doubleQuoted("engine:pkcs11:" + use.uri.description)
         let site = [
             "ssl_certificate     \(TokenUse.doubleQuoted(use.path(chain)));",
             "ssl_certificate_key \(key);",
             "ssl_protocols       TLSv1.2 TLSv1.3;",
         ]
+        // A file of its own: a renewal with a new key writes certificate and key anew, and nginx takes both or none.
+        let own = Recipe.File(name: use.stem + ".nginx.conf", content: site.map { $0 + "\n" }.joined())
+        let included = "include \(TokenUse.doubleQuoted(use.path(own)));"
         let main = environment.map { "env \($0.name);" }
         return Recipe(
             title: "nginx reaches the token through OpenSSL's engine \(engine)",
-            files: [chain, openssl, service], environment: environment,
-            lines: ["# at the top of nginx.conf"] + main + ["# in the server block"] + site,
+            files: [chain, own, openssl, service], environment: environment,
+            lines: ["# at the top of nginx.conf"] + main
+                + ["# in the server block; it names certificate and key, and the renewal writes it again", included],
             notes: [
-                "the user that nginx's workers run as must be able to read token and PIN file",
+                "nginx -t and nginx -s reload need the variables too",
+            ] + use.ownerNotes("the user that nginx's workers run as") + [
                 "under systemd the variables come from \(use.path(service)):",
                 "  install it as /etc/systemd/system/nginx.service.d/keyfob.conf",
             ],
-            check: check(main, site, chain.name))
+            check: check(main, [included], chain.name))
+    }
+
+    /// An assignment as systemd reads it, which puts something else in the place of what follows a percent sign.
+    private static func setting(_ text: String) -> String {
+        TokenUse.doubleQuoted(text).replacing("%", with: "%%")
     }
 
     /// Serves, reloads as `nginx -s reload` does, and serves again with the new workers.

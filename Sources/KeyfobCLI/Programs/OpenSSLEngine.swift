@@ -41,6 +41,25 @@ enum OpenSSLEngine {
             details: ["token": use.tokenLabel, "key": first])
     }
 
+    /// Tells people who have just put a key on a token on which programs now reach no key any more.
+    ///
+    /// A server that runs notices it at its next start, which may be a long time from now.
+    ///
+    /// - Throws: `KeychainError` where token or vault cannot be read, and as `Output.say(_:)`.
+    static func warn(of keychain: Keychain, _ output: Output) throws {
+        guard path != nil else { return }
+        let keys = try keychain.find(.keys.keyClass(.private))
+        guard let first = keys.first(where: { $0.keyType == .ed25519 }), keys.contains(where: { $0.keyType != .ed25519 })
+        else { return }
+        let token = Visible.text(keychain.tokenLabel)
+        try output.say(
+            """
+            Note: token "\(token)" holds an Ed25519 key, "\(Visible.text(first.label ?? ""))": beside one OpenSSL's \
+            pkcs11 engine (nginx, httpd, curl, libpq) reaches no key of it.
+                  A keychain of its own would help: keyfob keychain create NAME --unattended
+            """)
+    }
+
     /// A configuration of OpenSSL that loads the engine and initialises it at the start.
     ///
     /// For programs that load a key from an engine without initialising it first, as nginx does.

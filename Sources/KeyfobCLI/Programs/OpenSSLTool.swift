@@ -20,6 +20,7 @@ struct OpenSSLTool: Program {
             return "-engine pkcs11 -keyform engine -key \(TokenUse.quoted(use.uri.description)) "
                 + "-cert \(TokenUse.quoted(path(chain)))\(chainOption)"
         }
+        let (serves, asks) = (use.isFor(.serverAuth), use.isFor(.clientAuth))
         return Recipe(
             title: "openssl reaches the token through its engine \(engine)",
             files: hasAuthorities ? [chain, above] : [chain], environment: use.environment,
@@ -31,20 +32,41 @@ struct OpenSSLTool: Program {
             check: """
                 \(Handshake.functions)
                 chain=\(TokenUse.quoted(chain.name))
-                openssl s_server \(options(\.name)) -accept 127.0.0.1:0 -www </dev/null >own.log 2>&1 &
-                server=$!
-                for attempt in $(seq 300); do
-                    port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' own.log | head -n 1)
-                    if [ -n "$port" ]; then break; fi
-                    sleep 0.1
-                done
-                [ -n "$port" ] || { cat own.log; exit 1; }
-                await "$port" "$chain" || { cat own.log handshake.log; exit 1; }
-                stop
-                \(Handshake.mutualServer)
-                echo Q | timeout 10 openssl s_client \(options(\.name)) -CAfile peer.pem -verify_return_error \\
-                    -connect "127.0.0.1:$port" >client.log 2>&1 || { cat client.log; exit 1; }
+                \(serves || asks ? "" : "echo 'the certificate is for neither servers nor clients'; exit 77")
+                \(serves ? serverCheck(options(\.name)) : "")
+                \(asks ? clientCheck(options(\.name)) : "")
                 \(Handshake.report)
                 """)
+    }
+
+    /// Serves with the key.
+    private static func serverCheck(_ options: String) -> String {
+        """
+        openssl s_server \(options) -accept 127.0.0.1:0 -www </dev/null >own.log 2>&1 &
+        server=$!
+        for attempt in $(seq 300); do
+            port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' own.log | head -n 1)
+            if [ -n "$port" ]; then break; fi
+            sleep 0.1
+        done
+        [ -n "$port" ] || { cat own.log; exit 1; }
+        await "$port" "$chain" || { cat own.log handshake.log; exit 1; }
+        stop
+
+        """
+    }
+
+    /// Shows the certificate to a server, and has it tell that it saw one: with TLS 1.3 a client has finished before
+    /// the server has looked at anything.
+    private static func clientCheck(_ options: String) -> String {
+        """
+        \(Handshake.mutualServer)
+        printf 'GET / HTTP/1.0\\r\\n\\r\\n' | timeout 10 openssl s_client \(options) -CAfile peer.pem \\
+            -verify_return_error -ign_eof -connect "127.0.0.1:$port" >client.log 2>&1 || { cat client.log; exit 1; }
+        grep -q 'Client certificate' client.log ||
+            { cat client.log; echo 'the server saw no client certificate'; exit 1; }
+        cp client.log handshake.log
+
+        """
     }
 }

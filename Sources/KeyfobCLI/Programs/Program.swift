@@ -41,7 +41,7 @@ extension Program {
         return [
             "the certificate is a copy, which a renewal does not change; let the renewal write it again:",
             "  keyfob identity renew --all\(option) --exec \(ShellWord.quoted(hook))",
-        ]
+        ] + (reload == nil ? ["a renewal with --new-key changes the key's URI too: ask for it again after one"] : [])
     }
 
     /// The error for a certificate that is not for what the program does with it; `nil` where it is.

@@ -46,11 +46,25 @@ struct TokenUse {
         (softHSMConfiguration.map { [("SOFTHSM2_CONF", $0)] } ?? []) + [("PKCS11_MODULE_PATH", module)]
     }
 
+    /// Whether the certificate may be used for a purpose: it names that, or none.
+    func isFor(_ purpose: ExtendedKeyUsage) -> Bool {
+        let named = chain.first?.extendedKeyUsage ?? []
+        return named.isEmpty || named.contains(purpose) || named.contains(.any)
+    }
+
     /// What to say where no file holds the PIN.
     var pinNotes: [String] {
         pinFile == nil
             ? ["the PIN is not in a file: the program will ask for the token's PIN, not for the keychain's passphrase"]
             : []
+    }
+
+    /// What to say of servers whose children sign, and run as another user than the one who starts them.
+    func ownerNotes(_ user: String) -> [String] {
+        [
+            "\(user) must be able to read token and PIN file. Best it owns the keychain:",
+            "  run keyfob as that user; XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME say where it lies",
+        ]
     }
 
     /// The PIN's file, for programs that cannot ask.

@@ -14,6 +14,8 @@ public struct CertificationRequest: Hashable, Sendable {
     public let publicKey: PublicKey
     /// The extensions that are asked for (extensionRequest, RFC 2985 5.4.2).
     public let extensions: CertificateExtensions
+    /// What was signed: the CertificationRequestInfo in DER, the same however often it is signed.
+    package let toBeSigned: Data
 
     /// A request from its DER.
     ///
@@ -23,7 +25,9 @@ public struct CertificationRequest: Hashable, Sendable {
         try KeyFileError.checkLength(of: der.prefix(8), count: der.count)
         do {
             var outer = DERReader(try DERReader.single([UInt8](der)[...], tag: DERTag.sequence).content)
-            var body = DERReader(try outer.next(DERTag.sequence).content)
+            let signed = try outer.next(DERTag.sequence)
+            toBeSigned = Data(signed.whole)
+            var body = DERReader(signed.content)
             _ = try outer.next(DERTag.sequence)
             _ = try outer.next(DERTag.bitString).bitStringOctets()
             guard outer.isAtEnd, try body.next(DERTag.integer).smallInteger() == 0 else { throw DERError() }

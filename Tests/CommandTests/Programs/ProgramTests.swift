@@ -46,6 +46,39 @@ struct ProgramTests {
         #expect(try home.shell("pgrep -f \"$PWD/keyfob-\" || true") == "")
     }
 
+    @Test("of a certificate that is for one side alone that side is proved", arguments: ["client", "server"])
+    func sides(usage: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        try home.shell("./keyfob identity create one --dns localhost --self-signed --usage \(usage)")
+        for program in ["openssl", "gnutls"] {
+            let result = try home.run("./keyfob uri one --for \(program) --check")
+            #expect(result.status == 0 && result.output.contains("# checked: TLSv1.3"), "\(program): \(result.error)")
+        }
+        try home.shell("./keyfob identity create none --cn mail --self-signed --usage email")
+        for program in ["openssl", "gnutls"] {
+            let none = try home.run("./keyfob uri none --for \(program) --check")
+            #expect(none.status == 12 && none.error.contains("neither servers nor clients"), "\(program): \(none.error)")
+        }
+    }
+
+    @Test("who puts an Ed25519 key beside others is told what becomes of them", arguments: [true, false])
+    func edwards(isFirst: Bool) throws {
+        let home = try IdentityHome()
+        let commands = [
+            ["key", "generate", "ed", "--type", "ed25519"],
+            ["identity", "create", "web", "--dns", "w.example", "--self-signed"],
+        ]
+        let first = try Tool.keyfob(commands[isFirst ? 0 : 1], environment: home.environment).run()
+        #expect(first.status == 0 && !first.output.contains("Note:"), "\(first)")
+        let second = try Tool.keyfob(commands[isFirst ? 1 : 0], environment: home.environment).run()
+        #expect(second.output.contains("holds an Ed25519 key, \"ed\": beside one"), "\(second)")
+        try home.makeSelfSigned("api")
+        let imported = try home.keyfob("identity", "import", home.file("api.key"), home.file("api.pem"), "--name", "api")
+        #expect(imported.status == 0 && imported.output.contains("Note:"), "\(imported)")
+        let quiet = try home.keyfob("key", "generate", "further", "--json")
+        #expect(quiet.status == 0 && !quiet.output.contains("Note:") && quiet.error.isEmpty)
+    }
+
     @Test("a check works wherever temporary files are", arguments: ["a b", String(repeating: "long", count: 30)])
     func places(name: String) throws {
         let home = try ServingHome(keyType: "ec", keepsUser: true)
@@ -102,13 +135,57 @@ struct ProgramTests {
         let home = try ServingHome(keyType: "ec")
         let output = try home.shell("./keyfob uri imported --for nginx --write tls/site")
         let written = try home.shell("ls tls/site").split(separator: "\n").map(String.init)
-        #expect(written == ["imported.fullchain.pem", "imported.openssl.cnf", "imported.service.conf"])
-        #expect(output.contains("tls/site/imported.fullchain.pem\";"))
+        #expect(written == [
+            "imported.fullchain.pem", "imported.nginx.conf", "imported.openssl.cnf", "imported.service.conf",
+        ])
+        #expect(output.contains("tls/site/imported.nginx.conf\";"))
         let content = try home.shell("cat tls/site/*")
         #expect(!content.contains("PRIVATE KEY"))
         let pin = try home.shell("cat home/.local/share/keyfob/pins/*.pin")
         #expect(!pin.isEmpty && !content.contains(pin) && !output.contains(pin))
         #expect(try home.shell("openssl x509 -in tls/site/imported.fullchain.pem -noout -subject").contains("imported"))
+    }
+
+    @Test("who runs a server can read what is written, and what was there stays as it is", arguments: ["022", "077"])
+    func modes(mask: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        try home.shell("umask \(mask); mkdir -m 711 there; ./keyfob uri imported --for nginx --write there/tls/site")
+        #expect(try home.shell("stat -c %a there there/tls there/tls/site") == "711\n755\n755\n")
+        #expect(try home.shell("stat -c %a there/tls/site/*") == "644\n644\n644\n644\n")
+        try home.shell("chmod 750 there/tls/site; ./keyfob uri imported --for nginx --write there/tls/site")
+        #expect(try home.shell("stat -c %a there/tls/site") == "750\n")
+        let refused = try home.run("./keyfob uri imported --for nginx --write /proc/nowhere/tls")
+        #expect(refused.status != 0 && refused.error.contains("/proc/nowhere"), "\(refused.error)")
+    }
+
+    @Test("a server's files name the certificate's own key, also after a renewal with a new one", arguments: [
+        ("nginx", "ssl_certificate_key"), ("httpd", "SSLCertificateKeyFile"),
+    ])
+    func newKeys(program: String, directive: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        try home.shell("./keyfob identity create web --dns localhost --self-signed")
+        let write = "./keyfob uri web --for \(program) --write site"
+        func state() throws -> (lines: String, key: String) {
+            let output = try home.shell(write)
+            #expect(!output.contains("pkcs11:"), "\(output)")
+            let key = try home.shell("./keyfob uri web").trimmingCharacters(in: .newlines)
+            let own = try home.shell("grep '^\(directive) ' site/web.\(program).conf")
+            #expect(own.contains(key), "\(own)")
+            return (output, key)
+        }
+        let first = try state()
+        try home.shell("./keyfob identity renew web --force --new-key --exec '\(write)'")
+        let second = try state()
+        #expect(first.lines == second.lines && first.key != second.key)
+        #expect(try home.run("./keyfob uri web --for \(program) --check").status == 0)
+    }
+
+    @Test("systemd reads the variables as they are")
+    func settings() throws {
+        let home = try ServingHome(keyType: "ec")
+        try home.shell("mkdir '5% \"of\" it'; ./keyfob uri imported --for nginx --write '5% \"of\" it'")
+        let lines = try home.shell("cat '5% \"of\" it/imported.service.conf'")
+        #expect(lines.contains("/5%% \\\"of\\\" it/imported.openssl.cnf\"\n"), "\(lines)")
     }
 
     @Test(

@@ -215,5 +215,12 @@ import Testing
         #expect(try keychain.use(Identity(item: before)).kept.count == 1)
         #expect(try find("two") == theirs)
         #expect(try find("one")["web"] == old.der && find("one").count == 3)
+        // Each has versions of his own, by whichever of them one asks.
+        for version in try keychain.versions(of: "web") {
+            let isTheirs = theirs["web"] == version.der
+            let own = try keychain.versions(of: version)
+            #expect(own.count == (isTheirs ? 1 : 3) && own.contains { $0.der == version.der })
+            #expect(own.contains { theirs["web"] == $0.der } == isTheirs)
+        }
     }
 }

@@ -30,6 +30,11 @@ import Testing
         Row(testDescription: "no code signing", code: .certificateUsageMismatch, usage: .codeSigning),
         Row(testDescription: "without its intermediate", code: .chainIncomplete, hasIntermediate: false),
         Row(testDescription: "without trust", code: .certificateUntrusted, trustsRoot: false, depth: 2),
+        // Whoever added the authority, or trusted it, would have done so for nothing.
+        Row(testDescription: "another host, without its intermediate", code: .certificateHostMismatch,
+            host: "api.example", hasIntermediate: false),
+        Row(testDescription: "another usage, without trust", code: .certificateUsageMismatch, usage: .client,
+            trustsRoot: false, depth: 2),
     ]
 
     @Test(arguments: rows) func `each reason has its code, and tells which certificate`(_ row: Row) throws {

@@ -1,0 +1,48 @@
+import Foundation
+import OpenSSL
+import PKCS11
+
+/// The keys that were made for certificates of ACME servers, from the order to the installation.
+extension Keychain {
+    /// Whether `renewIdentity` with these arguments is for another key than before.
+    ///
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func renewsKey(of identity: Identity, _ key: RenewalKey?) throws -> Bool {
+        if let key { return key != .same }
+        if identity.renewalPolicy?.renewsKey == true { return true }
+        return try identity.label.map { try orderedKey(for: $0) != nil } ?? false
+    }
+
+    /// The key that was made for the order of a name, and has no certificate yet.
+    func orderedKey(for name: String) throws -> KeyItem? {
+        guard let order = PendingOrders(self)[name], order.isKeyNew else { return nil }
+        return try uncertifiedKey(order.key)
+    }
+
+    private func uncertifiedKey(_ identifier: Data) throws -> KeyItem? {
+        let isCertified = try index.objects(keys()).contains {
+            $0.objectClass == .certificate && $0.publicKeyHash == identifier
+        }
+        guard !isCertified else { return nil }
+        let own = Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue), .applicationLabel: .data(identifier)])
+        return try findOnToken(own).first.map { KeyItem(item: $0) }
+    }
+
+    /// Whether a key was made for the order of a name that is on record.
+    func isOrdered(_ key: TokenKey, for name: String) -> Bool {
+        PendingOrders(self)[name].map { $0.isKeyNew && $0.key == key.publicKey.identifier } ?? false
+    }
+
+    /// Forgets the order of a name once the name has a certificate, and destroys the keys of orders that were given up.
+    func forgetOrder(for name: String) {
+        let orders = PendingOrders(self)
+        guard let order = orders[name] else { return orders.remove(name) }
+        // The certificate is installed, whatever becomes of this. A key that cannot be destroyed now is destroyed after
+        // the next renewal.
+        do {
+            for identifier in order.newKeys { try uncertifiedKey(identifier).map { try delete($0) } }
+            orders.remove(name)
+        } catch {}
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+
+/// What is on record of an order of an ACME server whose certificate is not in the keychain yet.
+///
+/// A server that has taken up an order issues its certificate whether or not anybody comes back for it, and counts it:
+/// another order would be one more, and the key that was made for the first would stay behind. Nothing in here is
+/// believed: the server is asked, and an order that is worth nothing is followed by a new one.
+struct PendingOrder: Codable {
+    /// SHA-1 of the public key, as it is the `CKA_ID` of keys and certificates.
+    var key: Data
+    /// Whether the key was made for this certificate, and is of no use without it.
+    var isKeyNew: Bool
+    /// Keys that were made for orders before it, which were given up for this one.
+    var keysGivenUp: Set<Data> = []
+    /// What was asked for: SHA-256 of the request without its signature.
+    var request: Data
+    /// The directory of the server.
+    var directory: String
+    /// Where the order is; `nil` where it had not come so far.
+    var url: String?
+    /// When this was written.
+    var date: Date
+
+    /// For how long a server is waited for that says that it is about to issue the certificate, in seconds.
+    static let patience: TimeInterval = 3600
+
+    /// What is on record of an order that has just begun.
+    init(_ order: CertificateOrder, at directory: String) {
+        key = order.request.publicKey.identifier
+        isKeyNew = order.isKeyNew
+        request = Digest.sha256(order.request.toBeSigned)
+        self.directory = directory
+        date = Date()
+    }
+
+    /// The keys that were made for it and for those before it.
+    var newKeys: Set<Data> { isKeyNew ? keysGivenUp.union([key]) : keysGivenUp }
+
+    /// Whether it brings the certificate that another order asks for.
+    func isSame(as other: PendingOrder) -> Bool {
+        (key, request, directory) == (other.key, other.request, other.directory)
+    }
+}
+
+/// The pending orders of a keychain, by the names of the identities that they are for.
+///
+/// They are a help and no more: one that cannot be read is none, and one that cannot be written is not missed until
+/// somebody is killed.
+struct PendingOrders: Sendable {
+    private let files: FilesByName
+
+    /// Those of a keychain. Nothing is read or made yet.
+    init(_ keychain: Keychain) { self.init(keychain: keychain.configuration.uuid, keychain.directories) }
+
+    init(keychain: UUID, _ directories: Directories) {
+        files = FilesByName("orders", keychain: keychain, directories)
+    }
+
+    /// The order for an identity.
+    subscript(name: String) -> PendingOrder? {
+        do {
+            return try files.read(name).map { try JSONDecoder().decode(PendingOrder.self, from: $0.copyData()) }
+        } catch {
+            return nil
+        }
+    }
+
+    /// Writes an order down, in the place of the one before, so that it survives a kill and a power cut from here on.
+    func note(_ order: PendingOrder, for name: String) {
+        var order = order
+        order.keysGivenUp = (self[name]?.newKeys ?? []).subtracting([order.key])
+        do { try files.write(SecretBytes(JSONEncoder().encode(order)), for: name) } catch {}
+    }
+
+    /// Forgets an order.
+    func remove(_ name: String) { do { try files.remove(name) } catch {} }
+
+    /// Forgets all, with the directory. - Throws: `fileUnavailable`.
+    func removeAll() throws(KeychainError) { try files.removeAll() }
+}

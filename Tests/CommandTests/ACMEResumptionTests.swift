@@ -1,0 +1,211 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Orders that were finalized by a process which was killed before it had the certificate.
+@Suite struct ACMEResumptionTests {
+    /// A keychain whose commands are killed when they ask an ACME server for a certain thing.
+    private struct Bench {
+        let home: IdentityHome
+
+        /// `curl`, as the command finds it, notes what is asked for, and ends its parent where it is told to.
+        init() throws {
+            home = try IdentityHome()
+            try home.shell(
+                """
+                mkdir bin
+                cat > bin/curl <<'END'
+                #!/bin/sh
+                cd "$(dirname "$0")/.."
+                for url; do :; done
+                echo "$url" >> asked
+                if [ -e before ]; then case $url in *$(cat before)*) rm before; kill -9 $PPID; exit 1 ;; esac; fi
+                /usr/bin/curl "$@"; status=$?
+                if [ -e after ]; then case $url in *$(cat after)*) rm after; kill -9 $PPID ;; esac; fi
+                exit $status
+                END
+                chmod +x bin/curl
+                """)
+        }
+
+        func keyfob(_ arguments: [String]) throws -> Tool.Result {
+            let path = ["PATH": home.file("bin") + ":/usr/bin:/bin"]
+            return try Tool.keyfob(arguments, environment: home.environment.merging(path) { $1 }).run()
+        }
+
+        /// Runs a command that is killed before or after it has asked for what is named.
+        func kill(_ when: String, _ place: String, _ arguments: [String]) throws {
+            try home.shell("printf %s '\(place)' > \(when)")
+            let killed = try keyfob(arguments)
+            try #require(killed.status == 137 || killed.status == 9, "\(killed.output)\(killed.error)")
+        }
+
+        /// How often something was asked for.
+        func asked(_ place: String) throws -> Int {
+            let text = try home.shell("grep -c '\(place)' asked || true")
+            return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+
+        /// The labels of the keys, without the account's.
+        func keys() throws -> [String] {
+            try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").dropFirst()
+                .compactMap { $0.split(separator: "\t").first.map(String.init) }
+                .filter { !$0.hasPrefix("acme account") }.sorted()
+        }
+
+        /// The files with orders.
+        func records() throws -> [String] {
+            try home.shell("find home/.local/state -path '*/orders/*' -type f").split(separator: "\n").map(String.init)
+        }
+
+        func publicKey() throws -> String {
+            try #require(home.keyfob("cert", "export", "web", "-o", home.file("now.pem"), "--force").status == 0)
+            return try home.shell("openssl x509 -in now.pem -noout -pubkey")
+        }
+    }
+
+    private func creation(_ bench: Bench, _ directory: String, _ more: String...) -> [String] {
+        ["identity", "create", "web", "--dns", "web.example", "--issuer", "acme:" + directory, "--agree-tos",
+            "--web-root", bench.home.file("www"), "--acme-ca", bench.home.file("acme-ca.pem")] + more
+    }
+
+    @Test(arguments: [("after", "/finalize"), ("before", "/cert"), ("after", "/cert"), ("before", "/finalize")])
+    func `the next attempt fetches what was issued, for the key that was made for it`(
+        when: String, place: String
+    ) throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        let create = creation(bench, server.directory)
+        try bench.kill(when, place, create)
+        #expect(try bench.keys() == ["web"] && bench.records().count == 1)
+        let created = try bench.keyfob(create + ["-v"])
+        #expect(created.status == 0 && created.error.contains("order of before found"), "\(created.error)")
+        let isAgain = place == "/finalize" && when == "before"
+        #expect(try bench.asked("/newOrder") == 1 && bench.asked("/finalize") == (isAgain ? 2 : 1))
+        #expect(try bench.keys() == ["web"] && bench.records() == [])
+
+        // The same key, which has a certificate already.
+        try bench.kill(when, place, ["identity", "renew", "web", "--force"])
+        let renewed = try bench.keyfob(["identity", "renew", "web", "--force"])
+        #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
+        #expect(try bench.asked("/newOrder") == 2 && bench.keys() == ["web"])
+
+        // A new one, which nobody asks for again.
+        let before = try bench.publicKey()
+        try bench.kill(when, place, ["identity", "renew", "web", "--force", "--new-key"])
+        #expect(try bench.keys().count == 2)
+        let next = try bench.keyfob(["identity", "renew", "--all", "--force"])
+        #expect(next.status == 0 && next.output.contains("new key: yes"), "\(next.output)\(next.error)")
+        #expect(next.output.contains("  order of before found, "), "\(next.output)")
+        #expect(try bench.asked("/newOrder") == 3 && bench.keys().count == 2 && bench.publicKey() != before)
+        #expect(try bench.records() == [])
+        #expect(try bench.home.keyfob("identity", "check", "web").status == 0)
+    }
+
+    @Test func `the key of an order that had not come so far is used, of whatever kind it is`() throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
+        try bench.kill("before", "/newOrder", ["identity", "renew", "web", "--force", "--type", "rsa"])
+        let renewed = try bench.keyfob(["identity", "renew", "web", "--force"])
+        #expect(renewed.status == 0 && renewed.output.contains("new key: yes"), "\(renewed.output)\(renewed.error)")
+        #expect(!renewed.output.contains("order of before"))
+        #expect(try bench.keys().count == 2 && bench.records() == [])
+        #expect(try bench.home.shell("openssl x509 -in out.pem -noout -text").contains("rsaEncryption"))
+    }
+
+    @Test func `a key whose order was given up does not stay`() throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
+        for issuer in [[], ["--self-signed"]] {
+            let renewal = ["identity", "renew", "web", "--force"]
+            try bench.kill("before", "/cert", renewal + ["--new-key", "--issuer", "acme:" + server.directory]
+                + creation(bench, server.directory).dropFirst(7))
+            #expect(try bench.keys().count == 2)
+            let renewed = try bench.keyfob(renewal + ["--same-key"] + issuer)
+            #expect(renewed.status == 0 && renewed.output.contains("new key: no"), "\(renewed.output)\(renewed.error)")
+            #expect(try bench.keys() == ["web"] && bench.records() == [])
+        }
+    }
+
+    /// What may have become of a record until somebody reads it.
+    @Test(arguments: [
+        ": > \"$f\"", "echo '{}' > \"$f\"", "head -c 40 \"$f\" > t; cat t > \"$f\"", "chmod 644 \"$f\"",
+        "rm \"$f\"; mkdir \"$f\"", "sed -i 's/[/]order/\\/nowhere/; s/[/]nowhere\"/\\/elsewhere\"/' \"$f\"",
+        "sed -i 's/\"url\":\"https/\"url\":\"http/' \"$f\"",
+        "sed -i 's/\"url\":\"[^\"]*\"/\"url\":\"https:\\/\\/127.0.0.1:1\\/\"/' \"$f\"",
+    ])
+    func `a record that is worth nothing keeps nobody from a new order`(change: String) throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        let create = creation(bench, server.directory)
+        try bench.kill("before", "/cert", create)
+        let record = try #require(bench.records().first)
+        try bench.home.shell("f='\(record)'; cp \"$f\" good; \(change)")
+        try bench.home.shell("! cmp -s good '\(record)' || [ $(stat -c %a '\(record)') = 644 ]")
+        let created = try bench.keyfob(create)
+        #expect(created.status == 0, "\(created.error)")
+        #expect(try bench.asked("/newOrder") == 2 && bench.keys() == ["web"])
+        #expect(try bench.home.keyfob("identity", "check", "web").status == 0)
+    }
+
+    @Test func `an order for something else, or of another server, is not taken for it`() throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        try bench.kill("before", "/cert", creation(bench, server.directory))
+        let created = try bench.keyfob(creation(bench, server.directory, "--dns", "further.example"))
+        #expect(created.status == 0, "\(created.error)")
+        #expect(try bench.asked("/newOrder") == 2 && bench.records() == [])
+        #expect(try bench.home.shell("openssl x509 -in out.pem -noout -ext subjectAltName").contains("further.example"))
+
+        try bench.kill("before", "/cert", ["identity", "renew", "web", "--force"])
+        let record = try #require(bench.records().first)
+        try bench.home.shell("sed -i 's/[/]dir\"/\\/other\"/' '\(record)'")
+        #expect(try bench.keyfob(["identity", "renew", "web", "--force"]).status == 0)
+        #expect(try bench.asked("/newOrder") == 4)
+    }
+
+    @Test func `what the keychain has had already is not installed again`() throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
+        try bench.kill("before", "/cert", ["identity", "renew", "web", "--force"])
+        let record = try #require(bench.records().first)
+        try bench.home.shell("cp -p '\(record)' kept")
+        #expect(try bench.keyfob(["identity", "renew", "web", "--force"]).status == 0)
+        // As if we had been killed after the installation, and before the record was removed.
+        try bench.home.shell("cp -p kept '\(record)'")
+        let renewed = try bench.keyfob(["identity", "renew", "web", "--force"])
+        #expect(renewed.status == 0 && renewed.output.contains("  order ok, "), "\(renewed.output)\(renewed.error)")
+        #expect(try bench.asked("/newOrder") == 3 && bench.records() == [])
+    }
+
+    @Test func `nothing is left of a keychain that is removed`() throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        try bench.kill("before", "/cert", creation(bench, server.directory))
+        #expect(try bench.records().count == 1)
+        let removed = try bench.keyfob(["keychain", "rm", "login", "--yes"])
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(try bench.home.shell("find home/.local/state -path '*/orders/*'") == "")
+    }
+
+    @Test(
+        .enabled(if: PebbleServer.isInstalled, "pebble, an ACME server, is not installed"),
+        arguments: [("after", "/finalize-order"), ("before", "/certZ")])
+    func `a real ACME server still has the order`(when: String, place: String) throws {
+        let bench = try Bench()
+        let server = try PebbleServer(bench.home)
+        let create = creation(bench, server.directory)
+        try bench.kill(when, place, create)
+        let created = try bench.keyfob(create)
+        #expect(created.status == 0, "\(created.error)")
+        try bench.kill(when, place, ["identity", "renew", "web", "--force", "--new-key"])
+        let renewed = try bench.keyfob(["identity", "renew", "web", "--force"])
+        #expect(renewed.status == 0 && renewed.output.contains("order of before found"), "\(renewed)")
+        // What is asked for may be asked for again (RFC 8555 6.5), but not two orders for one certificate.
+        #expect(try bench.home.shell("grep -o 'my-order/.*' asked | sort -u | wc -l") == "2\n")
+        #expect(try bench.keys().count == 2 && bench.records() == [])
+    }
+}
