@@ -183,6 +183,12 @@ static CK_RV set_attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, 
     return theirs->C_SetAttributeValue(session, object, template, count);
 }
 
+static CK_RV encrypt_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key) {
+    if (lists("without", mechanism->mechanism))
+        return CKR_MECHANISM_INVALID;
+    return theirs->C_EncryptInit(session, mechanism, key);
+}
+
 static CK_RV mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE type, CK_MECHANISM_INFO_PTR info) {
     return lists("without", type) ? CKR_MECHANISM_INVALID : theirs->C_GetMechanismInfo(slot, type, info);
 }
@@ -316,6 +322,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_GenerateKeyPair = generate;
         mine.C_DestroyObject = destroy;
         mine.C_SetAttributeValue = set_attributes;
+        mine.C_EncryptInit = encrypt_init;
         mine.C_GetMechanismInfo = mechanism_info;
         mine.C_GetMechanismList = mechanism_list;
         mine.C_SignInit = sign_init;
