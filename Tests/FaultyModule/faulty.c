@@ -19,6 +19,8 @@
 //   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
 //   mute=N                                 the next N times it does not tell the value of a public key
 //   stumble=N                              the next N changes of attributes fail in general
+//   blind=N                                the next N searches find nothing
+//   stranger                               the token is of another maker than SoftHSM
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -220,6 +222,8 @@ static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
         info->flags |= CKF_USER_PIN_LOCKED;
     if (refuses("write-protected"))
         info->flags |= CKF_WRITE_PROTECTED;
+    if (refuses("stranger"))
+        memcpy(info->manufacturerID, "A STRANGER", 10);
     return result;
 }
 
@@ -249,6 +253,17 @@ static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR
 
 static CK_RV find(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
     return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_FindObjectsInit(session, template, count);
+}
+
+static CK_RV find_next(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE_PTR objects, CK_ULONG most, CK_ULONG_PTR count) {
+    char text[16];
+    static int blind;
+    if (says("blind", text, sizeof text) && blind < atoi(text)) {
+        blind++;
+        *count = 0;
+        return CKR_OK;
+    }
+    return theirs->C_FindObjects(session, objects, most, count);
 }
 
 static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
@@ -318,6 +333,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_GetSessionInfo = session_info;
         mine.C_Login = login;
         mine.C_FindObjectsInit = find;
+        mine.C_FindObjects = find_next;
         mine.C_GetAttributeValue = attributes;
         mine.C_GenerateKeyPair = generate;
         mine.C_DestroyObject = destroy;

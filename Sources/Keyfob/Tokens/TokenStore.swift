@@ -395,7 +395,8 @@ final class TokenStore: Sendable {
         }
         var found = try look()
         // SoftHSM overlooks an object for a moment while another program, or pool, writes to the token.
-        for pause in Self.pauses.prefix(6) where found.isEmpty && softHSM != nil {
+        for pause in Self.pauses.prefix(6) where found.isEmpty {
+            guard try isSoftHSM() else { break }
             usleep(pause)
             found = try look()
         }

@@ -160,6 +160,34 @@ import Testing
         #expect(try intents(keychain) == 0)
     }
 
+    @Test func `an object that SoftHSM overlooks for a moment is found, and one that is gone is told to be`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "blind")
+        let module = try FaultyModule(in: directory)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        let object = try #require(try keychain.generateKey(.p256, label: "key").item.object)
+        func find(_ words: String) throws -> ObjectHandle {
+            keychain.token.forgetHandles()
+            try module.say("")
+            return try keychain.token.withSession(.read) { session in
+                // Whoever gets a session may search, too.
+                try module.say(words)
+                defer { do { try module.say("") } catch { Issue.record(error) } }
+                return try keychain.token.verifiedHandle(of: object, in: session)
+            }
+        }
+        let handle = try find("")
+        #expect(try find("blind=3") == handle)
+        // A token of another maker that does not show it has not got it: nobody waits.
+        #expect(code { _ = try find("stranger blind=4") } == .itemNotFound)
+        #expect(try find("stranger") == handle)
+        #expect(code { _ = try find("blind=1000") } == .itemNotFound)
+        try keychain.token.withSession(.change) { try $0.destroy(handle) }
+        #expect(code { _ = try find("") } == .itemNotFound)
+    }
+
     @Test func `a change that SoftHSM lost sight of is made anew, twice, and any other failure is told at once`() throws {
         let token = try TestKeychain().keychain.token
         func tries(_ value: ReturnValue, failing count: Int) -> Int {
