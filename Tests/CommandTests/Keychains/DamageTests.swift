@@ -45,6 +45,35 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
 
+    @Test func `a vault of another keychain in place of the own one is told, not taken for an empty one`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        try #require(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
+        let own = try vault("login", household)
+        for path in [own, try vault("other", household)] { try sqlite(path, "pragma wal_checkpoint(truncate)") }
+        try FileManager.default.moveItem(atPath: own, toPath: own + ".away")
+        try removeLog(of: own)
+        try FileManager.default.copyItem(atPath: try vault("other", household), toPath: own)
+        for arguments in [["get", "a"], ["ls"], ["set", "b"], ["rm", "-y", "a"]] {
+            let failure = try household.failure(arguments, input: Data("x".utf8))
+            #expect(failure.code == "db.damaged" && failure.status == 9, "\(arguments)")
+            #expect(failure.hint.contains(own), "\(arguments)")
+        }
+        #expect(try household.document(["status"])["problem"] != nil)
+        // Nor can it be unlocked.
+        #expect(try household.keyfob(["lock"]).status == 0)
+        #expect(try household.keyfob(["ls"]).status == 7)
+        try FileManager.default.removeItem(atPath: own)
+        try removeLog(of: own)
+        try FileManager.default.moveItem(atPath: own + ".away", toPath: own)
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+    }
+
+    private func vault(_ name: String, _ household: Household) throws -> String {
+        let shown = try household.document(["keychain", "show", name])
+        return try #require(shown["vault"] as? String, "\(shown)")
+    }
+
     @Test func `a keychain without its token can still be removed`() throws {
         let household = try Household.unattended()
         try FileManager.default.removeItem(atPath: household.data + "/tokens")
