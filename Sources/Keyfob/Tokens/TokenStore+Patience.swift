@@ -133,8 +133,8 @@ extension TokenStore {
         for pause in Self.pauses.suffix(2) {
             do { return try body() } catch let error as KeychainError {
                 let value = (error.cause as? PKCS11Error)?.returnValue
-                guard softHSM != nil, value == .objectHandleInvalid || value == .generalError || error.code == .tokenDisobeyed
-                else { throw error }
+                let isMomentary = [.objectHandleInvalid, .generalError, .functionFailed].contains(value)
+                guard softHSM != nil, isMomentary || error.code == .tokenDisobeyed else { throw error }
             }
             usleep(pause)
         }

@@ -203,6 +203,7 @@ import Testing
             return tries
         }
         #expect(tries(.objectHandleInvalid, failing: 2) == 3)
+        #expect(tries(.functionFailed, failing: 1) == 2)
         #expect(tries(.generalError, failing: 9) == 3)
         #expect(tries(.deviceMemory, failing: 1) == 1)
     }
