@@ -265,7 +265,7 @@ final class SQLiteStore: ItemStore {
                 cause: error.withoutSQL)
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:
             return KeychainError(
-                .vaultDamaged, "\(title) is damaged: \(error.resultCode).",
+                .vaultDamaged, "\(title) is damaged: \(error.message ?? "\(error.resultCode)").",
                 hint: "Restore its vault from a backup. Nothing was changed.", details: details, cause: error.withoutSQL)
         case .SQLITE_READONLY:
             return KeychainError(
