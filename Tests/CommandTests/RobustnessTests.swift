@@ -75,6 +75,28 @@ import Testing
         #expect(!second.error.contains("--if-missing"))
     }
 
+    @Test func `an argument or a directory that is not UTF-8 is refused, and nothing is made of it`() throws {
+        let home = try IdentityHome()
+        try home.shell(#"mkdir odd; cd odd; printf 'XDG_DATA_HOME=%s/d\377' "$PWD" >variable"#)
+        let program = Tool.keyfob([]).path
+        for script in [
+            #"env "$(cat odd/variable)" "$0" init --unattended -k odd"#, #"env HOME="$(printf '/h\377')" "$0" ls"#,
+            #"env KEYFOB_KEYCHAIN="$(printf 'k\377')" "$0" ls"#, #""$0" get "$(printf 'n\377')""#,
+        ] {
+            let result = try Tool(
+                "/bin/sh", ["-c", "cd \"$1\"; " + script, program, home.directory.path], environment: home.environment
+            ).run()
+            #expect(result.status == 2 && result.error.contains("is not UTF-8"), "\(script): \(result.error)")
+        }
+        #expect(try home.shell("ls odd") == "variable\n")
+        // Values may be any bytes.
+        let value = try Tool(
+            "/bin/sh", ["-c", #"VALUE="$(printf 'v\377')" "$0" set bytes --from-env VALUE && "$0" get bytes | od -An -tx1"#, program],
+            environment: home.environment
+        ).run()
+        #expect(value.output.hasSuffix(" 76 ff\n"), "\(value.output)\(value.error)")
+    }
+
     /// Runs commands at once and returns their results.
     private func atOnce(_ home: IdentityHome, _ commands: [[String]], input: String = "") async throws -> [Tool.Result] {
         try await withThrowingTaskGroup(of: Tool.Result.self) { group in
