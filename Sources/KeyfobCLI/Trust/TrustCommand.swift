@@ -86,7 +86,12 @@ struct TrustAddCommand: ParsableCommand {
         let wanted = usages.isEmpty || before.contains(.any) ? [] : before + usages.map(\.usage)
         let trusted = try keychain.trust(anchor, for: wanted, label: label)
         var words = trusted.usages.map(\.rawValue).joined(separator: ", ")
-        if !usages.isEmpty, before.contains(.any) { words += ", as before. For less: keyfob trust rm first" }
+        var hint = ""
+        if !usages.isEmpty, before.contains(.any) {
+            words += ", as before"
+            let name = "sha256:" + anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16)
+            hint = "\n    For less, take it away first: keyfob trust rm \(ShellWord.quoted(trusted.item.label ?? name))"
+        }
         if let label, let name = trusted.item.label, name != label {
             words += ". It was there already, as \"\(Visible.text(name))\", and keeps that name"
         }
@@ -97,7 +102,7 @@ struct TrustAddCommand: ParsableCommand {
                     .init("name", .optional(trusted.item.label)),
                     .init("usages", .array(trusted.usages.map { .string($0.rawValue) })),
                 ] + CertificatePhrases.members(anchor, on: now)),
-            sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).")
+            sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).\(hint)")
     }
 }
 
