@@ -215,7 +215,10 @@ final class TokenStore: Sendable {
         let refusal = KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags)
         // SoftHSM does not say that its directory takes no more.
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
-        return DiskSpace.shortage(in: softHSM.root, details: refusal.details, cause: error) ?? refusal
+        for directory in [softHSM.root, softHSM.directory(serial: uri.serial, label: label)].compactMap({ $0 }) {
+            if let shortage = DiskSpace.shortage(in: directory, details: refusal.details, cause: error) { return shortage }
+        }
+        return refusal
     }
 
     // MARK: Mechanisms

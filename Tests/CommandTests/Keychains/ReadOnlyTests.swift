@@ -35,6 +35,22 @@ struct ReadOnlyTests {
         }
     }
 
+    @Test func `a token's directory that takes no writes is named`() throws {
+        let household = try Household.unattended()
+        let script = """
+            mount --bind "$1" "$1"
+            mount -o remount,ro,bind "$1" "$1"
+            exec "$KEYFOB" key generate k
+            """
+        let namespace = try #require(MountNamespace.options)
+        let tokens = household.data + "/tokens"
+        let result = try Tool(
+            "unshare", namespace + ["sh", "-euc", script, "sh", tokens],
+            environment: household.environment.merging(["KEYFOB": Tool.keyfob([]).path, "KEYFOB_NO_INPUT": "1"]) { $1 }
+        ).run()
+        #expect(result.status == 12 && result.error.hasPrefix("keyfob: cannot write \(tokens)/"), "\(result.error)")
+    }
+
     @Test(arguments: [("/dev/full", "disk.full"), ("/dev/null", nil)])
     func `a result that cannot be written is a failure`(file: String, code: String?) throws {
         let household = try Household.unattended()
