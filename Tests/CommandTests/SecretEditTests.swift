@@ -41,6 +41,13 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == "typed\nmore\n")
     }
 
+    @Test func `without a terminal the editor of last resort is not started`() throws {
+        let (household, _) = try make()
+        let failure = try household.failure(["secret", "edit", "x"])
+        #expect(failure.code == "refused" && failure.status == 12)
+        #expect(try household.keyfob(["get", "x"]).output == "old\n")
+    }
+
     @Test func `what was typed is stored over another's change where the person says so`() throws {
         let (household, environment) = try make(change)
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["?", "s"], environment: environment)
