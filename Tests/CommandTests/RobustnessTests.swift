@@ -97,6 +97,25 @@ import Testing
         #expect(value.output.hasSuffix(" 76 ff\n"), "\(value.output)\(value.error)")
     }
 
+    @Test(arguments: [SIGSEGV, SIGABRT, SIGTRAP])
+    func `a crash ends the command at once, and shows nothing of its memory`(number: Int32) throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("lock").status == 0)
+        let script = """
+            cd "$1"
+            "$0" get a --pin-source 'cmd:touch started; exec sleep 20' 2>error &
+            until [ -e started ]; do sleep 0.01; done
+            kill -\(number) $!
+            status=0; wait $! || status=$?
+            echo $status; cat error
+            """
+        // What a shell says of a child that was killed is not in the child's file.
+        let result = try Tool(
+            "/bin/sh", ["-c", script, Tool.keyfob([]).path, home.directory.path], environment: home.environment
+        ).run()
+        #expect(result.output == "\(128 + number)\n", "\(result.error)")
+    }
+
     /// Runs commands at once and returns their results.
     private func atOnce(_ home: IdentityHome, _ commands: [[String]], input: String = "") async throws -> [Tool.Result] {
         try await withThrowingTaskGroup(of: Tool.Result.self) { group in
