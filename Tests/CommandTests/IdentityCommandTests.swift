@@ -19,7 +19,8 @@ import Testing
         #expect(lines[0] == "web.p12: 1 private key, 3 certificates, integrity ok")
         #expect(lines[1] == "  key     RSA 2048          -> token \"login\", not extractable")
         #expect(lines[2].hasPrefix("  leaf    www.example.org   valid until "))
-        #expect(lines[2].hasSuffix(" (411 days), serverAuth"))
+        // A minute after it was made it is a day less.
+        #expect(lines[2].hasSuffix(" (412 days), serverAuth") || lines[2].hasSuffix(" (411 days), serverAuth"))
         #expect(lines[3] == "  chain   1 intermediate stored, root not stored")
         #expect(lines[4] == "Identity \"web\" is ready.")
         let again = try Tool.keyfob(arguments, environment: home.environment).run()
@@ -28,9 +29,9 @@ import Testing
 
         let list = try home.keyfob("identity", "ls")
         #expect(
-            list.output == """
+            list.output.replacing("in 411 days", with: "in 412 days") == """
                 NAME   SUBJECT           ISSUER   KEY        TOKEN   EXPIRES       STATE
-                web    www.example.org   R10      RSA 2048   login   in 411 days   ok
+                web    www.example.org   R10      RSA 2048   login   in 412 days   ok
 
                 """)
         let check = try home.keyfob("identity", "check", "web")
@@ -107,7 +108,7 @@ import Testing
         #expect(due.status == 10)
         let lines = due.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
         try #require(lines.count == 2, "\(due.output)")
-        #expect(lines[0].first == "soon" && lines[0].suffix(3) == ["in", "6", "days"])
+        #expect(lines[0].first == "soon" && [["in", "7", "days"], ["in", "6", "days"]].contains(Array(lines[0].suffix(3))))
         #expect(lines[1].first == "old" && lines[1].last == "expired")
         #expect(try home.keyfob("cert", "expiring", "--within", "30d").status == 0)
         #expect(try home.keyfob("cert", "expiring", "--within", "1s", "--exit-code", "-k", "login").status == 10)
