@@ -27,7 +27,8 @@ import KeyfobPrimitives
 
     /// Variables that name what to work with, and where it lies. Values of others may be secrets, of any bytes.
     private static let namingVariables = [
-        "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "KEYFOB_KEYCHAIN", "KEYFOB_TOKEN",
+        "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "KEYFOB_KEYCHAIN",
+        "KEYFOB_TOKEN",
         "KEYFOB_MODULE", "KEYFOB_PIN_SOURCE",
     ]
 

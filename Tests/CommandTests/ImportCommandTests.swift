@@ -10,7 +10,8 @@ import Testing
         let pass = "file:" + home.file("pass")
         func add(_ more: String...) throws -> Tool.Result {
             try Tool.keyfob(
-                ["identity", "import", home.file("web.p12"), "--pass-source", pass] + more, environment: home.environment
+                ["identity", "import", home.file("web.p12"), "--pass-source", pass] + more,
+                environment: home.environment
             ).run()
         }
         #expect(try add("--name", "web").status == 0)
@@ -90,7 +91,8 @@ import Testing
         try home.makeSelfSigned("b")
         try home.shell("cat a.key b.key >both.key")
         for name in ["a", "b"] {
-            let result = try home.keyfob("identity", "import", home.file("both.key"), home.file(name + ".pem"), "--name", name)
+            let result = try home.keyfob(
+                "identity", "import", home.file("both.key"), home.file(name + ".pem"), "--name", name)
             #expect(result.status == 0, "\(result.error)")
         }
         try home.makeSelfSigned("c")

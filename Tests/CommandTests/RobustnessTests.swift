@@ -8,7 +8,8 @@ import Testing
     func `with standard streams closed nothing is written into another file`(redirection: String) throws {
         let home = try IdentityHome()
         for command in ["token ls", "get nope", "key show nope", "token show login"] {
-            try home.shell("\"$KEYFOB\" \(command) \(redirection) || true", environment: ["KEYFOB": Tool.keyfob([]).path])
+            try home.shell(
+                "\"$KEYFOB\" \(command) \(redirection) || true", environment: ["KEYFOB": Tool.keyfob([]).path])
         }
         // What the commands would have printed, in any file of the keychain.
         #expect(try home.shell("grep -rlE 'keyfob: |nope|TOKEN  ' home run || true") == "")
@@ -20,7 +21,8 @@ import Testing
         let home = try IdentityHome()
         #expect(try Tool.keyfob(["set", "a", "--stdin"], environment: home.environment, input: Data("x".utf8)).run().status == 0)
         let text = try home.shell(
-            "\"$KEYFOB\" \(command) 2>message >&- || echo $?; cat message", environment: ["KEYFOB": Tool.keyfob([]).path])
+            "\"$KEYFOB\" \(command) 2>message >&- || echo $?; cat message",
+            environment: ["KEYFOB": Tool.keyfob([]).path])
         #expect(text.hasPrefix("1\n"))
         #expect(text.contains("Bad file descriptor"))
     }
@@ -28,7 +30,8 @@ import Testing
     @Test func `a closed standard input is no empty secret`() throws {
         let home = try IdentityHome()
         let text = try home.shell(
-            "\"$KEYFOB\" set a --stdin --allow-empty <&- 2>message || echo $?", environment: ["KEYFOB": Tool.keyfob([]).path])
+            "\"$KEYFOB\" set a --stdin --allow-empty <&- 2>message || echo $?",
+            environment: ["KEYFOB": Tool.keyfob([]).path])
         #expect(text == "1\n")
         #expect(try home.keyfob("get", "a").status == 3)
     }
@@ -117,7 +120,9 @@ import Testing
     }
 
     /// Runs commands at once and returns their results.
-    private func atOnce(_ home: IdentityHome, _ commands: [[String]], input: String = "") async throws -> [Tool.Result] {
+    private func atOnce(
+        _ home: IdentityHome, _ commands: [[String]], input: String = ""
+    ) async throws -> [Tool.Result] {
         try await withThrowingTaskGroup(of: Tool.Result.self) { group in
             for command in commands {
                 let tool = Tool.keyfob(command, environment: home.environment, input: Data(input.utf8))
@@ -254,7 +259,8 @@ import Testing
                 atPath: home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             let environment = ["HOME": home, "XDG_RUNTIME_DIR": home, "KEYFOB_NO_INPUT": "1"]
             _ = try Tool(
-                "/usr/bin/timeout", ["-s", "KILL", "0.\(String(round + 102).dropFirst())", Tool.keyfob([]).path, "init", "--unattended"],
+                "/usr/bin/timeout",
+                ["-s", "KILL", "0.\(String(round + 102).dropFirst())", Tool.keyfob([]).path, "init", "--unattended"],
                 environment: environment
             ).run()
             let again = try Tool.keyfob(["init", "--unattended"], environment: environment).run()

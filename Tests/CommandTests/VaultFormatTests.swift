@@ -135,7 +135,8 @@ import Testing
             try change(household, statement)
             #expect(try document(household, token).findings.count > before, "\(statement)")
         }
-        try change(household, "UPDATE item SET attributes_ciphertext = zeroblob(length(attributes_ciphertext)) WHERE id = 1")
+        try change(
+            household, "UPDATE item SET attributes_ciphertext = zeroblob(length(attributes_ciphertext)) WHERE id = 1")
         #expect(try read(household, token).status == 1)
     }
 

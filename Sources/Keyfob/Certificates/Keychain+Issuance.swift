@@ -60,7 +60,8 @@ extension Keychain {
                 for: key, specification.subject, specification.extensions, specification.lifetime, issuer, report)
             return try install(
                 name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
-                policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime), isFirst: true)
+                policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime),
+                isFirst: true)
         } catch {
             throw abandoning(key, isNew: isNew, after: error, issuer)
         }

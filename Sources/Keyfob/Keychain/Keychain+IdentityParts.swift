@@ -17,8 +17,8 @@ extension Keychain {
     /// One of the two may be an item already, and stays as it is.
     ///
     /// - Returns: The items that are new; `nil` for a half that was there.
-    /// - Throws: `KeychainError`; `duplicateItem` where both are there, `itemNotFound` where the token has no such key, and
-    ///   as `addSharing(_:)` and `addKey(_:_:isExtractable:isNewOnToken:)`. Nothing is stored then.
+    /// - Throws: `KeychainError`; `duplicateItem` where both are there, `itemNotFound` where the token has no such key,
+    ///   and as `addSharing(_:)` and `addKey(_:_:isExtractable:isNewOnToken:)`. Nothing is stored then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addIdentity(
         _ certificate: CertificateItem, key: IdentityKey, _ keyAttributes: ItemAttributes
@@ -27,7 +27,9 @@ extension Keychain {
         var leafItem = certificate.item
         let parsed = try leafItem.certificate
         leafItem.attributes = try ClassSchema.of(.certificate).coerce(leafItem.attributes)
-        if leafItem.attributes[.label] == nil { leafItem.attributes[.label] = parsed.subjectSummary.map { .string($0) } }
+        if leafItem.attributes[.label] == nil {
+            leafItem.attributes[.label] = parsed.subjectSummary.map { .string($0) }
+        }
         let leaf = NewObject(certificate: parsed, label: leafItem.attributes[.label])
         let keyItem = Item(.key, try Self.recordable(keyAttributes))
         var halves: [NewObject] = []
@@ -36,7 +38,8 @@ extension Keychain {
         case .memory(let key, let isExtractable):
             publicKey = key.publicKey
             let pair = try NewObject.pair(
-                key, label: [UInt8](keyItem.attributes[.label]?.labelBytes ?? Data()), subject: [UInt8](parsed.subject.der),
+                key, label: [UInt8](keyItem.attributes[.label]?.labelBytes ?? Data()),
+                subject: [UInt8](parsed.subject.der),
                 isExtractable: isExtractable)
             halves = [pair.privateKey, pair.publicKey]
         case .token(let key): publicKey = key
@@ -59,7 +62,8 @@ extension Keychain {
         } commit: { writer, outcome in
             let made = TokenStore.completing(outcome.added)
             let addedCertificate = try self.recordHalf(
-                leafItem, made: made.first { $0.objectClass == .certificate }, existing: existing.certificate, writer, keys)
+                leafItem, made: made.first { $0.objectClass == .certificate }, existing: existing.certificate, writer,
+                keys)
             let addedKey = try self.recordHalf(
                 keyItem, made: made.first { $0.objectClass == .privateKey }, existing: existing.key, writer, keys)
             guard addedCertificate != nil || addedKey != nil else { throw duplicate(.identity, leafItem.attributes) }

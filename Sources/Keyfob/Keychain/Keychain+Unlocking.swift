@@ -124,15 +124,17 @@ extension Keychain {
     ///
     /// Blocks for as long as it takes a person to answer.
     ///
-    /// - Throws: `KeychainError`; `pinRequired` where nobody can be asked, `passphraseIncorrect` or `pinIncorrect` for a
-    ///   wrong answer, `cancelled`.
+    /// - Throws: `KeychainError`; `pinRequired` where nobody can be asked, `passphraseIncorrect` or `pinIncorrect` for
+    ///   a wrong answer, `cancelled`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func confirmPresence() throws {
         let source = try pinSource().source
         guard source.isInteractive else {
             throw KeychainError(
-                .pinRequired, "an item of keychain \"\(name)\" asks for somebody to be there, and its PIN comes from a file.",
-                hint: "Add the item without the constraint, or give the keychain a PIN source that asks: prompt, pinentry")
+                .pinRequired,
+                "an item of keychain \"\(name)\" asks for somebody to be there, and its PIN comes from a file.",
+                hint: "Add the item without the constraint, or give the keychain a PIN source that asks: "
+                    + "prompt, pinentry")
         }
         // A sealed PIN is proved by opening its seal; another one only by comparing, for it is not sent twice.
         let given = try pin(from: read(source), isRecoveryCode: false)
@@ -262,13 +264,14 @@ extension Keychain {
     }
 
     private func restoreUnlockedState() throws -> VaultKeys? {
-        guard let payload = try unlockedState.load(stateName), let (pin, metadataKey, vault) = Self.decode(payload) else {
-            return nil
-        }
+        guard let payload = try unlockedState.load(stateName),
+            let (pin, metadataKey, vault) = Self.decode(payload)
+        else { return nil }
         // Under the keys of another vault nothing is found, as if there were nothing.
         guard vault == store.identity else {
             throw KeychainError(
-                .vaultDamaged, "the vault of keychain \"\(name)\" is not the one that was unlocked: another file is in its place.",
+                .vaultDamaged,
+                "the vault of keychain \"\(name)\" is not the one that was unlocked: another file is in its place.",
                 hint: "Put it back, or restore it from a backup: \(configuration.vault)\n"
                     + "If this one is right, unlock it anew: keyfob lock \(name) && keyfob unlock \(name)",
                 details: ["path": configuration.vault])
@@ -284,7 +287,8 @@ extension Keychain {
         return keys
     }
 
-    /// Takes note that the token has refused the PIN as it is now; one that an earlier unlocking left is not sent again.
+    /// Takes note that the token has refused the PIN as it is now; one that an earlier unlocking left is not sent
+    /// again.
     ///
     /// It was changed since, by another program. The next call asks the PIN's source, which may have the new one.
     func pinWasRefused() {
@@ -349,7 +353,8 @@ extension Keychain {
             let count = unsafe Int(bytes[0]) << 8 | Int(bytes[1])
             let end = 2 + count + 32
             guard bytes.count == end + 16 else { return nil }
-            return unsafe (SecretBytes(bytes[2..<2 + count]), SecretBytes(bytes[(2 + count)..<end]), Data(bytes[end...]))
+            return unsafe (
+                SecretBytes(bytes[2..<2 + count]), SecretBytes(bytes[(2 + count)..<end]), Data(bytes[end...]))
         }
     }
 }

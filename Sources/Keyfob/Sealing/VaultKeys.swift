@@ -218,7 +218,8 @@ struct VaultKeys: Sendable {
     static func damaged(cause: (any Error)?) -> KeychainError {
         KeychainError(
             .vaultDamaged, "an item of the vault fails its integrity check: it was damaged or changed.",
-            hint: "Restore it from a backup. The other items are not affected. Which are damaged: keyfob keychain check",
+            hint: "Restore it from a backup. The other items are not affected. "
+                + "Which are damaged: keyfob keychain check",
             cause: cause)
     }
 }

@@ -83,7 +83,8 @@ extension NewObject {
     /// What every public key of ours has.
     static func publicTemplate(label: [UInt8], id: [UInt8], usages: KeyUsages) -> AttributeTemplate {
         [
-            .objectClass(.publicKey), .token(true), .isPrivate(false), .bytes(.label, label), .id(id), .verify(usages.signs),
+            .objectClass(.publicKey), .token(true), .isPrivate(false), .bytes(.label, label), .id(id),
+            .verify(usages.signs),
             .encrypt(usages.encrypts), .wrap(usages.encrypts),
         ]
     }

@@ -111,8 +111,8 @@ extension TokenStore {
         return try read(handle, in: session)
     }
 
-    /// Writes attributes of an object, and again where SoftHSM fails in general: on a machine with much to do it now and
-    /// then does not get at the object's file, and gets at it a moment later.
+    /// Writes attributes of an object, and again where SoftHSM fails in general: on a machine with much to do it now
+    /// and then does not get at the object's file, and gets at it a moment later.
     ///
     /// - Throws: `PKCS11Error`.
     func setAttributes(_ template: AttributeTemplate, of object: ObjectHandle, in session: borrowing Session) throws {

@@ -108,7 +108,8 @@ final class TokenStore: Sendable {
     ///
     /// - Parameter restorePIN: What finds the PIN, where somebody has left one.
     func beginOpening(restoringPIN restorePIN: @escaping @Sendable () -> Void) {
-        // While the other one looks after the token's files: SoftHSM begins with libcrypto, and needs no PIN before that.
+        // While the other one looks after the token's files: SoftHSM begins with libcrypto, and needs no PIN before
+        // that.
         let crypto = POSIXThread.start("keyfob-crypto") {
             LibCrypto.initialize()
             restorePIN()
@@ -216,7 +217,9 @@ final class TokenStore: Sendable {
         // SoftHSM does not say that its directory takes no more.
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
         for directory in [softHSM.root, softHSM.directory(serial: uri.serial, label: label)].compactMap({ $0 }) {
-            if let shortage = DiskSpace.shortage(in: directory, details: refusal.details, cause: error) { return shortage }
+            if let shortage = DiskSpace.shortage(in: directory, details: refusal.details, cause: error) {
+                return shortage
+            }
         }
         return refusal
     }

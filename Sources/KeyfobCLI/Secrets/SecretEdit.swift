@@ -49,7 +49,8 @@ struct SecretEdit: ParsableCommand {
         guard isatty(STDIN_FILENO) == 1 || Self.chosenEditor != nil else {
             throw KeychainError(
                 .refused, "there is no terminal for the editor; nothing was changed.",
-                hint: "Name one that needs none: EDITOR=… Or without: keyfob set \(ShellWord.quoted(name)) --replace --stdin")
+                hint: "Name one that needs none: EDITOR=… "
+                    + "Or without: keyfob set \(ShellWord.quoted(name)) --replace --stdin")
         }
         if !canAsk, !output.isQuiet, !output.format.isMachineReadable {
             StandardError.write(

@@ -159,7 +159,8 @@ struct TrustListCommand: ParsableCommand {
 struct TrustRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "No longer trust a certificate.",
-        examples: Examples("keyfob trust rm corp-ca", "keyfob trust rm sha256:9a11 --yes", "keyfob trust rm corp-ca --dry-run"),
+        examples: Examples(
+            "keyfob trust rm corp-ca", "keyfob trust rm sha256:9a11 --yes", "keyfob trust rm corp-ca --dry-run"),
         discussion: "The certificate stays in the keychain, as one that nobody trusts: keyfob cert rm removes it.")
 
     @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI.")

@@ -123,7 +123,8 @@ import Testing
             case "point":
                 guard let point else { continue }
                 data.replaceSubrange(point.upperBound..<point.upperBound + 8, with: Data(repeating: 0xFF, count: 8))
-            case "private" where objectClass == 3, "certificate" where objectClass == 1: data = data.prefix(data.count / 2)
+            case "private" where objectClass == 3, "certificate" where objectClass == 1:
+                data = data.prefix(data.count / 2)
             default: continue
             }
             try data.write(to: URL(fileURLWithPath: file))
@@ -136,7 +137,8 @@ import Testing
         for name in ["a", "c"] { #expect(try household.keyfob(["identity", "check", name]).status == 0) }
     }
 
-    @Test func `the check tells what was changed behind the keychain's back, and takes it where that is wanted`() throws {
+    @Test
+    func `the check tells what was changed behind the keychain's back, and takes it where that is wanted`() throws {
         let household = try Household.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }
         #expect(try household.keyfob(["keychain", "check"]).output == "Keychain \"login\" is sound.\n")

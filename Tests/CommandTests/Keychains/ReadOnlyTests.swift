@@ -56,12 +56,15 @@ struct ReadOnlyTests {
         let household = try Household.unattended()
         for command in [["ls"], ["status"], ["--version"], ["token", "ls"]] {
             let result = try Tool(
-                "/bin/sh", ["-c", "file=$1; shift; exec \"$@\" --json >\"$file\"", "sh", file, Tool.keyfob([]).path] + command,
+                "/bin/sh",
+                ["-c", "file=$1; shift; exec \"$@\" --json >\"$file\"", "sh", file, Tool.keyfob([]).path] + command,
                 environment: household.environment
             ).run()
             #expect((result.status == 1) == (code != nil), "\(command) \(result.error)")
             if let code {
-                #expect(result.error.contains("\"code\":\"\(code)\"") && result.error.contains("standard output cannot be written"))
+                #expect(
+                    result.error.contains("\"code\":\"\(code)\"")
+                        && result.error.contains("standard output cannot be written"))
             }
         }
     }

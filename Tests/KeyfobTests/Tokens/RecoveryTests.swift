@@ -17,10 +17,12 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let directory = try TemporaryDirectory()
-        try openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", directory.file("key.pem")])
+        try openssl(
+            ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", directory.file("key.pem")])
         func certificate(_ days: Int) throws -> Certificate {
             try openssl([
-                "req", "-x509", "-subj", "/CN=same", "-set_serial", "1", "-days", "\(days)", "-key", directory.file("key.pem"),
+                "req", "-x509", "-subj", "/CN=same", "-set_serial", "1", "-days", "\(days)", "-key",
+                directory.file("key.pem"),
                 "-outform", "DER", "-out", directory.file("\(days).der"),
             ])
             return try Certificate(der: Data(contentsOf: directory.url("\(days).der")))
@@ -63,7 +65,8 @@ import Testing
 
         // Under its new label: who looks before it is settled sees the old one, and then it has that again.
         try healed.token.withSession(.change) { session in
-            try session.setAttributes([.label("web@2026-01-01")], of: healed.token.verifiedHandle(of: object, in: session))
+            try session.setAttributes(
+                [.label("web@2026-01-01")], of: healed.token.verifiedHandle(of: object, in: session))
         }
         #expect(try healed.find(.identity(label: "web")).isEmpty)
         try leave()
@@ -107,7 +110,9 @@ import Testing
     @Test func `the undo of an import spares keys of which it cannot tell its own`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        for _ in 0..<2 { try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "0c", "--label", "twin"]) }
+        for _ in 0..<2 {
+            try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "0c", "--label", "twin"])
+        }
         let planned = TokenPlan.Object(objectClass: ObjectClass.privateKey.rawValue, ids: [Data([0x0C])])
         try leave(TokenPlan(kind: .create, objects: [planned]), keychain)
         let healed = try test.reopen()
@@ -188,7 +193,8 @@ import Testing
         #expect(code { _ = try find("") } == .itemNotFound)
     }
 
-    @Test func `a change that SoftHSM lost sight of is made anew, twice, and any other failure is told at once`() throws {
+    @Test
+    func `a change that SoftHSM lost sight of is made anew, twice, and any other failure is told at once`() throws {
         let token = try TestKeychain().keychain.token
         func tries(_ value: ReturnValue, failing count: Int) -> Int {
             var tries = 0
@@ -211,7 +217,8 @@ import Testing
     /// Leaves a plan behind as a killed process does.
     private func leave(_ plan: TokenPlan, _ keychain: Keychain) throws {
         let keys = try keychain.keys()
-        let intent = try keys.sealPlan(plan, identity: RandomBytes.secret(count: 16).copyData(), vault: keychain.store.identity)
+        let intent = try keys.sealPlan(
+            plan, identity: RandomBytes.secret(count: 16).copyData(), vault: keychain.store.identity)
         _ = try keychain.store.write(keys.tree) { try $0.insert(intent) }
     }
 
@@ -239,7 +246,8 @@ import Testing
         #expect(objects.count == 2)
         try leave(
             TokenPlan(
-                kind: .destroy, objects: objects.map { TokenPlan.Object($0) }, rows: [#require(doomed.reference).identity]),
+                kind: .destroy, objects: objects.map { TokenPlan.Object($0) },
+                rows: [#require(doomed.reference).identity]),
             keychain)
         let other = try test.reopen()
         #expect(try other.find(.keys).compactMap(\.label) == ["spared", "spared"])
@@ -251,7 +259,8 @@ import Testing
         let test = try TestKeychain()
         try test.keychain.token.withSession(.create) { session in
             let template: AttributeTemplate = [
-                .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .sensitive(false), .extractable(true),
+                .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .sensitive(false),
+                .extractable(true),
                 .id([5]), .secret(.value, SecretBytes([UInt8](repeating: 1, count: 32))),
             ]
             let handle = try session.create(template)
