@@ -121,4 +121,14 @@ import Testing
         #expect(code { try keychain.add(GenericPassword(service: "x"), secret: nil) } == .vaultDamaged)
         #expect(try test.sql { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 1)
     }
+
+    @Test func `a vault whose number alone was made to look old is damaged, and whole again with its number`() throws {
+        let test = try make(3)
+        try test.sql { try $0.execute(sql: "PRAGMA user_version = 1") }
+        let keychain = try test.reopen()
+        #expect(code { _ = try keychain.find(.genericPassword(service: "s0")) } == .vaultDamaged)
+        #expect(code { try keychain.add(GenericPassword(service: "x"), secret: nil) } == .vaultDamaged)
+        try test.sql { try $0.execute(sql: "PRAGMA user_version = 2") }
+        try check(test.reopen(), 3)
+    }
 }
