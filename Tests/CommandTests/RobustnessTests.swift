@@ -76,6 +76,9 @@ import Testing
             "identity", "import", "--key", home.file("b.key"), "--cert", home.file("b.pem"), "--name", "same")
         #expect(second.status == 4)
         #expect(!second.error.contains("--if-missing"))
+        let renamed = try home.keyfob(
+            "identity", "import", "--key", home.file("a.key"), "--cert", home.file("a.pem"), "--name", "other")
+        #expect(renamed.status == 4 && renamed.error.contains("the certificate of a.pem is"), "\(renamed.error)")
     }
 
     @Test func `an argument or a directory that is not UTF-8 is refused, and nothing is made of it`() throws {

@@ -7,9 +7,11 @@ import OpenSSL
 struct IdentityFiles {
     /// A key with the certificate for it.
     struct Pair {
+        /// The name of the file that the key is from.
         let fileName: String
         let key: PrivateKey
         let certificate: Certificate
+        let certificateFileName: String
         let friendlyName: String?
     }
 
@@ -89,6 +91,7 @@ struct IdentityFiles {
             return own.map {
                 Pair(
                     fileName: entry.fileName, key: entry.key, certificate: $0.certificate,
+                    certificateFileName: $0.fileName,
                     friendlyName: entry.friendlyName ?? $0.friendlyName)
             }
         }
