@@ -9,9 +9,7 @@ import KeyfobPrimitives
         Hardening.apply()
         Interruption.install()
         let arguments = CommandLine.arguments
-        guard areText else {
-            let failure = Failure(
-                usage: "an argument is not UTF-8; the name meant cannot be told.", hint: "Check the terminal's encoding (locale).")
+        if let failure = undecipherable {
             let form = ErrorForm(Array(arguments.dropFirst()))
             StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
             exit(failure.status.rawValue)
@@ -27,13 +25,33 @@ import KeyfobPrimitives
         _exit(status.rawValue)
     }
 
-    /// Whether all arguments are UTF-8. Swift would repair them, and two names would become one.
-    private static var areText: Bool {
+    /// Variables that name what to work with, and where it lies. Values of others may be secrets, of any bytes.
+    private static let namingVariables = [
+        "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "KEYFOB_KEYCHAIN",
+        "KEYFOB_TOKEN",
+        "KEYFOB_MODULE", "KEYFOB_PIN_SOURCE",
+    ]
+
+    /// The failure where an argument, or a variable, is not UTF-8. Swift would repair it: two names would become one,
+    /// and a directory another.
+    private static var undecipherable: Failure? {
         for index in 0..<Int(CommandLine.argc) {
             guard let argument = unsafe CommandLine.unsafeArgv[index] else { continue }
-            guard unsafe String(validatingCString: argument) != nil else { return false }
+            guard unsafe String(validatingCString: argument) != nil else {
+                return Failure(
+                    usage: "an argument is not UTF-8; the name meant cannot be told.",
+                    hint: "Check the terminal's encoding (locale).")
+            }
         }
-        return true
+        for name in namingVariables {
+            guard let value = unsafe getenv(name) else { continue }
+            guard unsafe String(validatingCString: value) != nil else {
+                return Failure(
+                    usage: "the variable \(name) is not UTF-8; what it names cannot be told.",
+                    hint: "Set it to a path or name in UTF-8, or unset it.")
+            }
+        }
+        return nil
     }
 
     /// Runs the command that `arguments` name, reports its failure, and returns its status.

@@ -2,7 +2,8 @@ import Glibc
 
 /// What comes to rest for the moment of a fork(2), so that a child inherits nothing that is half done.
 package protocol ForkParticipant: AnyObject, Sendable {
-    /// Turns new work away and waits for what is under way; whether it has ended in time. Runs in the thread that forks.
+    /// Turns new work away and waits for what is under way; whether it has ended in time. Runs in the thread that
+    /// forks.
     func rest(until deadline: Deadline) -> Bool
 
     /// Goes on, in the parent and in the child.
@@ -42,7 +43,8 @@ package enum ForkSafety {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         unsafe initialize(mutex)
         // Fails for want of memory only; a fork is then what it is without.
-        pthread_atfork({ ForkSafety.prepare() }, { ForkSafety.finish(isChild: false) }, { ForkSafety.finish(isChild: true) })
+        pthread_atfork(
+            { ForkSafety.prepare() }, { ForkSafety.finish(isChild: false) }, { ForkSafety.finish(isChild: true) })
         return unsafe mutex
     }()
 

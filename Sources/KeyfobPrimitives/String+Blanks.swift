@@ -1,8 +1,8 @@
 extension String {
     /// Without white space and newlines at both ends.
     ///
-    /// Foundation's way copies the text into another encoding first: of the time in which a command reads one secret, it
-    /// took a fortieth.
+    /// Foundation's way copies the text into another encoding first: of the time in which a command reads one secret,
+    /// it took a fortieth.
     package var trimmingBlanks: String {
         var rest = self[...]
         while rest.first?.isWhitespace == true { rest.removeFirst() }

@@ -8,7 +8,8 @@ public import X509
 extension X509.Certificate {
     /// The certificate of an item.
     ///
-    /// - Throws: `KeychainError` (`fileDamaged`) where swift-certificates, which is stricter than libcrypto, cannot read it.
+    /// - Throws: `KeychainError` (`fileDamaged`) where swift-certificates, which is stricter than libcrypto, cannot
+    ///   read it.
     public init(_ item: some CertifiedItem) throws {
         try self.init(der: [UInt8](item.item.certificateDER ?? Data()))
     }
@@ -28,7 +29,8 @@ extension X509.Certificate {
 extension OpenSSL.Certificate {
     /// A certificate of swift-certificates'.
     ///
-    /// - Throws: What swift-certificates throws where it cannot write it; `KeyFileError` where libcrypto cannot read it.
+    /// - Throws: What swift-certificates throws where it cannot write it; `KeyFileError` where libcrypto cannot read
+    ///   it.
     public init(_ certificate: X509.Certificate) throws {
         var serializer = DER.Serializer()
         try serializer.serialize(certificate)

@@ -19,7 +19,8 @@ import Testing
         #expect(lines[0] == "web.p12: 1 private key, 3 certificates, integrity ok")
         #expect(lines[1] == "  key     RSA 2048          -> token \"login\", not extractable")
         #expect(lines[2].hasPrefix("  leaf    www.example.org   valid until "))
-        #expect(lines[2].hasSuffix(" (411 days), serverAuth"))
+        // A minute after it was made it is a day less.
+        #expect(lines[2].hasSuffix(" (412 days), serverAuth") || lines[2].hasSuffix(" (411 days), serverAuth"))
         #expect(lines[3] == "  chain   1 intermediate stored, root not stored")
         #expect(lines[4] == "Identity \"web\" is ready.")
         let again = try Tool.keyfob(arguments, environment: home.environment).run()
@@ -28,9 +29,9 @@ import Testing
 
         let list = try home.keyfob("identity", "ls")
         #expect(
-            list.output == """
+            list.output.replacing("in 411 days", with: "in 412 days") == """
                 NAME   SUBJECT           ISSUER   KEY        TOKEN   EXPIRES       STATE
-                web    www.example.org   R10      RSA 2048   login   in 411 days   ok
+                web    www.example.org   R10      RSA 2048   login   in 412 days   ok
 
                 """)
         let check = try home.keyfob("identity", "check", "web")
@@ -39,7 +40,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (["identity", "rm", "web"], "wrong", ": "), (["key", "rm", "web"], "wrong", ": "), (["cert", "rm", "web"], "n", "] "),
+        (["identity", "rm", "web"], "wrong", ": "), (["key", "rm", "web"], "wrong", ": "),
+        (["cert", "rm", "web"], "n", "] "),
         (["keychain", "rm", "login"], "", ": "), (["rm", "a"], "", "] "),
     ])
     func `whoever does not agree to a removal stops what was to follow it`(
@@ -107,7 +109,8 @@ import Testing
         #expect(due.status == 10)
         let lines = due.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
         try #require(lines.count == 2, "\(due.output)")
-        #expect(lines[0].first == "soon" && lines[0].suffix(3) == ["in", "6", "days"])
+        let span = lines[0].suffix(3).joined(separator: " ")
+        #expect(lines[0].first == "soon" && ["in 7 days", "in 6 days"].contains(span))
         #expect(lines[1].first == "old" && lines[1].last == "expired")
         #expect(try home.keyfob("cert", "expiring", "--within", "30d").status == 0)
         #expect(try home.keyfob("cert", "expiring", "--within", "1s", "--exit-code", "-k", "login").status == 10)
@@ -187,7 +190,8 @@ import Testing
         #expect(try IdentityHome.code(taken) == "item.exists")
         let replaced = try home.keyfob(
             "identity", "import", home.file("b.key"), home.file("b.pem"), "--name", "web", "--replace")
-        #expect(replaced.status == 0 && replaced.output.contains("\n  kept    the old one, as web@20"), "\(replaced.error)")
+        #expect(
+            replaced.status == 0 && replaced.output.contains("\n  kept    the old one, as web@20"), "\(replaced.error)")
         // Handshakes that began with the old key need it until somebody retires it.
         let list = try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n")
         #expect(list.count == 3 && list.contains { $0.hasPrefix("web@20") })
@@ -247,7 +251,8 @@ import Testing
             environment: environment)
         try #require(made.status == 0, "\(made.error)")
         let check = try household.keyfob(
-            ["identity", "check", "web"], environment: environment.merging(["FAULTY_REFUSE": "sign-only=" + mechanisms]) { $1 })
+            ["identity", "check", "web"],
+            environment: environment.merging(["FAULTY_REFUSE": "sign-only=" + mechanisms]) { $1 })
         #expect(check.status == 0 && check.output.contains("signed a test challenge"), "\(check.output)\(check.error)")
         #expect(check.output.contains("cannot sign for TLS 1.3") != serves, "\(check.output)")
     }

@@ -68,7 +68,8 @@ struct IdentityHome {
         return (object?["error"] as? [String: Any])?["code"] as? String
     }
 
-    /// Makes `root.pem`, `r10.pem` (an intermediate), `web.key`, `web.pem` and `web.p12` (under the passphrase in `pass`).
+    /// Makes `root.pem`, `r10.pem` (an intermediate), `web.key`, `web.pem` and `web.p12` (under the passphrase in
+    /// `pass`).
     func makeWeb(days: Int = 412) throws {
         try shell(
             """

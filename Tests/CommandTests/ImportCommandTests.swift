@@ -10,7 +10,8 @@ import Testing
         let pass = "file:" + home.file("pass")
         func add(_ more: String...) throws -> Tool.Result {
             try Tool.keyfob(
-                ["identity", "import", home.file("web.p12"), "--pass-source", pass] + more, environment: home.environment
+                ["identity", "import", home.file("web.p12"), "--pass-source", pass] + more,
+                environment: home.environment
             ).run()
         }
         #expect(try add("--name", "web").status == 0)
@@ -87,6 +88,7 @@ import Testing
     @Test(arguments: [
         "openssl genpkey -algorithm ED448", "openssl genpkey -algorithm RSA-PSS -pkeyopt rsa_keygen_bits:2048",
         "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:brainpoolP256r1",
+        "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:secp256k1",
         "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit",
     ])
     func `a key that no token takes is refused in one sentence`(command: String) throws {
@@ -105,7 +107,8 @@ import Testing
         try home.makeSelfSigned("b")
         try home.shell("cat a.key b.key >both.key")
         for name in ["a", "b"] {
-            let result = try home.keyfob("identity", "import", home.file("both.key"), home.file(name + ".pem"), "--name", name)
+            let result = try home.keyfob(
+                "identity", "import", home.file("both.key"), home.file(name + ".pem"), "--name", name)
             #expect(result.status == 0, "\(result.error)")
         }
         try home.makeSelfSigned("c")

@@ -48,7 +48,8 @@ import Testing
 
     @Test(arguments: [
         ("www.example.org", "www.example.org"), ("10.1.1.1", "10.1.1.1"), ("::1", "::1"), ("[::1]", "::1"),
-        ("bücher.example", "bücher.example"), ("localhost", "localhost"), ("*.example.org", "*.example.org"), ("x.", "x."),
+        ("bücher.example", "bücher.example"), ("localhost", "localhost"), ("*.example.org", "*.example.org"),
+        ("x.", "x."),
         ("a_b", "a_b"),
     ]) func `a host is a name or an address`(argument: String, host: String) throws {
         #expect(try HostName(argument).text == host)
@@ -57,8 +58,10 @@ import Testing
     @Test(arguments: [
         ("https://www.example.org/x", "--host www.example.org"), ("www.example.org:443", "--host www.example.org"),
         ("[::1]:443", "--host ::1"), ("https://[::1]:443", "--host ::1"), ("10.1.1.1:80", "--host 10.1.1.1"),
-        ("ldap://me@host/", "--host host"), ("fe80::1%eth0", "--host fe80::1"), ("www.example.org/", "--host www.example.org"),
-        ("10.1.1", "--host www.example.org,"), ("10.1.1.999", "--host www.example.org,"), ("a b", "--host www.example.org,"),
+        ("ldap://me@host/", "--host host"), ("fe80::1%eth0", "--host fe80::1"),
+        ("www.example.org/", "--host www.example.org"),
+        ("10.1.1", "--host www.example.org,"), ("10.1.1.999", "--host www.example.org,"),
+        ("a b", "--host www.example.org,"),
         ("1:2:3", "--host www.example.org,"), ("://", "--host www.example.org,"), ("\n", "--host www.example.org,"),
     ]) func `what is no host is told from one`(argument: String, hint: String) throws {
         let error = try #require(throws: UsageError.self) { try HostName(argument) }

@@ -43,7 +43,8 @@ import Testing
         try home.shell("cd home/.config/keyfob/keychains && mv site.json .site.removing")
         #expect(try !home.keyfob("keychain", "ls").output.contains("site"))
         func vaults() throws -> Int {
-            try home.shell("ls home/.local/share/keyfob/vaults home/.local/share/keyfob/pins | grep -cE '(sqlite|pin)$'")
+            try home.shell(
+                "ls home/.local/share/keyfob/vaults home/.local/share/keyfob/pins | grep -cE '(sqlite|pin)$'")
                 .split(separator: "\n").first.flatMap { Int($0) } ?? 0
         }
         #expect(try vaults() == 4)
@@ -123,12 +124,14 @@ import Testing
         #expect(try home.keyfob("unlock").status == 0)
 
         let list = try home.keyfob("keychain", "ls")
-        #expect(list.status == 0 && list.output.contains("damaged") && list.output.contains("unlocked"), "\(list.error)")
+        #expect(
+            list.status == 0 && list.output.contains("damaged") && list.output.contains("unlocked"), "\(list.error)")
         let status = try home.keyfob("status")
         #expect(status.status == 0 && status.output.contains("damaged"), "\(status.error)")
         #expect(try home.keyfob("status", "--exit-code").status == 10)
         for command in [
-            ["init", "--unattended"], ["token", "ls"], ["ls", "--token", "login"], ["keychain", "create", "c", "--unattended"],
+            ["init", "--unattended"], ["token", "ls"], ["ls", "--token", "login"],
+            ["keychain", "create", "c", "--unattended"],
             ["keychain", "rm", "c", "--yes"],
         ] {
             let result = try Tool.keyfob(command, environment: home.environment).run()

@@ -26,7 +26,8 @@ import Testing
 
     @Test(arguments: [
         ["get", "db/prod"], ["secret", "get", "db/prod"], ["get", "db/prod", "-k", "site"],
-        ["get", "-k", "site", "db/prod"], ["secret", "get", "--keychain", "site", "a b"], ["get", "a=b"], ["get", "get"],
+        ["get", "-k", "site", "db/prod"], ["secret", "get", "--keychain", "site", "a b"], ["get", "a=b"],
+        ["get", "get"],
         ["get", "secret"], ["get", "-k", "get", "\u{E4}"],
     ])
     func `the plain form takes from arguments what ArgumentParser takes`(arguments: [String]) throws {

@@ -49,7 +49,8 @@ import Testing
         #expect(result.status == 1)
     }
 
-    @Test(arguments: [[], ["error"]]) func `security without a verb or a code prints its usage`(arguments: [String]) throws {
+    @Test(arguments: [[], ["error"]])
+    func `security without a verb or a code prints its usage`(arguments: [String]) throws {
         let result = try Self.security(arguments)
         #expect(result.status == 2)
         #expect(result.output.isEmpty)

@@ -8,7 +8,8 @@ import Testing
     func `with standard streams closed nothing is written into another file`(redirection: String) throws {
         let home = try IdentityHome()
         for command in ["token ls", "get nope", "key show nope", "token show login"] {
-            try home.shell("\"$KEYFOB\" \(command) \(redirection) || true", environment: ["KEYFOB": Tool.keyfob([]).path])
+            try home.shell(
+                "\"$KEYFOB\" \(command) \(redirection) || true", environment: ["KEYFOB": Tool.keyfob([]).path])
         }
         // What the commands would have printed, in any file of the keychain.
         #expect(try home.shell("grep -rlE 'keyfob: |nope|TOKEN  ' home run || true") == "")
@@ -20,7 +21,8 @@ import Testing
         let home = try IdentityHome()
         #expect(try Tool.keyfob(["set", "a", "--stdin"], environment: home.environment, input: Data("x".utf8)).run().status == 0)
         let text = try home.shell(
-            "\"$KEYFOB\" \(command) 2>message >&- || echo $?; cat message", environment: ["KEYFOB": Tool.keyfob([]).path])
+            "\"$KEYFOB\" \(command) 2>message >&- || echo $?; cat message",
+            environment: ["KEYFOB": Tool.keyfob([]).path])
         #expect(text.hasPrefix("1\n"))
         #expect(text.contains("Bad file descriptor"))
     }
@@ -28,7 +30,8 @@ import Testing
     @Test func `a closed standard input is no empty secret`() throws {
         let home = try IdentityHome()
         let text = try home.shell(
-            "\"$KEYFOB\" set a --stdin --allow-empty <&- 2>message || echo $?", environment: ["KEYFOB": Tool.keyfob([]).path])
+            "\"$KEYFOB\" set a --stdin --allow-empty <&- 2>message || echo $?",
+            environment: ["KEYFOB": Tool.keyfob([]).path])
         #expect(text == "1\n")
         #expect(try home.keyfob("get", "a").status == 3)
     }
@@ -73,10 +76,56 @@ import Testing
             "identity", "import", "--key", home.file("b.key"), "--cert", home.file("b.pem"), "--name", "same")
         #expect(second.status == 4)
         #expect(!second.error.contains("--if-missing"))
+        let renamed = try home.keyfob(
+            "identity", "import", "--key", home.file("a.key"), "--cert", home.file("a.pem"), "--name", "other")
+        #expect(renamed.status == 4 && renamed.error.contains("the certificate of a.pem is"), "\(renamed.error)")
+    }
+
+    @Test func `an argument or a directory that is not UTF-8 is refused, and nothing is made of it`() throws {
+        let home = try IdentityHome()
+        try home.shell(#"mkdir odd; cd odd; printf 'XDG_DATA_HOME=%s/d\377' "$PWD" >variable"#)
+        let program = Tool.keyfob([]).path
+        for script in [
+            #"env "$(cat odd/variable)" "$0" init --unattended -k odd"#, #"env HOME="$(printf '/h\377')" "$0" ls"#,
+            #"env KEYFOB_KEYCHAIN="$(printf 'k\377')" "$0" ls"#, #""$0" get "$(printf 'n\377')""#,
+        ] {
+            let result = try Tool(
+                "/bin/sh", ["-c", "cd \"$1\"; " + script, program, home.directory.path], environment: home.environment
+            ).run()
+            #expect(result.status == 2 && result.error.contains("is not UTF-8"), "\(script): \(result.error)")
+        }
+        #expect(try home.shell("ls odd") == "variable\n")
+        // Values may be any bytes.
+        let value = try Tool(
+            "/bin/sh", ["-c", #"VALUE="$(printf 'v\377')" "$0" set bytes --from-env VALUE && "$0" get bytes | od -An -tx1"#, program],
+            environment: home.environment
+        ).run()
+        #expect(value.output.hasSuffix(" 76 ff\n"), "\(value.output)\(value.error)")
+    }
+
+    @Test(arguments: [SIGSEGV, SIGABRT, SIGTRAP])
+    func `a crash ends the command at once, and shows nothing of its memory`(number: Int32) throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("lock").status == 0)
+        let script = """
+            cd "$1"
+            "$0" get a --pin-source 'cmd:touch started; exec sleep 20' 2>error &
+            until [ -e started ]; do sleep 0.01; done
+            kill -\(number) $!
+            status=0; wait $! || status=$?
+            echo $status; cat error
+            """
+        // What a shell says of a child that was killed is not in the child's file.
+        let result = try Tool(
+            "/bin/sh", ["-c", script, Tool.keyfob([]).path, home.directory.path], environment: home.environment
+        ).run()
+        #expect(result.output == "\(128 + number)\n", "\(result.error)")
     }
 
     /// Runs commands at once and returns their results.
-    private func atOnce(_ home: IdentityHome, _ commands: [[String]], input: String = "") async throws -> [Tool.Result] {
+    private func atOnce(
+        _ home: IdentityHome, _ commands: [[String]], input: String = ""
+    ) async throws -> [Tool.Result] {
         try await withThrowingTaskGroup(of: Tool.Result.self) { group in
             for command in commands {
                 let tool = Tool.keyfob(command, environment: home.environment, input: Data(input.utf8))
@@ -213,7 +262,8 @@ import Testing
                 atPath: home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             let environment = ["HOME": home, "XDG_RUNTIME_DIR": home, "KEYFOB_NO_INPUT": "1"]
             _ = try Tool(
-                "/usr/bin/timeout", ["-s", "KILL", "0.\(String(round + 102).dropFirst())", Tool.keyfob([]).path, "init", "--unattended"],
+                "/usr/bin/timeout",
+                ["-s", "KILL", "0.\(String(round + 102).dropFirst())", Tool.keyfob([]).path, "init", "--unattended"],
                 environment: environment
             ).run()
             let again = try Tool.keyfob(["init", "--unattended"], environment: environment).run()

@@ -41,6 +41,13 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == "typed\nmore\n")
     }
 
+    @Test func `without a terminal the editor of last resort is not started`() throws {
+        let (household, _) = try make()
+        let failure = try household.failure(["secret", "edit", "x"])
+        #expect(failure.code == "refused" && failure.status == 12)
+        #expect(try household.keyfob(["get", "x"]).output == "old\n")
+    }
+
     @Test func `what was typed is stored over another's change where the person says so`() throws {
         let (household, environment) = try make(change)
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["?", "s"], environment: environment)
@@ -91,7 +98,8 @@ import Testing
         #expect(edit.status == 130, "\(edit.error)")
         let path = String(decoding: try household.directory.read("path"), as: UTF8.self).trimmingBlanks
         #expect(!FileManager.default.fileExists(atPath: path))
-        let child = try #require(pid_t(String(decoding: try household.directory.read("child"), as: UTF8.self).trimmingBlanks))
+        let child = try #require(
+            pid_t(String(decoding: try household.directory.read("child"), as: UTF8.self).trimmingBlanks))
         #expect(hasEnded(child))
     }
 
@@ -115,17 +123,21 @@ import Testing
         let path = try editedFile(household)
         try #require(FileManager.default.fileExists(atPath: path))
         let next = try household.keyfob(["secret", "edit", "x"], environment: environment)
-        #expect(next.status == 0 && next.error.contains("wiped what an editor of an earlier edit has left"), "\(next.error)")
+        #expect(
+            next.status == 0
+                && next.error.contains("wiped what an editor of an earlier edit has left"), "\(next.error)")
         #expect(!FileManager.default.fileExists(atPath: (path as NSString).deletingLastPathComponent))
     }
 
     @Test func `an editor that outlives the command keeps its file, until it ends`() throws {
-        let (household, environment) = try make("echo \"$1\" > path; echo $$ > editor-id; kill -KILL $PPID; exec sleep 300", ":")
+        let (household, environment) = try make(
+            "echo \"$1\" > path; echo $$ > editor-id; kill -KILL $PPID; exec sleep 300", ":")
         let editor = try #require(environment["EDITOR"])
         // In a session of its own, so that it is not ended with the command.
         let killed = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "exec setsid " + editor])
         #expect(killed.status == 128 + SIGKILL)
-        let process = try #require(pid_t(String(decoding: household.directory.read("editor-id"), as: UTF8.self).trimmingBlanks))
+        let process = try #require(
+            pid_t(String(decoding: household.directory.read("editor-id"), as: UTF8.self).trimmingBlanks))
         defer { kill(process, SIGKILL) }
         let path = try editedFile(household)
         #expect(try household.keyfob(["secret", "edit", "x"], environment: environment).status == 0)

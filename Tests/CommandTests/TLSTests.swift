@@ -25,7 +25,8 @@ struct TLSTests {
     @Test(arguments: ["java", "nss", "ssh"])
     func `a program that cannot use Ed25519 keys of tokens is given no configuration for one`(program: String) throws {
         let home = try IdentityHome()
-        let made = try home.keyfob("identity", "create", "odd", "--dns", "web.example", "--self-signed", "--key", "ed25519")
+        let made = try home.keyfob(
+            "identity", "create", "odd", "--dns", "web.example", "--self-signed", "--key", "ed25519")
         #expect(made.status == 0, "\(made.error)")
         let recipe = try home.keyfob("uri", "odd", "--for", program, "--json")
         #expect(recipe.status == 8)

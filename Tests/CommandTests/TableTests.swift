@@ -74,7 +74,10 @@ import Testing
         arguments: [
             (6.5 * 86_400 as Double, "in 6 days"), (-3 * 86_400.0, "3 days ago"), (90.0, "in 1 minute"),
             (-0.2, "just now"),
-            (-7300.0, "2 hours ago"), (400 * 86_400.0, "in 400 days"), (3 * 366 * 86_400.0, "in 3 years"),
+            (-7300.0, "2 hours ago"), (8 * 3600 - 59.0, "in 8 hours"), (8 * 3600 - 61.0, "in 7 hours"),
+            (3530, "in 58 minutes"),
+            (30 * 86_400 - 2.0, "in 30 days"), (3599, "in 1 hour"), (400 * 86_400.0, "in 400 days"),
+            (3 * 366 * 86_400.0, "in 3 years"),
             (1e300, "in 1 000 000 000 years"),
         ] as [(Double, String)])
     func `dates are said as people say them`(offset: Double, text: String) {

@@ -16,7 +16,8 @@ import Testing
             #expect(traced.output == "correct horse\n")
             let lines = traced.error.split(separator: "\n")
             #expect(lines.contains("keyfob: C_Decrypt CKR_OK"), "\(traced.error)")
-            #expect(lines.allSatisfy { $0.hasPrefix("keyfob: C_") || $0.hasPrefix("keyfob: p11_kit") }, "\(traced.error)")
+            #expect(
+                lines.allSatisfy { $0.hasPrefix("keyfob: C_") || $0.hasPrefix("keyfob: p11_kit") }, "\(traced.error)")
             #expect(!traced.error.contains("horse"))
         }
     }
@@ -48,7 +49,8 @@ import Testing
             ).run().status
         }
         #expect(try create("sh '\(home.file("issuer"))'", "--progress always") == 1)
-        let patience = try #require(Double(String(contentsOfFile: home.file("patience"), encoding: .utf8).trimmingBlanks))
+        let patience = try #require(
+            Double(String(contentsOfFile: home.file("patience"), encoding: .utf8).trimmingBlanks))
         // Where nobody watches nothing is said in twice that time.
         #expect(try create("sh -c 'sleep \(patience / 500); exit 1'", "") == 1)
         let errors = try String(contentsOfFile: home.file("errors"), encoding: .utf8)

@@ -32,7 +32,8 @@ import Testing
         Row(
             testDescription: "an external account's key, the PIN's command",
             arguments: [
-                "identity", "renew", "web", "--force", "--issuer", "acme:https://127.0.0.1:1/", "--listen", "127.0.0.1:1",
+                "identity", "renew", "web", "--force", "--issuer", "acme:https://127.0.0.1:1/", "--listen",
+                "127.0.0.1:1",
                 "--agree-tos", "--eab-kid", "kid", "--eab-key-source", "env:OURS",
             ] + command, isLocked: true),
         Row(
@@ -50,7 +51,8 @@ import Testing
 
     @Test(arguments: rows) func `no child is given it`(_ row: Row) throws {
         let household = try Household()
-        try #require(household.keyfob(["init", "--pin-source", "env:FIRST"], environment: ["FIRST": "sesame"]).status == 0)
+        try #require(
+            household.keyfob(["init", "--pin-source", "env:FIRST"], environment: ["FIRST": "sesame"]).status == 0)
         try #require(
             household.keyfob(["identity", "create", "web", "--cn", "web.example", "--self-signed"]).status == 0)
         try household.set("note", "a note")

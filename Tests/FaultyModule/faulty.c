@@ -19,6 +19,8 @@
 //   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
 //   mute=N                                 the next N times it does not tell the value of a public key
 //   stumble=N                              the next N changes of attributes fail in general
+//   blind=N                                the next N searches find nothing
+//   stranger                               the token is of another maker than SoftHSM
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -183,6 +185,12 @@ static CK_RV set_attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, 
     return theirs->C_SetAttributeValue(session, object, template, count);
 }
 
+static CK_RV encrypt_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key) {
+    if (lists("without", mechanism->mechanism))
+        return CKR_MECHANISM_INVALID;
+    return theirs->C_EncryptInit(session, mechanism, key);
+}
+
 static CK_RV mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE type, CK_MECHANISM_INFO_PTR info) {
     return lists("without", type) ? CKR_MECHANISM_INVALID : theirs->C_GetMechanismInfo(slot, type, info);
 }
@@ -214,6 +222,8 @@ static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
         info->flags |= CKF_USER_PIN_LOCKED;
     if (refuses("write-protected"))
         info->flags |= CKF_WRITE_PROTECTED;
+    if (refuses("stranger"))
+        memcpy(info->manufacturerID, "A STRANGER", 10);
     return result;
 }
 
@@ -243,6 +253,17 @@ static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR
 
 static CK_RV find(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
     return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_FindObjectsInit(session, template, count);
+}
+
+static CK_RV find_next(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE_PTR objects, CK_ULONG most, CK_ULONG_PTR count) {
+    char text[16];
+    static int blind;
+    if (says("blind", text, sizeof text) && blind < atoi(text)) {
+        blind++;
+        *count = 0;
+        return CKR_OK;
+    }
+    return theirs->C_FindObjects(session, objects, most, count);
 }
 
 static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
@@ -312,10 +333,12 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_GetSessionInfo = session_info;
         mine.C_Login = login;
         mine.C_FindObjectsInit = find;
+        mine.C_FindObjects = find_next;
         mine.C_GetAttributeValue = attributes;
         mine.C_GenerateKeyPair = generate;
         mine.C_DestroyObject = destroy;
         mine.C_SetAttributeValue = set_attributes;
+        mine.C_EncryptInit = encrypt_init;
         mine.C_GetMechanismInfo = mechanism_info;
         mine.C_GetMechanismList = mechanism_list;
         mine.C_SignInit = sign_init;

@@ -153,7 +153,8 @@ struct CertificateTests {
         ("web.example", true), ("WEB.example", true), ("web.example.", true), ("a.wild.example", true),
         ("a.b.wild.example", false), ("wild.example", false), ("127.0.0.1", true), ("127.0.0.2", false),
         ("other.example", false), ("", false), (".", false), ("web.example\0.evil", false), ("::1", false),
-        ("bücher.wild.example", true), ("BÜCHER.wild.example.", true), ("wéb.example", false), ("ü /.wild.example", false),
+        ("bücher.wild.example", true), ("BÜCHER.wild.example.", true), ("wéb.example", false),
+        ("ü /.wild.example", false),
     ])
     func hosts(_ host: String, _ expected: Bool) throws {
         let openssl = try OpenSSLCommand.withAuthority()
@@ -196,7 +197,8 @@ struct CertificateTests {
 
     /// A certificate that was valid from a day before or after today to another.
     private func certificate(
-        _ name: String, _ key: PrivateKey, by issuer: (certificate: Certificate, key: PrivateKey)?, _ days: ClosedRange<Int>
+        _ name: String, _ key: PrivateKey, by issuer: (certificate: Certificate, key: PrivateKey)?,
+        _ days: ClosedRange<Int>
     ) throws -> Certificate {
         try UnsignedCertificate(
             subject: DistinguishedName(commonName: name), publicKey: key.publicKey, extensions: .authority(),

@@ -8,12 +8,15 @@ import Testing
     @Test("A template is laid out as C wants it, each value where a number may stand")
     func layout() throws {
         let template: AttributeTemplate = [
-            .objectClass(.secretKey), .token(true), .label("abc"), .secretValue(SecretBytes([7, 8, 9, 10, 11])), .id([]),
+            .objectClass(.secretKey), .token(true), .label("abc"), .secretValue(SecretBytes([7, 8, 9, 10, 11])),
+            .id([]),
             .ulong(.valueLength, 0x1122_3344_5566_7788),
         ]
         try unsafe template.withCTemplate { (attributes, count) throws(PKCS11Error) in
             #expect(count == 6)
-            guard let attributes = unsafe attributes else { throw PKCS11Error(function: .createObject, returnValue: .ok) }
+            guard let attributes = unsafe attributes else {
+                throw PKCS11Error(function: .createObject, returnValue: .ok)
+            }
             var read: [[UInt8]] = []
             for index in 0..<6 {
                 let attribute = unsafe attributes[index]

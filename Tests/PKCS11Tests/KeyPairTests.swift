@@ -97,7 +97,8 @@ import Testing
         let der = DER.ecdsaSignature(signature)
         #expect(try OpenSSLTool().verifies(der, of: message, publicKeyDER: publicKey, options: [row.option]))
         #expect(try !OpenSSLTool().verifies(der, of: [], publicKeyDER: publicKey, options: [row.option]))
-        let isGood = try session.verify(signature: signature, of: digest, with: pair.publicKey, using: Mechanism(.ecdsa))
+        let isGood = try session.verify(
+            signature: signature, of: digest, with: pair.publicKey, using: Mechanism(.ecdsa))
         #expect(isGood)
         // SoftHSM does not hash for ECDSA: callers must see exactly this to hash themselves.
         let error = try refusal {

@@ -124,7 +124,8 @@ import Testing
     func generation(bytes: UInt) throws {
         let token = try TestToken.make(label: "aes")
         let session = try token.openSession()
-        let values = try session.attributes([.valueLength, .keyType, .sensitive], of: try generate(session, bytes: bytes))
+        let values = try session.attributes(
+            [.valueLength, .keyType, .sensitive], of: try generate(session, bytes: bytes))
         #expect(values.ulong(.valueLength) == bytes)
         #expect(values.keyType == .aes)
         #expect(values.bool(.sensitive) == true)

@@ -320,7 +320,8 @@ import TestSupport
         #expect(throws: PKCS11Error.self) { try pool.tokenInfo() }
     }
 
-    @Test func `a token of somebody else's that cannot be read ends nobody's sessions, a module that fails does`() throws {
+    @Test
+    func `a token of somebody else's that cannot be read ends nobody's sessions, a module that fails does`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory, saying: "unreadable=\(token.label)")

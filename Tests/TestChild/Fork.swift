@@ -112,7 +112,8 @@ extension TestChild {
                 alarm(120)
                 do {
                     try sign(key)
-                    try keychain.add(GenericPassword(service: "child \(index)", account: "a"), secret: SecretBytes(utf8: "s"))
+                    try keychain.add(
+                        GenericPassword(service: "child \(index)", account: "a"), secret: SecretBytes(utf8: "s"))
                     _exit(0)
                 } catch let error as KeychainError {
                     _exit(error.code == .refused ? 2 : 1)

@@ -105,7 +105,8 @@ import PKCS11
         while let round = readLine() {
             do {
                 try keychain.add(
-                    GenericPassword(service: "\(prefix)-\(round)", account: "a"), secret: SecretBytes(utf8: "\(getpid())"))
+                    GenericPassword(service: "\(prefix)-\(round)", account: "a"),
+                    secret: SecretBytes(utf8: "\(getpid())"))
                 say("added")
             } catch let error as KeychainError where error.code == .duplicateItem {
                 say("duplicate")
@@ -150,7 +151,9 @@ import PKCS11
         }
         for index in 0..<count {
             let made = try directory.createToken(label: "token-\(index)")
-            guard try directory.token(serial: made.token.serial, label: made.token.label)?.hasUserPIN == true else { exit(1) }
+            guard try directory.token(serial: made.token.serial, label: made.token.label)?.hasUserPIN == true else {
+                exit(1)
+            }
             say("made")
         }
         // exit(3) would unload SoftHSM under the threads that are inside of it.

@@ -41,7 +41,8 @@ package enum DiskSpace {
     ) -> KeychainError? {
         shortage(in: directory).map { error in
             KeychainError(
-                error.code, error.message, hint: error.hint, details: error.details.merging(details) { $1 }, cause: cause)
+                error.code, error.message, hint: error.hint, details: error.details.merging(details) { $1 },
+                cause: cause)
         }
     }
 }

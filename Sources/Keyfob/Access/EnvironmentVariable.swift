@@ -13,8 +13,8 @@ package enum EnvironmentVariable {
         var before: [(name: String, value: String?)] = []
     }
 
-    /// The lock also stands around getenv(3), which walks an array that unsetenv(3) and setenv(3) move: ours at least do
-    /// not meet each other.
+    /// The lock also stands around getenv(3), which walks an array that unsetenv(3) and setenv(3) move: ours at least
+    /// do not meet each other.
     private static let differences = Lock(Differences())
 
     /// The value of `name`, also an empty one; `nil` where it is not set.
@@ -22,7 +22,9 @@ package enum EnvironmentVariable {
         differences.withLock { _ in unlockedValue(name) }
     }
 
-    private static func unlockedValue(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+    private static func unlockedValue(_ name: String) -> String? {
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
 
     /// Sets a variable for this process and the libraries in it; children are given what it was before.
     static func set(_ name: String, to value: String) {
@@ -34,8 +36,8 @@ package enum EnvironmentVariable {
         }
     }
 
-    /// The secret that is the value of `name`, which is then gone: from our environment, from that of every later child,
-    /// and from `/proc/PID/environ`, because the bytes themselves are overwritten.
+    /// The secret that is the value of `name`, which is then gone: from our environment, from that of every later
+    /// child, and from `/proc/PID/environ`, because the bytes themselves are overwritten.
     static func take(_ name: String) -> SecretBytes? {
         differences.withLock { _ in
             guard let value = unsafe getenv(name) else { return nil }
@@ -67,11 +69,12 @@ package enum EnvironmentVariable {
         }
     }
 
-    /// The environment of a program that this process starts: ours without what is a secret or says where one is, and as
-    /// it was before this process set variables for itself. A program of the user's may have a SoftHSM of its own.
+    /// The environment of a program that this process starts: ours without what is a secret or says where one is, and
+    /// as it was before this process set variables for itself. A program of the user's may have a SoftHSM of its own.
     ///
     /// Left out are the variables that a PIN source names, also one that was never read because the keychain was
-    /// unlocked, and those that begin with `KEYFOB_`: a program that calls keyfob in turn would be sent round in a circle.
+    /// unlocked, and those that begin with `KEYFOB_`: a program that calls keyfob in turn would be sent round in a
+    /// circle.
     package static func inherited() -> [String: String] {
         withhold(namedBy: value("KEYFOB_PIN_SOURCE"))
         let differences = differences.withLock { $0 }

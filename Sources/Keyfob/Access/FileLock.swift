@@ -26,7 +26,8 @@ package struct FileLock: ~Copyable {
         }
     }
 
-    /// Runs `body` with the lock held, or without it where it cannot be had by `deadline`. - Throws: What `body` throws.
+    /// Runs `body` with the lock held, or without it where it cannot be had by `deadline`. - Throws: What `body`
+    /// throws.
     package static func attempting<Result>(
         _ url: URL, deadline: Deadline, _ body: () throws -> Result
     ) throws -> Result {

@@ -154,7 +154,8 @@ package enum PrivateFile {
         let isDirectory = mode & S_IFMT == S_IFDIR
         return KeychainError(
             .unsafeFile, "\(path) \(what) (mode 0\(octal)).",
-            hint: (isDirectory ? "chmod 700 \(path)" : "chmod 600 \(path)") + (option.map { ", or accept it: \($0)" } ?? ""),
+            hint: (isDirectory ? "chmod 700 \(path)" : "chmod 600 \(path)")
+                + (option.map { ", or accept it: \($0)" } ?? ""),
             details: ["path": path, "mode": "0" + octal])
     }
 

@@ -43,7 +43,8 @@ package enum ProgramRun {
                 return Result(status: status, output: output)
             }
             guard !deadline.hasPassed else {
-                throw KeychainError(.timedOut, "\(name) did not end in time and was killed.", details: ["program": name])
+                throw KeychainError(
+                    .timedOut, "\(name) did not end in time and was killed.", details: ["program": name])
             }
             usleep(2000)
         }

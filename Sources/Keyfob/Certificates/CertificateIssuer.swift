@@ -130,8 +130,8 @@ public struct AuthorityIssuer: CertificateIssuer {
     /// Makes a certificate that ends no later than the authority's own. One token operation.
     ///
     /// - Throws: `KeychainError`; `certificateExpired` or `certificateNotYetValid` for an authority that may not sign
-    ///   now, `invalidArgument` for a request that it cannot fulfil or that its own certificate does not allow, and what
-    ///   the token refuses.
+    ///   now, `invalidArgument` for a request that it cannot fulfil or that its own certificate does not allow, and
+    ///   what the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let authority = try identity.certificate()
         let name = identity.label ?? authority.subjectSummary ?? "the authority"

@@ -101,7 +101,8 @@ extension Keychain {
             chain = CertificateChain.order(leaf: certificate, candidates: candidates + system, on: date).certificates
         }
         return CertificateVerification(
-            certificate: certificate, result: result, chain: chain, origin: origin, date: date, host: host, usage: usage)
+            certificate: certificate, result: result, chain: chain, origin: origin, date: date, host: host,
+            usage: usage)
     }
 
     /// The chain of a certificate as far as the certificates of the keychain and `further` ones reach, leaf first.

@@ -62,7 +62,8 @@ struct HTTPRequest {
             throw unreachable(Self.tooLarge)
         } catch let error as KeychainError where error.code == .fileUnavailable {
             throw KeychainError(
-                .issuerFailed, "curl, which is needed for this, cannot be started.", hint: "Install it: apt install curl",
+                .issuerFailed, "curl, which is needed for this, cannot be started.",
+                hint: "Install it: apt install curl",
                 cause: error)
         }
         guard result.status == 0 else { throw unreachable(result.status, output: result.output) }

@@ -21,9 +21,9 @@ extension Keychain {
     ///
     /// The key is one that was made under the name, or that of a certificate which bears it.
     /// An identity that bears the name makes room in the same step: it is kept as `NAME@` and the day on which it
-    /// expires, and its access groups, its accessibility and what else was said of it pass on. All or nothing: a process
-    /// that is killed at any instant leaves the old version or the new one in its place, and who looks for the name
-    /// meanwhile finds exactly one of them.
+    /// expires, and its access groups, its accessibility and what else was said of it pass on. All or nothing: a
+    /// process that is killed at any instant leaves the old version or the new one in its place, and who looks for the
+    /// name meanwhile finds exactly one of them.
     ///
     /// - Parameters:
     ///   - chain: Certificates above the leaf, in any order; a self-signed root among them is not stored.

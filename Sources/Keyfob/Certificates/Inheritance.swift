@@ -4,8 +4,8 @@ import PKCS11
 
 /// What the items of a certificate or of a key leave to those of the one that takes its place.
 ///
-/// A certificate that two access groups see is two items, and so has two shares: whoever saw the one before sees the one
-/// after it, and nobody else does.
+/// A certificate that two access groups see is two items, and so has two shares: whoever saw the one before sees the
+/// one after it, and nobody else does.
 struct Inheritance {
     /// One for each owner, the one that was changed last first; empty where nobody had said anything.
     private(set) var shares: [ItemAttributes] = []
@@ -44,15 +44,16 @@ struct Inheritance {
         shares[index].preferences += stored.preferences.filter { !shares[index].preferences.contains($0) }
     }
 
-    /// What is said of an item, and neither of these bytes nor of this time: a trust that was given to a certificate, or
-    /// the days on which a key is good, are none of its successor's.
+    /// What is said of an item, and neither of these bytes nor of this time: a trust that was given to a certificate,
+    /// or the days on which a key is good, are none of its successor's.
     private static let lasting: Set<AttributeName> = ItemAttributes.ownerNames.union([
         .accessible, .accessControl, .systemBound, .alias, .comment,
     ])
 }
 
 extension ItemAttributes {
-    /// The parts of a primary key that say whose an item is, and by what its owner finds it; none that the object tells.
+    /// The parts of a primary key that say whose an item is, and by what its owner finds it; none that the object
+    /// tells.
     fileprivate static let ownerNames: Set<AttributeName> = groupNames.union([.applicationTag, .creator])
     private static let groupNames: Set<AttributeName> = [
         .accessGroup, .synchronizable, .syncViewHint, .tokenID, .multiUser, .sharingGroup,
@@ -127,8 +128,8 @@ extension Keychain {
     /// What the new version takes over from the one before, which is then without it where only one can have it.
     ///
     /// Of several items that share a certificate only those that bear the name are versions of it; what was said last
-    /// counts, and every preference. Another identity that bore the name makes room; what its owners have of it, and what
-    /// they prefer it for, stays theirs, unless the heir is theirs too.
+    /// counts, and every preference. Another identity that bore the name makes room; what its owners have of it, and
+    /// what they prefer it for, stays theirs, unless the heir is theirs too.
     ///
     /// - Parameter ancestors: Those of the predecessors whose next version it is.
     func inherit(
@@ -221,10 +222,12 @@ extension Keychain {
 
     /// Gives a key what the keys of the versions before had: their owners could not use the certificate otherwise.
     ///
-    /// The private half alone: a public one that is an item of its own outlives its pair, and each renewal would leave one.
+    /// The private half alone: a public one that is an item of its own outlives its pair, and each renewal would leave
+    /// one.
     ///
     /// - Parameters:
-    ///   - ancestors: Their certificates. The key of the new version may be that of one of them; it is then nobody's heir.
+    ///   - ancestors: Their certificates. The key of the new version may be that of one of them; it is then nobody's
+    ///     heir.
     ///   - objects: What is on the token.
     func bequeathKeys(
         of ancestors: [TokenObject], to publicKey: PublicKey, among objects: [TokenObject], _ writer: any StoreWriter,
@@ -233,7 +236,9 @@ extension Keychain {
         let before = Set(ancestors.compactMap(\.publicKeyHash))
         guard !before.contains(publicKey.identifier) else { return }
         let privateKeys = objects.filter { $0.objectClass == .privateKey }
-        guard let heir = privateKeys.first(where: { ($0.publicKeyHash ?? $0.id) == publicKey.identifier }) else { return }
+        guard let heir = privateKeys.first(where: { ($0.publicKeyHash ?? $0.id) == publicKey.identifier }) else {
+            return
+        }
         let rows = try privateKeys.filter { before.contains($0.publicKeyHash ?? $0.id) }
             .flatMap { try labelledRows($0, keys, writer) }
         var inheritance = Inheritance()

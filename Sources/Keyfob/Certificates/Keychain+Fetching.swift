@@ -48,7 +48,9 @@ extension Keychain {
     }
 
     /// Fetches the certificates that are missing above one. - Throws: As the blocking form.
-    public func fetchIssuers(of certificate: Certificate, with further: [Certificate] = []) async throws -> [Certificate] {
+    public func fetchIssuers(
+        of certificate: Certificate, with further: [Certificate] = []
+    ) async throws -> [Certificate] {
         try await run { try self.fetchIssuers(of: certificate, with: further) }
     }
 }

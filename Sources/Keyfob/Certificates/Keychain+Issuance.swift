@@ -64,7 +64,8 @@ extension Keychain {
                 issuer)
             let made = try install(
                 name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
-                policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime), isFirst: true)
+                policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime),
+                isFirst: true)
             forgetOrder(for: name)
             return made
         } catch {

@@ -9,8 +9,8 @@ extension Keychain {
     ///
     /// `*.example.org` stands for every host below `example.org`.
     ///
-    /// - Throws: `KeychainError`; `invalidArgument` for a service that is empty or has a line break, `itemNotFound` where
-    ///   the identity is gone, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `invalidArgument` for a service that is empty or has a line break, `itemNotFound`
+    ///   where the identity is gone, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func prefer(_ identity: Identity, for service: String) throws {
         guard !service.isEmpty, !service.contains(where: \.isNewline), let reference = identity.reference else {

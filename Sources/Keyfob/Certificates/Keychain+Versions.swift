@@ -75,7 +75,9 @@ extension Keychain {
 
     /// Puts an older version of an identity back into use. - Throws: As the blocking form.
     @discardableResult
-    public func use(_ version: Identity) async throws -> IdentityInstallation { try await run { try self.use(version) } }
+    public func use(_ version: Identity) async throws -> IdentityInstallation {
+        try await run { try self.use(version) }
+    }
 
     /// Destroys an older version of an identity. - Throws: As the blocking form.
     public func retire(_ version: Identity) async throws { try await run { try self.retire(version) } }

@@ -209,7 +209,8 @@ extension ItemAttributes {
         let content: Range<Int>
         var end: Int { content.upperBound }
 
-        /// The letter of ``AttributeValue/canonicalBytes``, which text and bytes share; the content is the rest of them.
+        /// The letter of ``AttributeValue/canonicalBytes``, which text and bytes share; the content is the rest of
+        /// them.
         var letter: UInt8? { kind == .data ? AttributeValue.Kind.string.rawValue : kind?.rawValue }
 
         init?(at position: Int, in bytes: [UInt8]) {

@@ -107,7 +107,8 @@ extension Keychain {
         {
             return [
                 complete,
-                IdentityFinding(state: .warning, name: "trust", text: "trust unknown: \(error.message)", hint: error.hint),
+                IdentityFinding(
+                    state: .warning, name: "trust", text: "trust unknown: \(error.message)", hint: error.hint),
             ]
         }
         guard let error = result.error(name: name) else {
@@ -166,7 +167,8 @@ extension Keychain {
             // TLS 1.3 has RSA with PSS only (RFC 8446 4.2.3).
             if scheme == .rsaPKCS1(.sha256), try key.proven([.rsaPSS(.sha256)]).isEmpty {
                 add(
-                    .warning, "tls13", "cannot sign for TLS 1.3: the token has neither RSA-PSS nor raw RSA for this key",
+                    .warning, "tls13",
+                    "cannot sign for TLS 1.3: the token has neither RSA-PSS nor raw RSA for this key",
                     "Servers and clients must allow TLS 1.2; or use an EC key.")
             }
         } catch let error as KeychainError {

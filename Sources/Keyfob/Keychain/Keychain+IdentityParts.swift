@@ -28,7 +28,9 @@ extension Keychain {
         var leafItem = certificate.item
         let parsed = try leafItem.certificate
         leafItem.attributes = try ClassSchema.of(.certificate).coerce(leafItem.attributes)
-        if leafItem.attributes[.label] == nil { leafItem.attributes[.label] = parsed.subjectSummary.map { .string($0) } }
+        if leafItem.attributes[.label] == nil {
+            leafItem.attributes[.label] = parsed.subjectSummary.map { .string($0) }
+        }
         let leaf = NewObject(certificate: parsed, label: leafItem.attributes[.label])
         let keyItem = Item(.key, try Self.recordable(keyAttributes))
         var halves: [NewObject] = []
@@ -37,7 +39,8 @@ extension Keychain {
         case .memory(let key, let isExtractable):
             publicKey = key.publicKey
             let pair = try NewObject.pair(
-                key, label: [UInt8](keyItem.attributes[.label]?.labelBytes ?? Data()), subject: [UInt8](parsed.subject.der),
+                key, label: [UInt8](keyItem.attributes[.label]?.labelBytes ?? Data()),
+                subject: [UInt8](parsed.subject.der),
                 isExtractable: isExtractable)
             halves = [pair.privateKey, pair.publicKey]
         case .token(let key): publicKey = key
@@ -60,7 +63,8 @@ extension Keychain {
         } commit: { writer, outcome in
             let made = TokenStore.completing(outcome.added)
             let addedCertificate = try self.recordHalf(
-                leafItem, made: made.first { $0.objectClass == .certificate }, existing: existing.certificate, writer, keys)
+                leafItem, made: made.first { $0.objectClass == .certificate }, existing: existing.certificate, writer,
+                keys)
             let addedKey = try self.recordHalf(
                 keyItem, made: made.first { $0.objectClass == .privateKey }, existing: existing.key, writer, keys)
             guard addedCertificate != nil || addedKey != nil else { throw duplicate(.identity, leafItem.attributes) }

@@ -47,7 +47,8 @@ extension Keychain {
         let name = label ?? certificate.subjectSummary ?? "identity"
         func pair(label: String) throws -> (privateKey: NewObject, publicKey: NewObject) {
             try NewObject.pair(
-                key, label: [UInt8](label.utf8), subject: [UInt8](certificate.subject.der), isExtractable: isExtractable)
+                key, label: [UInt8](label.utf8), subject: [UInt8](certificate.subject.der),
+                isExtractable: isExtractable)
         }
         let leaf = NewObject(certificate: certificate, label: .string(name))
         let ordered = CertificateChain.order(leaf: certificate, candidates: chain)

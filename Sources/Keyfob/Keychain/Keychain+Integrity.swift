@@ -51,7 +51,8 @@ extension Keychain {
     /// Takes the rows that are in the vault for the ones that were written last.
     ///
     /// For a vault that another program or a failing disk has changed, and of which there is no backup: old copies of
-    /// items pass for new ones afterwards. Look at ``vaultFindings()`` first. Items that are damaged themselves stay so.
+    /// items pass for new ones afterwards. Look at ``vaultFindings()`` first. Items that are damaged themselves stay
+    /// so.
     ///
     /// - Returns: How many items the vault has that are whole.
     /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.

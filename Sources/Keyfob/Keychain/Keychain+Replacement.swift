@@ -16,11 +16,12 @@ package enum Replacement: Sendable {
 }
 
 extension Keychain {
-    /// Puts something else in the place of the certificates, keys or bytes behind items, which keep their references: of
-    /// all of them, or of none.
+    /// Puts something else in the place of the certificates, keys or bytes behind items, which keep their references:
+    /// of all of them, or of none.
     ///
-    /// The new objects are made and the rows speak of them, in one step. In the same step it is written down that the old
-    /// objects go of which no item is left; whoever is killed before they are gone, leaves that to the next opening.
+    /// The new objects are made and the rows speak of them, in one step. In the same step it is written down that the
+    /// old objects go of which no item is left; whoever is killed before they are gone, leaves that to the next
+    /// opening.
     ///
     /// - Parameters:
     ///   - replacements: Items, each with what takes its place; for one that is in the vault only, bytes.
@@ -61,7 +62,8 @@ extension Keychain {
             try replaceRows(versions, ServicesRules(defaults: [:]), writer, keys)
             try planRemoval(of: parts.compactMap(\.item.object), among: present, writer, keys)
         }
-        // Everything is replaced: a token that will not let go of an old object now is asked again before the next change.
+        // Everything is replaced: a token that will not let go of an old object now is asked again before the next
+        // change.
         try? writer(keys).recover()
         // The same for one that will not write a label.
         try? callAfterItems(parts.compactMap(\.item.object), keys)

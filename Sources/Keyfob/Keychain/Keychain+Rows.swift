@@ -110,7 +110,8 @@ extension Keychain {
         guard limit != 0 else { return [] }
         try store.read(keys.tree) { reader in
             try forEachRow(
-                criteria, keys, reader: reader, skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
+                criteria, keys, reader: reader,
+                skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
             ) { _, item in
                 items.append(item)
                 return items.count != limit

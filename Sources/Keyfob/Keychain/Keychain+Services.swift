@@ -55,8 +55,8 @@ extension Keychain {
         { return .damaged }
     }
 
-    /// The passwords that match, as `findItems(_:)` gives them, for criteria whose attributes are in the form of the class
-    /// already.
+    /// The passwords that match, as `findItems(_:)` gives them, for criteria whose attributes are in the form of the
+    /// class already.
     ///
     /// - Throws: As `findItems(_:)`.
     @available(*, noasync, message: "call it from a thread of your own")

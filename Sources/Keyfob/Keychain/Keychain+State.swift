@@ -29,8 +29,8 @@ extension Keychain {
 
     /// How many passwords the vault holds, generic and for servers.
     ///
-    /// Blocks for two queries. - Throws: `KeychainError`; the errors of `unlock()`, and `vaultDamaged` also where another
-    /// program has added or removed items.
+    /// Blocks for two queries. - Throws: `KeychainError`; the errors of `unlock()`, and `vaultDamaged` also where
+    /// another program has added or removed items.
     public func passwordCount() throws -> Int {
         let keys = try keys()
         return try store.read(keys.tree) { reader in

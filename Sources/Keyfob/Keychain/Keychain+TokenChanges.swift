@@ -31,7 +31,8 @@ extension Keychain {
         var missing: [NewObject] = []
         return try writer(keys).perform(.create) { objects in
             for (item, new) in prepared {
-                let known = objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
+                let known = objects.first(
+                    at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
                 guard let object = known else {
                     missing.append(new)
                     continue
@@ -379,7 +380,8 @@ extension Keychain {
         var left: [TokenObject] = []
         var targets: [TokenObject] = []
         let count = try writer(keys).perform(.destroy) { objects in
-            let identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
+            let identities = Set(
+                items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
             let remaining = try items.compactMap(\.certificateObject).filter { certificate in
                 try rows(certificate, keys).contains { !identities.contains($0.identity) }
             }

@@ -18,7 +18,8 @@ extension Keychain {
         func mayMatch(_ object: TokenObject) -> Bool { criteria.mayMatch(object, labelled) }
         var items: [Item] = switch criteria.itemClass {
         case .identity: try identities(objects, keys, criteria, where: mayMatch)
-        default: try items(criteria.itemClass, objects, keys, hidesPublicHalves: criteria.services != nil, where: mayMatch)
+        default: try items(
+            criteria.itemClass, objects, keys, hidesPublicHalves: criteria.services != nil, where: mayMatch)
         }
         if criteria.services != nil, let keys { items += try itemsWithoutObject(criteria.itemClass, keys) }
         if criteria.services == nil {
@@ -116,9 +117,10 @@ extension Keychain {
         let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0) }
         guard !candidates.isEmpty else { return [] }
         let rows = try keys.map { try self.rows(itemClass, of: candidates, $0) } ?? [:]
-        // By the rules of Keychain Services the public half of a private key is part of that key, unless somebody stored
-        // it as an item of its own.
-        let owned = !hidesPublicHalves ? [] : Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
+        // By the rules of Keychain Services the public half of a private key is part of that key, unless somebody
+        // stored it as an item of its own.
+        let owned = !hidesPublicHalves ? []
+            : Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
         var items: [(order: Int64, item: Item)] = []
         for object in candidates.lazy.map(\.parsingCertificate) {
             let base: ItemAttributes
@@ -170,7 +172,9 @@ extension Keychain {
     }
 
     /// The vault's rows of objects, or of all of a class, by the fingerprint of the object that each belongs to.
-    func rows(_ itemClass: ItemClass, of objects: [TokenObject]? = nil, _ keys: VaultKeys) throws -> [Data: [RecordedItem]] {
+    func rows(
+        _ itemClass: ItemClass, of objects: [TokenObject]? = nil, _ keys: VaultKeys
+    ) throws -> [Data: [RecordedItem]] {
         var rows: [Data: [RecordedItem]] = [:]
         // Few objects are looked up one by one, many by one walk.
         var searches: [[Data]] = [[]]

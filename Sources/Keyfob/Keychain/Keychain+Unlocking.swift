@@ -52,7 +52,7 @@ extension Keychain {
             throw KeychainError(.pinRequired, "keychain \"\(name)\" has no PIN to keep.")
         }
         return try unlockedState.store(
-            Self.encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
+            encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
             timeout: timeout ?? configuration.unlockTimeout)
     }
 
@@ -114,7 +114,7 @@ extension Keychain {
             // A PIN that anybody with this user's rights can read needs no login for every command; kept in memory
             // that ends with the machine's uptime, it protects as much as its file. Without it commands are slower.
             _ = try? unlockedState.store(
-                Self.encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
+                encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
                 timeout: configuration.unlockTimeout)
         }
         return keys
@@ -124,15 +124,17 @@ extension Keychain {
     ///
     /// Blocks for as long as it takes a person to answer.
     ///
-    /// - Throws: `KeychainError`; `pinRequired` where nobody can be asked, `passphraseIncorrect` or `pinIncorrect` for a
-    ///   wrong answer, `cancelled`.
+    /// - Throws: `KeychainError`; `pinRequired` where nobody can be asked, `passphraseIncorrect` or `pinIncorrect` for
+    ///   a wrong answer, `cancelled`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func confirmPresence() throws {
         let source = try pinSource().source
         guard source.isInteractive else {
             throw KeychainError(
-                .pinRequired, "an item of keychain \"\(name)\" asks for somebody to be there, and its PIN comes from a file.",
-                hint: "Add the item without the constraint, or give the keychain a PIN source that asks: prompt, pinentry")
+                .pinRequired,
+                "an item of keychain \"\(name)\" asks for somebody to be there, and its PIN comes from a file.",
+                hint: "Add the item without the constraint, or give the keychain a PIN source that asks: "
+                    + "prompt, pinentry")
         }
         // A sealed PIN is proved by opening its seal; another one only by comparing, for it is not sent twice.
         let given = try pin(from: read(source), isRecoveryCode: false)
@@ -262,8 +264,17 @@ extension Keychain {
     }
 
     private func restoreUnlockedState() throws -> VaultKeys? {
-        guard let payload = try unlockedState.load(stateName), let (pin, metadataKey) = Self.decode(payload) else {
-            return nil
+        guard let payload = try unlockedState.load(stateName),
+            let (pin, metadataKey, vault) = Self.decode(payload)
+        else { return nil }
+        // Under the keys of another vault nothing is found, as if there were nothing.
+        guard vault == store.identity else {
+            throw KeychainError(
+                .vaultDamaged,
+                "the vault of keychain \"\(name)\" is not the one that was unlocked: another file is in its place.",
+                hint: "Put it back, or restore it from a backup: \(configuration.vault)\n"
+                    + "If this one is right, unlock it anew: keyfob lock \(name) && keyfob unlock \(name)",
+                details: ["path": configuration.vault])
         }
         let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
         lockState.withLock { state in
@@ -276,7 +287,8 @@ extension Keychain {
         return keys
     }
 
-    /// Takes note that the token has refused the PIN as it is now; one that an earlier unlocking left is not sent again.
+    /// Takes note that the token has refused the PIN as it is now; one that an earlier unlocking left is not sent
+    /// again.
     ///
     /// It was changed since, by another program. The next call asks the PIN's source, which may have the new one.
     func pinWasRefused() {
@@ -321,24 +333,28 @@ extension Keychain {
         return keys
     }
 
-    // The payload between commands: the PIN's length in two bytes, the PIN, the metadata key.
-    private static func encode(pin: SecretBytes, metadataKey: SecretBytes) -> SecretBytes {
-        unsafe SecretBytes(count: 2 + pin.count + metadataKey.count) { target in
+    // The payload between commands: the PIN's length in two bytes, the PIN, the metadata key, the vault's identity.
+    private func encode(pin: SecretBytes, metadataKey: SecretBytes) -> SecretBytes {
+        let vault = store.identity
+        return unsafe SecretBytes(count: 2 + pin.count + metadataKey.count + vault.count) { target in
             unsafe target[0] = UInt8(truncatingIfNeeded: pin.count >> 8)
             unsafe target[1] = UInt8(truncatingIfNeeded: pin.count)
             unsafe pin.withUnsafeBytes { for index in 0..<pin.count { unsafe target[2 + index] = unsafe $0[index] } }
             unsafe metadataKey.withUnsafeBytes {
                 for index in 0..<metadataKey.count { unsafe target[2 + pin.count + index] = unsafe $0[index] }
             }
+            for (index, byte) in vault.enumerated() { unsafe target[2 + pin.count + metadataKey.count + index] = byte }
         }
     }
 
-    static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes)? {
+    static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes, vault: Data)? {
         unsafe payload.withUnsafeBytes { bytes in
             guard bytes.count > 2 else { return nil }
             let count = unsafe Int(bytes[0]) << 8 | Int(bytes[1])
-            guard bytes.count == 2 + count + 32 else { return nil }
-            return unsafe (SecretBytes(bytes[2..<2 + count]), SecretBytes(bytes[(2 + count)...]))
+            let end = 2 + count + 32
+            guard bytes.count == end + 16 else { return nil }
+            return unsafe (
+                SecretBytes(bytes[2..<2 + count]), SecretBytes(bytes[(2 + count)..<end]), Data(bytes[end...]))
         }
     }
 }

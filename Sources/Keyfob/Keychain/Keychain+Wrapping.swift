@@ -61,7 +61,8 @@ extension Keychain {
             throw KeychainError(
                 .wrappingKeyMissing,
                 "keychain \"\(name)\" needs key \"\(row.keyID)\" and token \"\(token.label)\" does not have it.",
-                hint: "Was the token re-initialised? Restore its backup.", details: ["key": row.keyID])
+                hint: "Was the token re-initialised, or the vault replaced? Restore its backup.",
+                details: ["key": row.keyID])
         }
         return handle
     }

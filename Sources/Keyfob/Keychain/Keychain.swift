@@ -114,8 +114,8 @@ public final class Keychain: Sendable {
     /// Blocks for as long as it takes to open a file; the token is not touched.
     ///
     /// - Throws: `KeychainError`; `noSuchKeychain` or `notInitialized` where there is none, `vaultDamaged`,
-    ///   `vaultTooNew` or `vaultUnavailable` where its vault cannot be used, `unsafeFile` where others can write the vault,
-    ///   `invalidConfiguration`.
+    ///   `vaultTooNew` or `vaultUnavailable` where its vault cannot be used, `unsafeFile` where others can write the
+    ///   vault, `invalidConfiguration`.
     public static func open(
         _ name: String? = nil, in directories: Directories = Directories(), options: Options = Options()
     ) throws -> Keychain {

@@ -69,7 +69,8 @@ struct KeychainDraft {
             // A token whose file the kill has emptied would come back later.
             let unusable = try softHSM.heal().unusable
             for token in try softHSM.tokens() where token.label == name && !taken.contains(token.serial) {
-                let isOurs = note.before.map { !$0.contains(token.directory.lastPathComponent) } ?? (token.serial == known)
+                let isOurs = note.before.map { !$0.contains(token.directory.lastPathComponent) }
+                    ?? (token.serial == known)
                 guard isOurs, try ObjectListing(of: token).files.count <= 1 else { continue }
                 try softHSM.destroyToken(serial: token.serial, label: token.label)
             }

@@ -175,7 +175,9 @@ public struct Keychains: Sendable {
     }
 
     /// The PIN that `keyfob unlock` left; `nil` where it left none.
-    private static func unlockedPIN(_ configuration: KeychainConfiguration, _ directories: Directories) -> SecretBytes? {
+    private static func unlockedPIN(
+        _ configuration: KeychainConfiguration, _ directories: Directories
+    ) -> SecretBytes? {
         do {
             let name = configuration.uuid.uuidString.lowercased()
             return try UnlockedState(directories: directories).load(name).flatMap(Keychain.decode)?.pin

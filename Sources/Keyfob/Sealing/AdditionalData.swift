@@ -17,8 +17,8 @@ struct AdditionalData: Sendable {
     /// `"keyfob"`, the format, the part, the vault, the row, the class, the version.
     let bytes: [UInt8]
 
-    /// - Parameter format: That of the part; `nil` for the one in use. Attributes have had 2 since the vault tells a row
-    ///   from an older copy of it: so nobody can pass off a row of today as one from before.
+    /// - Parameter format: That of the part; `nil` for the one in use. Attributes have had 2 since the vault tells a
+    ///   row from an older copy of it: so nobody can pass off a row of today as one from before.
     init(
         _ part: Part, format: UInt8? = nil, vault: Data, row: Data, itemClass: ItemClass? = nil, version: Int64 = 0
     ) {

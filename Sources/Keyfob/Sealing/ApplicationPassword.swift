@@ -4,8 +4,8 @@ import OpenSSL
 /// A password of the application's own, under which the data of an item is sealed before the vault seals it again
 /// (`kSecAccessControlApplicationPassword`).
 ///
-/// scrypt (RFC 7914) makes a key of the password, AES-256-GCM seals. A seal is: 16 bytes that tell it from other data, 16
-/// of salt, 12 of nonce, the ciphertext, 16 of tag.
+/// scrypt (RFC 7914) makes a key of the password, AES-256-GCM seals. A seal is: 16 bytes that tell it from other data,
+/// 16 of salt, 12 of nonce, the ciphertext, 16 of tag.
 package struct ApplicationPassword {
     private let password: SecretBytes
 
@@ -50,7 +50,8 @@ package struct ApplicationPassword {
         rest = rest.dropFirst(AESGCM.nonceCount)
         do {
             return try AESGCM.open(
-                ciphertext: Array(rest.dropLast(AESGCM.tagCount)), tag: Array(rest.suffix(AESGCM.tagCount)), nonce: nonce,
+                ciphertext: Array(rest.dropLast(AESGCM.tagCount)), tag: Array(rest.suffix(AESGCM.tagCount)),
+                nonce: nonce,
                 additionalData: Self.mark, key: key(salt))
         } catch let error as CryptoError where error.code == .authenticationFailed {
             throw KeychainError(.passphraseIncorrect, "this is not the password of the item.")

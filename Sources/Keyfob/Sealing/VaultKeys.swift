@@ -195,14 +195,18 @@ struct VaultKeys: Sendable {
     func upgradeAttributes(_ row: SealedRow) throws -> SealedBytes? {
         let itemClass = itemClass(of: row.classDigest)
         guard !opens(row) else {
-            throw KeychainError(
-                .vaultDamaged, "the vault claims to be older than its rows: another program has changed it.",
-                hint: "Restore the vault from a backup. Nothing was changed."
-            ).naming(row, itemClass)
+            throw Self.pretendedAge().naming(row, itemClass)
         }
         // What is damaged stays as it is, to be reported and removed.
         guard let itemClass, let attributes = try? attributes(row, itemClass, format: 1) else { return nil }
         return try sealAttributes(attributes, of: itemClass, row: row.identity, version: row.version)
+    }
+
+    /// The error for a vault that claims to be of format 1, and is not.
+    static func pretendedAge() -> KeychainError {
+        KeychainError(
+            .vaultDamaged, "the vault claims to be older than its rows: another program has changed it.",
+            hint: "Restore the vault from a backup. Nothing was changed.")
     }
 
     /// The error for a row that is whole, and not the one that was written last.
@@ -218,7 +222,8 @@ struct VaultKeys: Sendable {
     static func damaged(cause: (any Error)?) -> KeychainError {
         KeychainError(
             .vaultDamaged, "an item of the vault fails its integrity check: it was damaged or changed.",
-            hint: "Restore it from a backup. The other items are not affected. Which are damaged: keyfob keychain check",
+            hint: "Restore it from a backup. The other items are not affected. "
+                + "Which are damaged: keyfob keychain check",
             cause: cause)
     }
 }

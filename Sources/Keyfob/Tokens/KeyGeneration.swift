@@ -47,8 +47,8 @@ extension Keychain {
     /// - Parameter isLabelUnique: Whether another private or secret key of the label on the token is an error; it is
     ///   looked for under the lock that all writers of the keychain take.
     /// - Returns: The private key, or the secret key.
-    /// - Throws: `KeychainError`; `duplicateItem` where `isLabelUnique` asks for it, `mechanismUnsupported`, `tokenDisobeyed`, `tokenFull`, `invalidArgument` for a
-    ///   size that is not allowed, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `duplicateItem` where `isLabelUnique` asks for it, `mechanismUnsupported`,
+    ///   `tokenDisobeyed`, `tokenFull`, `invalidArgument` for a size that is not allowed, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func generateKey(
         _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
@@ -167,7 +167,8 @@ extension KeySpecification {
         if case .aes(let bits) = kind {
             let template: AttributeTemplate = [
                 .objectClass(.secretKey), .keyType(.aes), .valueLength(UInt(bits / 8)), .token(true), .isPrivate(true),
-                .sensitive(true), .extractable(isExtractable), .bytes(.label, labels.privateKey), .id(id), .encrypt(true), .decrypt(true),
+                .sensitive(true), .extractable(isExtractable), .bytes(.label, labels.privateKey), .id(id),
+                .encrypt(true), .decrypt(true),
                 .wrap(true), .unwrap(true), .sign(false), .verify(false), .derive(false),
             ]
             let handle = try session.generateKey(Mechanism(.aesKeyGeneration), template: template)

@@ -83,7 +83,8 @@ extension NewObject {
     /// What every public key of ours has.
     static func publicTemplate(label: [UInt8], id: [UInt8], usages: KeyUsages) -> AttributeTemplate {
         [
-            .objectClass(.publicKey), .token(true), .isPrivate(false), .bytes(.label, label), .id(id), .verify(usages.signs),
+            .objectClass(.publicKey), .token(true), .isPrivate(false), .bytes(.label, label), .id(id),
+            .verify(usages.signs),
             .encrypt(usages.encrypts), .wrap(usages.encrypts),
         ]
     }
@@ -131,7 +132,9 @@ extension NewObject {
             return template
         case .ec(let curve, let value, _):
             guard let curve = EllipticCurve(curve) else {
-                throw KeychainError(.unsupportedFormat, "keys on this curve cannot be stored on a token.")
+                throw KeychainError(
+                    .unsupportedFormat, "keys on \(curve) cannot be stored on a token.",
+                    hint: "RSA, EC on P-256, P-384 or P-521, and Ed25519 can.")
             }
             return [.keyType(.ec), .ecParameters(curve.parametersDER), .secret(.value, value)]
         case .ed25519(let seed):

@@ -36,7 +36,9 @@ final class ObjectIndex: Sendable {
     func objects(_ keys: VaultKeys?, at stamp: Data?) throws -> [TokenObject] {
         guard let detector = token.changeDetector, let stamp else { return try token.readObjects().objects }
         let wanted = keys != nil
-        if let answer = cache.withLock({ $0 }), answer.stamp == stamp, answer.isComplete == wanted { return answer.objects }
+        if let answer = cache.withLock({ $0 }), answer.stamp == stamp, answer.isComplete == wanted {
+            return answer.objects
+        }
         if let objects = try indexed(stamp, keys) {
             remember(objects, stamp, isComplete: wanted)
             return objects

@@ -28,20 +28,6 @@ extension TokenStore {
         if let copy { try session.destroy(copy) }
     }
 
-    /// Writes attributes of an object, and again where SoftHSM fails in general: on a machine with much to do it now and
-    /// then does not get at the object's file, and gets at it a moment later.
-    ///
-    /// - Throws: `PKCS11Error`.
-    func setAttributes(_ template: AttributeTemplate, of object: ObjectHandle, in session: borrowing Session) throws {
-        for pause in Self.pauses {
-            do throws(PKCS11Error) { return try session.setAttributes(template, of: object) } catch {
-                guard error.returnValue == .generalError, try isSoftHSM() else { throw error }
-            }
-            usleep(pause)
-        }
-        try session.setAttributes(template, of: object)
-    }
-
     /// A whole copy of an object; `nil` where the token would not make one, or not let it go again.
     private func copyToBeRemoved(
         of object: ObjectHandle, changing template: AttributeTemplate, in session: borrowing Session

@@ -4,12 +4,12 @@ import Synchronization
 
 /// The next signatures of a key, begun while nobody waits for them.
 ///
-/// To begin an EC signature takes SoftHSM two thirds of its time: it reads the key's file and decrypts the key. A server
-/// that has answered one handshake has that done for the next.
+/// To begin an EC signature takes SoftHSM two thirds of its time: it reads the key's file and decrypts the key. A
+/// server that has answered one handshake has that done for the next.
 ///
-/// What was begun would be made even when the key is gone. So it is used only where certainly nothing has happened to the
-/// key meanwhile: no login or logout, no removal by this process, no file of the token touched by any. Otherwise it is
-/// dropped, and the signature is made from its beginning, by whose error the caller learns what has happened.
+/// What was begun would be made even when the key is gone. So it is used only where certainly nothing has happened to
+/// the key meanwhile: no login or logout, no removal by this process, no file of the token touched by any. Otherwise it
+/// is dropped, and the signature is made from its beginning, by whose error the caller learns what has happened.
 final class SignatureAhead: Sendable {
     /// A session that is not the pool's.
     private final class OwnSession: Sendable {

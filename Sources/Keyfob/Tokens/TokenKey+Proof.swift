@@ -9,9 +9,9 @@ extension TokenKey {
     /// for one signature for each scheme, two where RSA-PSS is padded here.
     ///
     /// - Returns: In the order of `schemes`; without those that do not fit the key.
-    /// - Throws: `KeychainError`; `identityMismatch` where the token signs, but not with this public key's private half,
-    ///   `itemNotFound` where the key is gone, `tokenAbsent`, and the errors of `unlock()`. What the token refuses to do
-    ///   is left out, not an error.
+    /// - Throws: `KeychainError`; `identityMismatch` where the token signs, but not with this public key's private
+    ///   half, `itemNotFound` where the key is gone, `tokenAbsent`, and the errors of `unlock()`. What the token
+    ///   refuses to do is left out, not an error.
     @available(*, noasync, message: "use the asynchronous form of the caller, or a thread of your own")
     public func proven(_ schemes: [SignatureScheme]) throws -> [SignatureScheme] {
         let challenge = try RandomBytes.bytes(count: 32)

@@ -30,8 +30,8 @@ public struct TokenKey: Sendable {
         self.publicKey = publicKey
     }
 
-    /// Signs a message; it is hashed here, and the token sees the digest. For schemes over what the caller has prepared,
-    /// `message` is that.
+    /// Signs a message; it is hashed here, and the token sees the digest. For schemes over what the caller has
+    /// prepared, `message` is that.
     ///
     /// - Returns: The signature in the form that X.509 and TLS use: DER for ECDSA, the plain value otherwise.
     /// - Throws: `KeychainError`; `mechanismUnsupported` where key or token cannot do `scheme`, `itemNotFound`
@@ -156,7 +156,8 @@ public struct TokenKey: Sendable {
         }
     }
 
-    /// The PIN, where the token wants it at each use of this key (`CKA_ALWAYS_AUTHENTICATE`, as PIV's key for signatures).
+    /// The PIN, where the token wants it at each use of this key (`CKA_ALWAYS_AUTHENTICATE`, as PIV's key for
+    /// signatures).
     var pinOfEachUse: SecretBytes? {
         guard object.flags.contains(.alwaysAuthenticate) else { return nil }
         return keychain.lockState.withLock { $0.pin }

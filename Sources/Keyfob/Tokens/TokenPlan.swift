@@ -15,8 +15,8 @@ struct TokenPlan: Codable, Sendable {
         case destroy
         /// Labels are changed; undone by putting the old ones back, and by removing the copies made meanwhile.
         case relabel
-        /// Objects are made, and certificates get another label, as when a new one takes a name over. Objects with a new
-        /// label are put back as by `relabel`, the others destroyed as by `create`.
+        /// Objects are made, and certificates get another label, as when a new one takes a name over. Objects with a
+        /// new label are put back as by `relabel`, the others destroyed as by `create`.
         case install
 
         /// Whether objects are made, or written, that a kill may leave half-way.
@@ -38,7 +38,8 @@ struct TokenPlan: Codable, Sendable {
         /// SoftHSM with a file that is cut short, and the object is lost (seen at one kill in about fifty).
         var certificate: Data?
         /// Whether a copy of the object, the same but for the label, may be on the token while its label is changed;
-        /// `nil` in the plans of earlier versions. Not where the token had two of it before: they must not be one after.
+        /// `nil` in the plans of earlier versions. Not where the token had two of it before: they must not be one
+        /// after.
         var isCopied: Bool?
 
         /// Whether an object is this one.

@@ -111,6 +111,20 @@ extension TokenStore {
         return try read(handle, in: session)
     }
 
+    /// Writes attributes of an object, and again where SoftHSM fails in general: on a machine with much to do it now
+    /// and then does not get at the object's file, and gets at it a moment later.
+    ///
+    /// - Throws: `PKCS11Error`.
+    func setAttributes(_ template: AttributeTemplate, of object: ObjectHandle, in session: borrowing Session) throws {
+        for pause in Self.pauses {
+            do throws(PKCS11Error) { return try session.setAttributes(template, of: object) } catch {
+                guard error.returnValue == .generalError, try isSoftHSM() else { throw error }
+            }
+            usleep(pause)
+        }
+        try session.setAttributes(template, of: object)
+    }
+
     /// Does a change of a token of ours once more, and a third time, where SoftHSM lost sight of what it had just made.
     ///
     /// Beside other programs that write to the same token it takes an object of its own for invalid now and then, and
@@ -119,8 +133,8 @@ extension TokenStore {
         for pause in Self.pauses.suffix(2) {
             do { return try body() } catch let error as KeychainError {
                 let value = (error.cause as? PKCS11Error)?.returnValue
-                guard softHSM != nil, value == .objectHandleInvalid || value == .generalError || error.code == .tokenDisobeyed
-                else { throw error }
+                let isMomentary = [.objectHandleInvalid, .generalError, .functionFailed].contains(value)
+                guard softHSM != nil, isMomentary || error.code == .tokenDisobeyed else { throw error }
             }
             usleep(pause)
         }

@@ -106,11 +106,15 @@ final class TokenStore: Sendable {
     ///
     /// Modules read the environment when they are loaded. It must not be changed before `awaitOpening()` has returned.
     ///
-    /// - Parameter restorePIN: What finds the PIN, where somebody has left one.
+    /// - Parameters:
+    ///   - mapModule: What maps the module's library into the process, without calling it.
+    ///   - restorePIN: What finds the PIN, where somebody has left one.
     func beginOpening(
-        mappingModule mapModule: @escaping @Sendable () -> Void, restoringPIN restorePIN: @escaping @Sendable () -> Void
+        mappingModule mapModule: @escaping @Sendable () -> Void,
+        restoringPIN restorePIN: @escaping @Sendable () -> Void
     ) {
-        // While the other one looks after the token's files: SoftHSM begins with libcrypto, and needs no PIN before that.
+        // While the other one looks after the token's files: SoftHSM begins with libcrypto, and needs no PIN before
+        // that.
         let crypto = POSIXThread.start("keyfob-crypto") {
             LibCrypto.initialize()
             restorePIN()
@@ -220,7 +224,12 @@ final class TokenStore: Sendable {
         let refusal = KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags)
         // SoftHSM does not say that its directory takes no more.
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
-        return DiskSpace.shortage(in: softHSM.root, details: refusal.details, cause: error) ?? refusal
+        for directory in [softHSM.root, softHSM.directory(serial: uri.serial, label: label)].compactMap({ $0 }) {
+            if let shortage = DiskSpace.shortage(in: directory, details: refusal.details, cause: error) {
+                return shortage
+            }
+        }
+        return refusal
     }
 
     // MARK: Mechanisms
@@ -400,7 +409,8 @@ final class TokenStore: Sendable {
         }
         var found = try look()
         // SoftHSM overlooks an object for a moment while another program, or pool, writes to the token.
-        for pause in Self.pauses.prefix(6) where found.isEmpty && softHSM != nil {
+        for pause in Self.pauses.prefix(6) where found.isEmpty {
+            guard try isSoftHSM() else { break }
             usleep(pause)
             found = try look()
         }

@@ -74,7 +74,8 @@ struct TokenWriter: Sendable {
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
                 // Objects that nothing tells apart cannot be kept apart in the index.
                 let isDistinct = outcome.added.allSatisfy { new in
-                    objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isIndistinguishable(from: new) }) == nil
+                    objects.first(
+                        at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isIndistinguishable(from: new) }) == nil
                 }
                     && ObjectIndex.areDistinct(outcome.added)
                 let stamp = isDistinct ? newStamp(before: before, outcome) : nil
@@ -97,7 +98,8 @@ struct TokenWriter: Sendable {
         }
     }
 
-    /// The error of a vault that could not be written when the objects were gone already: to try again would find nothing.
+    /// The error of a vault that could not be written when the objects were gone already: to try again would find
+    /// nothing.
     private func afterRemoval(_ error: any Error) -> any Error {
         guard let error = error as? KeychainError else { return error }
         return KeychainError(
@@ -159,7 +161,9 @@ struct TokenWriter: Sendable {
                 case .destroy:
                     // The plan was for one. Of several that look alike one was there before, and nothing tells which.
                     guard own.count == 1 || planned.fingerprint != nil || plan.kind == .destroy else { continue }
-                    for (handle, _) in own { try leavingWhatTheTokenProtects(in: session) { try session.destroy(handle) } }
+                    for (handle, _) in own {
+                        try leavingWhatTheTokenProtects(in: session) { try session.destroy(handle) }
+                    }
                 case .restoreLabel:
                     try leavingWhatTheTokenProtects(in: session) { try token.restoreLabel(planned, of: own, in: session) }
                 }

@@ -13,7 +13,8 @@ protocol ItemStore: Sendable {
     /// Identifies the vault; 16 random bytes, made with it. Part of all additional data.
     var identity: Data { get }
 
-    /// The format of the vault. Below `Schema.version` no row can be read or written before ``StoreWriter/upgrade(_:)``.
+    /// The format of the vault. Below `Schema.version` no row can be read or written before
+    /// ``StoreWriter/upgrade(_:)``.
     var format: Int { get throws }
 
     /// Runs `body` on one consistent state. Rows are compared with the record of `tree`; without it their standing

@@ -32,8 +32,8 @@ final class SQLiteStore: ItemStore {
     ///
     /// - Parameter keychain: The name of the keychain that it belongs to, for messages.
     /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened,
-    ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it, `unsafeFile` where
-    ///   others than the owner can write it or its directory.
+    ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it,
+    ///   `unsafeFile` where others than the owner can write it or its directory.
     init(path: String, keychain: String? = nil, use: Use, busyTimeout: TimeInterval = 10) throws {
         self.path = path
         title = keychain.map { "keychain \"\($0)\"" } ?? "the vault \(path)"
@@ -270,12 +270,14 @@ final class SQLiteStore: ItemStore {
             return KeychainError(.duplicateItem, "the item already exists in the keychain.", cause: error.withoutSQL)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return KeychainError(
-                .vaultBusy, "\(title) is in use by another process.", hint: "Wait longer: --timeout 60s", details: details,
+                .vaultBusy, "\(title) is in use by another process.", hint: "Wait longer: --timeout 60s",
+                details: details,
                 cause: error.withoutSQL)
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:
             return KeychainError(
-                .vaultDamaged, "\(title) is damaged: \(error.resultCode).",
-                hint: "Restore its vault from a backup. Nothing was changed.", details: details, cause: error.withoutSQL)
+                .vaultDamaged, "\(title) is damaged: \(error.message ?? "\(error.resultCode)").",
+                hint: "Restore its vault from a backup. Nothing was changed.", details: details,
+                cause: error.withoutSQL)
         case .SQLITE_READONLY:
             return KeychainError(
                 .refused, "\(title) is read-only; nothing was changed.", details: details, cause: error.withoutSQL)

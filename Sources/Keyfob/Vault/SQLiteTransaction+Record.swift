@@ -32,6 +32,8 @@ extension SQLiteTransaction {
     func upgrade(_ reseal: (SealedRow) throws -> SealedBytes?) throws {
         // Somebody else may have done it while this transaction waited for its turn.
         guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 1 else { return }
+        // What has the table is of format 2, and was made to look old.
+        guard try !db.tableExists("row_tree") else { throw VaultKeys.pretendedAge() }
         try Schema.addTree(db)
         try tree?.makeEmpty()
         let statement = try db.cachedStatement(

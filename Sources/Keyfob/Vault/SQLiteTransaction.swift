@@ -211,7 +211,9 @@ struct SQLiteTransaction: StoreWriter {
 
     /// Brings the record up to date.
     private func record(_ entry: RowTree.Entry, of id: Int64) throws {
-        guard let tree else { throw KeychainError(.failed, "a row was written without the vault's record of its rows.") }
+        guard let tree else {
+            throw KeychainError(.failed, "a row was written without the vault's record of its rows.")
+        }
         try tree.set(entry, of: id)
     }
 

@@ -80,7 +80,9 @@ import Synchronization
     private func closeIfInherited() throws {
         let seen = process.load(ordering: .acquiring)
         guard seen > 0, seen != getpid() else { return }
-        guard process.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing).exchanged else { return }
+        guard process.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing).exchanged else {
+            return
+        }
         guard calls.load(ordering: .relaxed) == 0 else {
             // A thread that there is no more holds SQLite's mutexes.
             process.store(seen, ordering: .releasing)

@@ -77,7 +77,9 @@ struct CertificateImportCommand: ParsableCommand {
             return "\(verb) certificate \"\(Visible.text(name(result.certificate)))\", "
                 + "\(CertificatePhrases.validity(result.certificate, on: now))."
         }
-        if !contents.keys.isEmpty { lines.append("Its private key was left alone; with it: keyfob identity import FILE") }
+        if !contents.keys.isEmpty {
+            lines.append("Its private key was left alone; with it: keyfob identity import FILE")
+        }
         try output.emit(document, sentence: lines.joined(separator: "\n"))
     }
 }

@@ -3,8 +3,8 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// A certificate that is meant: an item of the keychain by its name, a file that is there, standard input, or an item by
-/// another of its marks.
+/// A certificate that is meant: an item of the keychain by its name, a file that is there, standard input, or an item
+/// by another of its marks.
 struct CertificateSource: ExpressibleByArgument {
     private let text: String
 

@@ -77,7 +77,8 @@ struct CertificateVerifyCommand: ParsableCommand {
         let policy = TrustPolicy(
             includesSystem: !noSystem, includesKeychain: !noKeychain, anchors: try certificates(anchors))
         let result = try keychain.verify(
-            leaf, intermediates: others + certificates(untrusted), on: at?.date ?? Date(), host: host?.text, usage: usage.usage,
+            leaf, intermediates: others + certificates(untrusted), on: at?.date ?? Date(), host: host?.text,
+            usage: usage.usage,
             trusting: policy)
         if let error = result.error(name: name) { throw error }
         let chain = result.chain.map { Visible.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
@@ -100,7 +101,8 @@ struct CertificateChainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "chain", "Show what stands above a certificate, and fetch what is missing.",
         examples: Examples(
-            "keyfob cert chain web", "keyfob cert chain web --fetch", "keyfob cert chain server.pem --untrusted chain.pem"),
+            "keyfob cert chain web", "keyfob cert chain web --fetch",
+            "keyfob cert chain server.pem --untrusted chain.pem"),
         discussion: """
             --fetch asks the places that the certificates themselves name (authority information access) and stores \
             what it gets; that an issuer was fetched makes nobody trust it. Exits with 11 when an issuer is missing.

@@ -34,7 +34,9 @@ struct Failure {
         message = error.message
         hint = error.hint
         var details = error.details.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
-        if error.details["ckr"] == nil, let name = Self.returnValueName(in: error.cause) { details.append(("ckr", name)) }
+        if error.details["ckr"] == nil, let name = Self.returnValueName(in: error.cause) {
+            details.append(("ckr", name))
+        }
         self.details = details
     }
 

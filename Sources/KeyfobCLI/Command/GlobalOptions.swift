@@ -36,7 +36,8 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         name: .customLong("format"),
-        help: ArgumentHelp("How results are printed; commands that write files also take their formats.", valueName: "format"))
+        help: ArgumentHelp(
+            "How results are printed; commands that write files also take their formats.", valueName: "format"))
     var formatOption: FormatName?
 
     @Flag(name: [.customShort("q"), .long], help: "Print results and errors only.")

@@ -12,7 +12,21 @@ enum Hardening {
         _ = keyfob_set_dumpable(0)
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        silenceCrashes()
         CreationMask.restrict()
+    }
+
+    /// Has a crash end the process and say nothing.
+    ///
+    /// Swift installs handlers that print a backtrace with the registers, and the memory that they point to.
+    private static func silenceCrashes() {
+        for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV] {
+            var previous = sigaction()
+            guard unsafe sigaction(number, nil, &previous) == 0 else { continue }
+            // 0 is the default, and 1 ignored, as our parent wants it.
+            guard unsafe unsafeBitCast(previous.__sigaction_handler.sa_handler, to: Int.self) > 1 else { continue }
+            signal(number, SIG_DFL)
+        }
     }
 
     /// Puts something in the place of standard streams that the parent closed.

@@ -83,8 +83,16 @@ extension Keychain.Options {
         prompter = TerminalPrompter(terminal)
         guard showsProgress else { return }
         slowCallNotice = { call, _ in
-            StandardError.write("keyfob: waiting for the token (\(Visible.text(call))); some want to be touched.\n")
+            StandardError.write("keyfob: waiting for the token\(Self.reason(call)).\n")
         }
+    }
+}
+
+extension Keychain.Options {
+    /// Why a token may take its time over what the pool of sessions names.
+    private static func reason(_ call: String) -> String {
+        call == PKCS11Function.login.rawValue
+            ? " to log in" : ": a large key takes its time, and some tokens want to be touched"
     }
 }
 

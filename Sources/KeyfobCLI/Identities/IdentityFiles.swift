@@ -7,9 +7,11 @@ import OpenSSL
 struct IdentityFiles {
     /// A key with the certificate for it.
     struct Pair {
+        /// The name of the file that the key is from.
         let fileName: String
         let key: PrivateKey
         let certificate: Certificate
+        let certificateFileName: String
         let friendlyName: String?
     }
 
@@ -89,6 +91,7 @@ struct IdentityFiles {
             return own.map {
                 Pair(
                     fileName: entry.fileName, key: entry.key, certificate: $0.certificate,
+                    certificateFileName: $0.fileName,
                     friendlyName: entry.friendlyName ?? $0.friendlyName)
             }
         }
@@ -162,11 +165,16 @@ struct IdentityFiles {
 
     /// Refuses a key that cannot be put on a token, before anything is asked for.
     private static func requireUsable(_ key: PrivateKey, _ name: String) throws {
-        do { _ = try key.components() } catch let error as CryptoError where error.code == .unsupportedKey {
-            throw KeychainError(
+        func refusal(cause: (any Error)? = nil) -> KeychainError {
+            KeychainError(
                 .mechanismUnsupported,
                 "\(name) holds a private key of a kind that is not put on tokens here: \(key.publicKey.algorithm).",
-                hint: "RSA, EC on P-256, P-384 or P-521, and Ed25519 are.", details: ["file": name], cause: error)
+                hint: "RSA, EC on P-256, P-384 or P-521, and Ed25519 are.", details: ["file": name], cause: cause)
+        }
+        // OpenSSL can take it apart, and tokens have no use for the parts.
+        if key.publicKey.algorithm == .ec(.secp256k1) { throw refusal() }
+        do { _ = try key.components() } catch let error as CryptoError where error.code == .unsupportedKey {
+            throw refusal(cause: error)
         }
     }
 

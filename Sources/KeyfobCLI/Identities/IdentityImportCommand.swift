@@ -117,7 +117,7 @@ struct IdentityImportCommand: ParsableCommand {
                 let word = ShellWord.quoted(label)
                 throw KeychainError(
                     .duplicateItem,
-                    "the certificate of \(pair.fileName) is in the keychain already, as \"\(label)\"; "
+                    "the certificate of \(pair.certificateFileName) is in the keychain already, as \"\(label)\"; "
                         + "nothing was imported as \"\(name)\".",
                     hint: "Use that name: --name \(word)     or remove it first: keyfob cert rm \(word)",
                     details: ["keychain": keychain.name, "name": label])

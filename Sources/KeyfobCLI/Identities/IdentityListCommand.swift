@@ -19,7 +19,8 @@ struct IdentityListCommand: ParsableCommand {
         let now = Date()
         let identities = try keychain.find(.identities.ordered(by: .label)).map { identity in
             ListedCertificate(
-                label: identity.label, certificate: try identity.certificate(), isReplaced: identity.nameOfVersion != nil,
+                label: identity.label, certificate: try identity.certificate(),
+                isReplaced: identity.nameOfVersion != nil,
                 key: .init(token: keychain.tokenLabel, isExtractable: identity.key.isExtractable))
         }
         try output.emit(

@@ -32,7 +32,8 @@ struct IdentityUseCommand: ParsableCommand {
             if !global.dryRun { try keychain.prefer(identity, for: service) }
             return try output.emit(
                 Document(["name": .string(label), "service": .string(service), "dry_run": .boolean(global.dryRun)]),
-                sentence: "\"\(Visible.text(label))\" \(global.dryRun ? "would be" : "is") preferred for \(Visible.text(service)).")
+                sentence: "\"\(Visible.text(label))\" \(global.dryRun ? "would be" : "is") preferred for "
+                    + "\(Visible.text(service)).")
         }
         guard let current = identity.nameOfVersion else {
             let document = try IdentityPhrases.document(identity, isChanged: false, keychain)

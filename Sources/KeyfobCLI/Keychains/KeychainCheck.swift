@@ -52,7 +52,9 @@ struct KeychainCheck: ParsableCommand {
         _ keychain: Keychain, _ findings: [String], isAccepted: Bool, _ output: Output, count: Int? = nil
     ) throws {
         var lines: [String] = []
-        if let count { lines.append("Accepted \(Phrases.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.") }
+        if let count {
+            lines.append("Accepted \(Phrases.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
+        }
         if findings.isEmpty, !isAccepted { lines.append("Keychain \"\(keychain.name)\" is sound.") }
         lines += findings.map { output.colour.apply(.bad, to: "bad") + "  " + Visible.text($0) }
         if !findings.isEmpty {

@@ -4,8 +4,8 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// The file that a recovery code is put in: made before there is a code, so that no code is ever without a place. Or standard
-/// output.
+/// The file that a recovery code is put in: made before there is a code, so that no code is ever without a place. Or
+/// standard output.
 struct RecoveryFile {
     /// Its path; `-` for standard output.
     let path: String

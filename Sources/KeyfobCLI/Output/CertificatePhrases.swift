@@ -70,7 +70,8 @@ enum CertificatePhrases {
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(RFC3339.day(of: certificate.notAfter)) "
                     + "(\(Phrases.relative(certificate.notAfter, to: date))).",
-                hint: "Get a new certificate. \(remark)", details: ["certificate": name, "notAfter": RFC3339.string(from: certificate.notAfter)])
+                hint: "Get a new certificate. \(remark)",
+                details: ["certificate": name, "notAfter": RFC3339.string(from: certificate.notAfter)])
         case .notYetValid:
             KeychainError(
                 .certificateNotYetValid,

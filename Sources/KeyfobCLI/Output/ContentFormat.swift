@@ -28,5 +28,7 @@ enum FormatName: Equatable, Sendable, ExpressibleByArgument {
     }
 
     /// What completion scripts and messages about a wrong word offer.
-    static var allValueStrings: [String] { OutputFormat.allCases.map(\.rawValue) + ContentFormat.allCases.map(\.rawValue) }
+    static var allValueStrings: [String] {
+        OutputFormat.allCases.map(\.rawValue) + ContentFormat.allCases.map(\.rawValue)
+    }
 }

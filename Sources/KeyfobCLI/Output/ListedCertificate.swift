@@ -46,7 +46,8 @@ struct ListedCertificate {
     private func cells(hasKeys: Bool, on date: Date) -> [Table.Cell] {
         let state = CertificatePhrases.State(certificate, on: date, isReplaced: isReplaced)
         var cells: [Table.Cell] = [
-            .init(label ?? ""), .init(CertificatePhrases.subject(certificate)), .init(CertificatePhrases.issuer(certificate)),
+            .init(label ?? ""), .init(CertificatePhrases.subject(certificate)),
+            .init(CertificatePhrases.issuer(certificate)),
         ]
         if hasKeys { cells += [.init(certificate.publicKey.algorithm.description), .init(key?.token ?? "")] }
         return cells + [.init(Phrases.relative(certificate.notAfter, to: date)), .init(state.rawValue, state.style)]

@@ -10,8 +10,10 @@ enum Phrases {
         return seconds < 0 ? "\(span) ago" : "in \(span)"
     }
 
-    /// The largest whole unit of a span, such as `6 days`; rounded down, as a deadline should be.
-    static func duration(seconds: Double) -> String {
+    /// The largest whole unit of a span, such as `6 days`; rounded down, as a deadline should be, but for a minute:
+    /// what lasts for 8 hours and began a moment ago does not end in 7.
+    static func duration(seconds exact: Double) -> String {
+        let seconds = exact < 3540 ? exact : exact + 60
         // Days up to two months: a certificate with 45 days left is not one with "1 month" left.
         let units: [(name: String, length: Double, from: Double)] = [
             ("year", 365.25 * 86_400, 730 * 86_400), ("day", 86_400, 86_400), ("hour", 3600, 3600),

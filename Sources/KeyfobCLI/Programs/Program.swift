@@ -51,7 +51,8 @@ extension Program {
         else { return nil }
         let names = certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")
         return KeychainError(
-            .certificateUsageMismatch, "certificate \"\(label)\" is not for usage \"\(usage)\", which \(name) has for it.",
+            .certificateUsageMismatch,
+            "certificate \"\(label)\" is not for usage \"\(usage)\", which \(name) has for it.",
             hint: "It is for: \(names). Get another one: --usage \(usage)", details: ["certificate": label])
     }
 }

@@ -24,7 +24,8 @@ struct SSH: Program {
         let askpass = use.pinFile.map {
             Recipe.File(
                 name: use.stem + ".askpass",
-                content: "#!/bin/sh\n# Answers OpenSSH's question for the PIN of the token.\nexec head -n 1 \(TokenUse.quoted($0))\n",
+                content: "#!/bin/sh\n# Answers OpenSSH's question for the PIN of the token.\nexec head -n 1 "
+                    + "\(TokenUse.quoted($0))\n",
                 isExecutable: true)
         }
         let asking = askpass.map { [("SSH_ASKPASS", use.path($0)), ("SSH_ASKPASS_REQUIRE", "force")] } ?? []

@@ -63,8 +63,8 @@ struct ScratchDirectory: ~Copyable {
         return count
     }
 
-    /// The descriptor of a directory, which it keeps locked; `nil` where somebody else has the lock, or the directory is
-    /// gone, another user's, or open to others.
+    /// The descriptor of a directory, which it keeps locked; `nil` where somebody else has the lock, or the directory
+    /// is gone, another user's, or open to others.
     private static func lock(_ path: String) -> Int32? {
         let descriptor = unsafe keyfob_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }

@@ -46,6 +46,12 @@ struct SecretEdit: ParsableCommand {
             return try SecretStoring.report(.replaced, name, item, keychain, isDryRun: true, output)
         }
         let canAsk = global.terminal.canAsk
+        guard isatty(STDIN_FILENO) == 1 || Self.chosenEditor != nil else {
+            throw KeychainError(
+                .refused, "there is no terminal for the editor; nothing was changed.",
+                hint: "Name one that needs none: EDITOR=… "
+                    + "Or without: keyfob set \(ShellWord.quoted(name)) --replace --stdin")
+        }
         if !canAsk, !output.isQuiet, !output.format.isMachineReadable {
             StandardError.write(
                 "keyfob: nobody can be asked here: a value that cannot be stored after the editor has ended is lost.\n")
@@ -136,6 +142,9 @@ struct SecretEdit: ParsableCommand {
             cause: error.cause)
     }
 
+    /// The editor that the environment names.
+    private static var chosenEditor: String? { Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") }
+
     /// Lets a person change `old` and returns what is then in the file.
     ///
     /// Without the newline with which editors end a file.
@@ -143,7 +152,7 @@ struct SecretEdit: ParsableCommand {
         let directory = try ScratchDirectory()
         let newline = SecretBytes([0x0A])
         let file = try directory.write(old.isEmpty ? old : old + newline, to: "value.txt")
-        let editor = Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") ?? "vi"
+        let editor = chosenEditor ?? "vi"
         // By the shell, since the variables may hold options, as in EDITOR="code --wait".
         var process = try ChildProcess(
             ["/bin/sh", "-c", editor + " \"$1\"", "sh", file], input: STDIN_FILENO, output: STDOUT_FILENO,

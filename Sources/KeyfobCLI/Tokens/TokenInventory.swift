@@ -67,8 +67,8 @@ struct TokenInventory {
         self.entries = entries
     }
 
-    /// Only Keyfob's own tokens. No module is loaded: SoftHSM has one directory in a process, and whoever is to open one
-    /// of these must be the first.
+    /// Only Keyfob's own tokens. No module is loaded: SoftHSM has one directory in a process, and whoever is to open
+    /// one of these must be the first.
     ///
     /// - Throws: `KeychainError` where the configuration of the keychains cannot be read.
     static func own() throws -> TokenInventory { TokenInventory(entries: try ours(Keychains().all())) }

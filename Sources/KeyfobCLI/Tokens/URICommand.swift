@@ -173,7 +173,8 @@ struct URICommand: ParsableCommand {
             "files": .array(
                 recipe.files.map { file in
                     .object([
-                        .init("path", .string(subject.path(file))), .init("written", .boolean(destination != nil && !global.dryRun)),
+                        .init("path", .string(subject.path(file))),
+                        .init("written", .boolean(destination != nil && !global.dryRun)),
                         .init("content", .string(file.content)),
                     ])
                 }),

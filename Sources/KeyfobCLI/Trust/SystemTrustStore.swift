@@ -13,7 +13,8 @@ enum SystemTrustStore {
         guard geteuid() == 0 else {
             throw KeychainError(
                 .refused, "cannot write the system trust store: needs root.",
-                hint: "Run it with sudo, or trust it only for you: keyfob trust add \(ShellWord.quoted(name)) --scope user")
+                hint: "Run it with sudo, or trust it only for you: "
+                    + "keyfob trust add \(ShellWord.quoted(name)) --scope user")
         }
     }
 
@@ -26,7 +27,8 @@ enum SystemTrustStore {
         let status = try RenewalHook.run("update-ca-certificates")
         guard status == 0 else {
             throw KeychainError(
-                .failed, "the certificate was written to \(path), but update-ca-certificates ended with status \(status).",
+                .failed,
+                "the certificate was written to \(path), but update-ca-certificates ended with status \(status).",
                 hint: "Is the package ca-certificates installed?")
         }
         return path

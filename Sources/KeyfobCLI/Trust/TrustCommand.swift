@@ -86,7 +86,12 @@ struct TrustAddCommand: ParsableCommand {
         let wanted = usages.isEmpty || before.contains(.any) ? [] : before + usages.map(\.usage)
         let trusted = try keychain.trust(anchor, for: wanted, label: label)
         var words = trusted.usages.map(\.rawValue).joined(separator: ", ")
-        if !usages.isEmpty, before.contains(.any) { words += ", as before. For less: keyfob trust rm first" }
+        var hint = ""
+        if !usages.isEmpty, before.contains(.any) {
+            words += ", as before"
+            let name = "sha256:" + anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16)
+            hint = "\n    For less, take it away first: keyfob trust rm \(ShellWord.quoted(trusted.item.label ?? name))"
+        }
         if let label, let name = trusted.item.label, name != label {
             words += ". It was there already, as \"\(Visible.text(name))\", and keeps that name"
         }
@@ -97,7 +102,7 @@ struct TrustAddCommand: ParsableCommand {
                     .init("name", .optional(trusted.item.label)),
                     .init("usages", .array(trusted.usages.map { .string($0.rawValue) })),
                 ] + CertificatePhrases.members(anchor, on: now)),
-            sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).")
+            sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).\(hint)")
     }
 }
 
@@ -154,7 +159,8 @@ struct TrustListCommand: ParsableCommand {
 struct TrustRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "No longer trust a certificate.",
-        examples: Examples("keyfob trust rm corp-ca", "keyfob trust rm sha256:9a11 --yes", "keyfob trust rm corp-ca --dry-run"),
+        examples: Examples(
+            "keyfob trust rm corp-ca", "keyfob trust rm sha256:9a11 --yes", "keyfob trust rm corp-ca --dry-run"),
         discussion: "The certificate stays in the keychain, as one that nobody trusts: keyfob cert rm removes it.")
 
     @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI.")

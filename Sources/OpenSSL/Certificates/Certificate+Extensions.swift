@@ -93,9 +93,9 @@ extension Certificate {
 
     /// What to call it, as Apple's SecCertificateCopySubjectSummary does; `nil` when there is nothing.
     ///
-    /// The common names of the subject, the last one first, and descriptions behind them in parentheses. Without a common
-    /// name the first e-mail address, else the first host name, else the units, the organisations, or whatever the
-    /// subject has.
+    /// The common names of the subject, the last one first, and descriptions behind them in parentheses. Without a
+    /// common name the first e-mail address, else the first host name, else the units, the organisations, or whatever
+    /// the subject has.
     public var subjectSummary: String? {
         // The most specific type that there is, and all values of it.
         let types = ["2.5.4.10", "2.5.4.11", "2.5.4.3"]

@@ -26,7 +26,9 @@ extension Certificate {
     public func matches(host: String) -> Bool {
         let name = Self.asciiName(ofHost: host)
         // A name with a dot in front libcrypto takes for any name below it.
-        guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(0), let handle = usableHandle else { return false }
+        guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(0), let handle = usableHandle else {
+            return false
+        }
         return unsafe handle.withPointer { certificate in
             let isAddress = unsafe X509_check_ip_asc(certificate, name, 0)
             // -2: the text is no address, so it is a name.
@@ -44,8 +46,8 @@ extension Certificate {
         return unsafe inet_pton(AF_INET, host, &octets) == 1 || inet_pton(AF_INET6, host, &octets) == 1
     }
 
-    /// A host's name as certificates have it: without the dot of the root, labels of other letters as Punycode (RFC 5890
-    /// 2.3.2.1).
+    /// A host's name as certificates have it: without the dot of the root, labels of other letters as Punycode (RFC
+    /// 5890 2.3.2.1).
     package static func asciiName(ofHost host: String) -> String {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return name }

@@ -5,8 +5,8 @@ extension CertificateChain {
     /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 6.1), without revocation, without network.
     ///
     /// An anchor need not be self-signed: what is given as an anchor is trusted. Intermediates and anchors that
-    /// libcrypto cannot read are passed over. Signatures with MD5 or SHA-1 and RSA keys below 2048 bits are not accepted,
-    /// and of a host the alternative names alone tell.
+    /// libcrypto cannot read are passed over. Signatures with MD5 or SHA-1 and RSA keys below 2048 bits are not
+    /// accepted, and of a host the alternative names alone tell.
     ///
     /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not
     ///   accepted is a result, not an error.
@@ -59,8 +59,8 @@ extension CertificateChain {
         }
     }
 
-    /// Seconds since 1970, within the years 1 to 9999: a moment that no certificate can name is before or after all that
-    /// it can.
+    /// Seconds since 1970, within the years 1 to 9999: a moment that no certificate can name is before or after all
+    /// that it can.
     private static func seconds(_ date: Date) -> Int {
         let (first, last) = (-62_135_596_800.0, 253_402_300_799.0)
         let seconds = date.timeIntervalSince1970

@@ -152,8 +152,8 @@ extension CertificateExtensions {
 extension Certificate {
     /// The extensions of this certificate that its next version should ask for: names, usages and constraints.
     ///
-    /// What only an issuer decides, such as policies and places of revocation lists, is left out. An authority keeps its
-    /// name constraints, and its key identifier, by which the certificates that it has issued find it.
+    /// What only an issuer decides, such as policies and places of revocation lists, is left out. An authority keeps
+    /// its name constraints, and its key identifier, by which the certificates that it has issued find it.
     public var renewableExtensions: CertificateExtensions {
         var extensions = CertificateExtensions()
         extensions.subjectAlternativeNames = subjectAlternativeNames
@@ -162,7 +162,9 @@ extension Certificate {
         extensions.basicConstraints = BasicConstraints(isAuthority: isCA, pathLength: pathLength)
         guard isCA else { return extensions }
         extensions.others = fields.extensions.compactMap { entry in
-            guard let type = OID(content: entry.oid), [.nameConstraints, .subjectKeyIdentifier].contains(type) else { return nil }
+            guard let type = OID(content: entry.oid), [.nameConstraints, .subjectKeyIdentifier].contains(type) else {
+                return nil
+            }
             return .init(type: type, isCritical: entry.isCritical, value: Data(entry.value))
         }
         return extensions

@@ -18,7 +18,8 @@ extension PrivateKey {
         let room = DERWriter.element(DERTag.octetString, [UInt8](repeating: 0, count: size))
         let tail = DERWriter.element(0xA0, curve.derOID) + DERWriter.element(0xA1, DERWriter.bitString(point))
         let form = DERWriter.sequence(version, room, tail)
-        self = try PrivateKey.load(der: Self.filling(form, at: form.count - tail.count - size, with: x963, from: 1 + 2 * size))
+        self = try PrivateKey.load(
+            der: Self.filling(form, at: form.count - tail.count - size, with: x963, from: 1 + 2 * size))
     }
 
     /// An Ed25519 key from its 32-byte seed (RFC 8032 5.1.5).
@@ -35,7 +36,9 @@ extension PrivateKey {
     }
 
     /// An encoding with the rest of a secret in the room that it has for it: never outside of wiped memory.
-    private static func filling(_ form: [UInt8], at offset: Int, with secret: SecretBytes, from start: Int) -> SecretBytes {
+    private static func filling(
+        _ form: [UInt8], at offset: Int, with secret: SecretBytes, from start: Int
+    ) -> SecretBytes {
         unsafe SecretBytes(count: form.count) { target in
             for index in form.indices { unsafe target[index] = form[index] }
             unsafe secret.withUnsafeBytes { bytes in

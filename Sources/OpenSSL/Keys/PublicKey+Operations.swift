@@ -14,7 +14,8 @@ extension PublicKey {
     ) throws -> Bool {
         if scheme.digest == nil, !scheme.hashesInside {
             let prepared = unsafe message.withUnsafeBytes { unsafe [UInt8]($0) }
-            return try verify(unsafe signature.withUnsafeBytes { unsafe [UInt8]($0) }, ofDigest: prepared, using: scheme)
+            return try verify(
+                unsafe signature.withUnsafeBytes { unsafe [UInt8]($0) }, ofDigest: prepared, using: scheme)
         }
         let handle = try usableHandle(for: scheme)
         let context = try unsafe check("EVP_MD_CTX_new", EVP_MD_CTX_new())
@@ -70,8 +71,8 @@ extension PublicKey {
 
     /// Encrypts with an RSA key.
     ///
-    /// - Throws: `CryptoError`: `unsupportedKey` for another kind of key, `invalidInput` when the secret is too long for
-    ///   key and scheme; `OpenSSLError` when libcrypto refuses the key.
+    /// - Throws: `CryptoError`: `unsupportedKey` for another kind of key, `invalidInput` when the secret is too long
+    ///   for key and scheme; `OpenSSLError` when libcrypto refuses the key.
     public func encrypt(_ secret: SecretBytes, using scheme: EncryptionScheme) throws -> [UInt8] {
         guard case .rsa(let bits) = algorithm else { throw CryptoError(.unsupportedKey, "\(scheme) takes an RSA key") }
         let context = try unsafe handle.withPointer { key in
@@ -82,7 +83,8 @@ extension PublicKey {
         try unsafe scheme.configure(context)
         let blockSize = (bits + 7) / 8
         guard secret.count <= blockSize - scheme.overhead else {
-            throw CryptoError(.invalidInput, "\(scheme) under this key takes \(blockSize - scheme.overhead) bytes at most")
+            throw CryptoError(
+                .invalidInput, "\(scheme) under this key takes \(blockSize - scheme.overhead) bytes at most")
         }
         let source = scheme == .rsaRaw ? secret.leftPadded(to: blockSize) : secret
         return try unsafe source.withUnsafeBytes { source in

@@ -26,7 +26,8 @@ public struct HKDF: Sendable {
             while start < count {
                 block = try expanding.secretCode(for: message(block, info, number))
                 let length = min(block.count, count - start)
-                let target = unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(output)[start...])
+                let target = unsafe UnsafeMutableRawBufferPointer(
+                    rebasing: UnsafeMutableRawBufferPointer(output)[start...])
                 unsafe block.prefix(length).withUnsafeBytes { unsafe target.copyMemory(from: $0) }
                 start += length
                 number &+= 1

@@ -153,7 +153,8 @@ import Synchronization
         while true {
             let seen = caller.load(ordering: .acquiring)
             if seen == identifier { break }
-            guard seen != 0, caller.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing).exchanged
+            guard seen != 0,
+                caller.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing).exchanged
             else {
                 usleep(100)
                 continue

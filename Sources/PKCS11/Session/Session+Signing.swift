@@ -51,8 +51,8 @@ extension Session {
     ///
     /// Corresponds to `C_Sign`.
     ///
-    /// - Throws: `ReturnValue.operationNotInitialized` where none was begun; as `sign(_:with:using:authenticatingWith:)`.
-    ///   `bufferTooSmall` for a signature of more than a kilobyte.
+    /// - Throws: `ReturnValue.operationNotInitialized` where none was begun; as
+    ///   `sign(_:with:using:authenticatingWith:)`. `bufferTooSmall` for a signature of more than a kilobyte.
     public func endSignature(_ data: [UInt8]) throws(PKCS11Error) -> [UInt8] {
         let sign = try unsafe functions.entry(functions.table.pointee.C_Sign, .sign)
         try begin(.sign)

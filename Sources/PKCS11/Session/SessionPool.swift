@@ -159,7 +159,8 @@ import Synchronization
     ///
     /// Corresponds to `C_Logout`.
     ///
-    /// - Throws: what `C_Logout` answered; not `userNotLoggedIn`. `sessionCount` where a login lasts beyond the deadline.
+    /// - Throws: what `C_Logout` answered; not `userNotLoggedIn`. `sessionCount` where a login lasts beyond the
+    ///   deadline.
     public func logout() throws {
         let state = currentState()
         let anchor = state.wait(until: .after(configuration.deadline)) { state -> PooledSession?? in

@@ -45,6 +45,35 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
 
+    @Test func `a vault of another keychain in place of the own one is told, not taken for an empty one`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        try #require(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
+        let own = try vault("login", household)
+        for path in [own, try vault("other", household)] { try sqlite(path, "pragma wal_checkpoint(truncate)") }
+        try FileManager.default.moveItem(atPath: own, toPath: own + ".away")
+        try removeLog(of: own)
+        try FileManager.default.copyItem(atPath: try vault("other", household), toPath: own)
+        for arguments in [["get", "a"], ["ls"], ["set", "b"], ["rm", "-y", "a"]] {
+            let failure = try household.failure(arguments, input: Data("x".utf8))
+            #expect(failure.code == "db.damaged" && failure.status == 9, "\(arguments)")
+            #expect(failure.hint.contains(own), "\(arguments)")
+        }
+        #expect(try household.document(["status"])["problem"] != nil)
+        // Nor can it be unlocked.
+        #expect(try household.keyfob(["lock"]).status == 0)
+        #expect(try household.keyfob(["ls"]).status == 7)
+        try FileManager.default.removeItem(atPath: own)
+        try removeLog(of: own)
+        try FileManager.default.moveItem(atPath: own + ".away", toPath: own)
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+    }
+
+    private func vault(_ name: String, _ household: Household) throws -> String {
+        let shown = try household.document(["keychain", "show", name])
+        return try #require(shown["vault"] as? String, "\(shown)")
+    }
+
     @Test func `a keychain without its token can still be removed`() throws {
         let household = try Household.unattended()
         try FileManager.default.removeItem(atPath: household.data + "/tokens")
@@ -94,7 +123,8 @@ import Testing
             case "point":
                 guard let point else { continue }
                 data.replaceSubrange(point.upperBound..<point.upperBound + 8, with: Data(repeating: 0xFF, count: 8))
-            case "private" where objectClass == 3, "certificate" where objectClass == 1: data = data.prefix(data.count / 2)
+            case "private" where objectClass == 3, "certificate" where objectClass == 1:
+                data = data.prefix(data.count / 2)
             default: continue
             }
             try data.write(to: URL(fileURLWithPath: file))
@@ -107,7 +137,8 @@ import Testing
         for name in ["a", "c"] { #expect(try household.keyfob(["identity", "check", name]).status == 0) }
     }
 
-    @Test func `the check tells what was changed behind the keychain's back, and takes it where that is wanted`() throws {
+    @Test
+    func `the check tells what was changed behind the keychain's back, and takes it where that is wanted`() throws {
         let household = try Household.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }
         #expect(try household.keyfob(["keychain", "check"]).output == "Keychain \"login\" is sound.\n")

@@ -48,8 +48,8 @@ struct FullDiskTests {
         Row(testDescription: "identity rm", command: "keyfob identity rm web --yes"),
     ]
 
-    /// Runs the command with no free page, with some more, and so on until it succeeds. After each failure there is room
-    /// again: nothing may have changed, and the same command works.
+    /// Runs the command with no free page, with some more, and so on until it succeeds. After each failure there is
+    /// room again: nothing may have changed, and the same command works.
     private static let script = """
         cd "$1"; first=$2; step=$3; command=$4; kept=$5
         keyfob() { "$KEYFOB" "$@"; }
@@ -137,8 +137,10 @@ struct FullDiskTests {
             let lines = part.split(separator: "\n")
             #expect(lines[0].hasSuffix(" 1"), "\(part)")
             try #require(lines.count == 3, "\(part)")
-            #expect(lines[1].hasPrefix("keyfob: the disk is full: ") && lines[1].contains(" cannot be written."), "\(part)")
-            #expect(lines[2].hasPrefix("    Nothing is lost. Make room") || lines[1].contains("is off token"), "\(part)")
+            #expect(
+                lines[1].hasPrefix("keyfob: the disk is full: ") && lines[1].contains(" cannot be written."), "\(part)")
+            #expect(
+                lines[2].hasPrefix("    Nothing is lost. Make room") || lines[1].contains("is off token"), "\(part)")
         }
     }
 }

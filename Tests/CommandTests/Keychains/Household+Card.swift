@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 extension Household {
-    /// A household whose keychain `card` is on a SoftHSM token of that label, behind the module of `Tests/FaultyModule`.
+    /// A household whose keychain `card` is on a SoftHSM token of that label, behind the module of
+    /// `Tests/FaultyModule`.
     ///
     /// - Parameter words: What the module refuses from the beginning; see `faulty.c`.
     /// - Returns: With the environment that its commands need; `FAULTY_REFUSE` has the words.
@@ -27,12 +28,14 @@ extension Household {
         let tokens = directory.file("card-tokens")
         try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)
         let configuration = try directory.write(
-            Array("directories.tokendir = \(tokens)\nobjectstore.backend = file\nlog.level = ERROR\n".utf8), to: "card.conf")
+            Array("directories.tokendir = \(tokens)\nobjectstore.backend = file\nlog.level = ERROR\n".utf8),
+            to: "card.conf")
         let environment = ["SOFTHSM2_CONF": configuration, "CARD_PIN": "1234"]
         let made = try Tool(
             "/usr/bin/env",
             [
-                "softhsm2-util", "--module", TestToken.modulePath, "--init-token", "--free", "--label", "card", "--so-pin",
+                "softhsm2-util", "--module", TestToken.modulePath, "--init-token", "--free", "--label", "card",
+                "--so-pin",
                 "12345678", "--pin", "1234",
             ],
             environment: environment

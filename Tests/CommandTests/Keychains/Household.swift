@@ -79,7 +79,8 @@ final class Household: Sendable {
     ///
     /// - Parameter prompt: How the prompts end.
     func keyfob(
-        _ arguments: [String], typing lines: [String], after prompt: String = ": ", environment more: [String: String] = [:]
+        _ arguments: [String], typing lines: [String], after prompt: String = ": ",
+        environment more: [String: String] = [:]
     ) throws -> (result: Tool.Result, screen: String) {
         let terminal = try PseudoTerminal()
         let typist = terminal.type(lines.map { $0 + "\n" }, after: prompt)

@@ -33,7 +33,8 @@ struct ImportLadderTests {
             ],
             environment: environment
         ).run()
-        #expect(refused.error.contains("CKR_TEMPLATE_INCONSISTENT") || refused.output.contains("CKR_TEMPLATE_INCONSISTENT"))
+        #expect(
+            refused.error.contains("CKR_TEMPLATE_INCONSISTENT") || refused.output.contains("CKR_TEMPLATE_INCONSISTENT"))
 
         let imported = try household.keyfob(
             ["identity", "import", files.key, files.certificate, "--name", "a", "--pin-source", "env:CARD_PIN"],
@@ -51,7 +52,8 @@ struct ImportLadderTests {
             ],
             environment: environment
         ).run().output
-        #expect(objects.components(separatedBy: "Private Key Object").count == 2, "the ephemeral keys are gone: \(objects)")
+        #expect(
+            objects.components(separatedBy: "Private Key Object").count == 2, "the ephemeral keys are gone: \(objects)")
         #expect(objects.contains("sensitive") && !objects.contains("extractable"))
     }
 

@@ -46,7 +46,9 @@ import Testing
         let household = try Household()
         let result = try household.keyfob(["token"] + arguments, environment: ["KEYFOB_MODULE": module])
         #expect(result.status == 7 && result.output.isEmpty, "\(result.error)")
-        #expect(result.error.contains("PKCS#11 module \"\(module)\"") && result.error.contains("KEYFOB_MODULE"), "\(result.error)")
+        #expect(
+            result.error.contains("PKCS#11 module \"\(module)\"")
+                && result.error.contains("KEYFOB_MODULE"), "\(result.error)")
         let failure = try household.failure(["token"] + arguments, environment: ["KEYFOB_MODULE": module])
         #expect(failure.code == "module.not_loaded")
     }

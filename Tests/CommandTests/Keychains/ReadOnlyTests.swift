@@ -35,17 +35,36 @@ struct ReadOnlyTests {
         }
     }
 
+    @Test func `a token's directory that takes no writes is named`() throws {
+        let household = try Household.unattended()
+        let script = """
+            mount --bind "$1" "$1"
+            mount -o remount,ro,bind "$1" "$1"
+            exec "$KEYFOB" key generate k
+            """
+        let namespace = try #require(MountNamespace.options)
+        let tokens = household.data + "/tokens"
+        let result = try Tool(
+            "unshare", namespace + ["sh", "-euc", script, "sh", tokens],
+            environment: household.environment.merging(["KEYFOB": Tool.keyfob([]).path, "KEYFOB_NO_INPUT": "1"]) { $1 }
+        ).run()
+        #expect(result.status == 12 && result.error.hasPrefix("keyfob: cannot write \(tokens)/"), "\(result.error)")
+    }
+
     @Test(arguments: [("/dev/full", "disk.full"), ("/dev/null", nil)])
     func `a result that cannot be written is a failure`(file: String, code: String?) throws {
         let household = try Household.unattended()
         for command in [["ls"], ["status"], ["--version"], ["token", "ls"]] {
             let result = try Tool(
-                "/bin/sh", ["-c", "file=$1; shift; exec \"$@\" --json >\"$file\"", "sh", file, Tool.keyfob([]).path] + command,
+                "/bin/sh",
+                ["-c", "file=$1; shift; exec \"$@\" --json >\"$file\"", "sh", file, Tool.keyfob([]).path] + command,
                 environment: household.environment
             ).run()
             #expect((result.status == 1) == (code != nil), "\(command) \(result.error)")
             if let code {
-                #expect(result.error.contains("\"code\":\"\(code)\"") && result.error.contains("standard output cannot be written"))
+                #expect(
+                    result.error.contains("\"code\":\"\(code)\"")
+                        && result.error.contains("standard output cannot be written"))
             }
         }
     }

@@ -139,7 +139,9 @@ import Testing
     @Test func `removing a keychain at a terminal asks for its name`() throws {
         let household = try Household.unattended()
         let kept = try household.keyfob(["keychain", "rm", "login"], typing: ["yes"])
-        #expect(kept.result.status == 130 && kept.result.output.isEmpty && kept.result.error.contains("nothing was removed"))
+        #expect(
+            kept.result.status == 130 && kept.result.output.isEmpty
+                && kept.result.error.contains("nothing was removed"))
         let removed = try household.keyfob(["keychain", "rm", "login"], typing: ["login"])
         #expect(removed.result.output == "Removed keychain \"login\".\n")
     }

@@ -28,7 +28,8 @@ struct ServingHome {
             try #require(Tool("/bin/chown", ["nobody:nogroup", directory.path]).run().status == 0)
         }
         let (generate, request) =
-            keyType == "rsa" ? ("--type rsa --size 2048", "rsa:2048") : ("--type ec --curve p256", "ec -pkeyopt ec_paramgen_curve:P-256")
+            keyType == "rsa" ? ("--type rsa --size 2048", "rsa:2048")
+                : ("--type ec --curve p256", "ec -pkeyopt ec_paramgen_curve:P-256")
         try shell(
             """
             {

@@ -64,7 +64,8 @@ import Testing
         try PrivateFile.requireUnwritableByOthers(directory.file("open/file"))
     }
 
-    @Test func `a directory is made with its parents, narrowed if need be, and refused if it is not ours alone`() throws {
+    @Test
+    func `a directory is made with its parents, narrowed if need be, and refused if it is not ours alone`() throws {
         let directory = try TemporaryDirectory()
         let url = directory.url("a/b/c")
         try PrivateFile.createDirectory(url)
@@ -88,7 +89,9 @@ import Testing
         try FileLock.holding(url) { () throws(KeychainError) in
             #expect(code { try FileLock.holding(url, deadline: .after(.milliseconds(30))) {} } == .timedOut)
         }
-        #expect(code { try FileLock.holding(url) { () throws(KeychainError) in throw KeychainError(.failed, "x") } } == .failed)
+        #expect(
+            code { try FileLock.holding(url) { () throws(KeychainError) in throw KeychainError(.failed, "x") } }
+                == .failed)
         try FileLock.holding(url, deadline: .after(.milliseconds(30))) {}
     }
 }

@@ -18,7 +18,8 @@ import Testing
         #expect(try copy.open(with: passphrase, keychain: "A", purpose: .passphrase) == pin)
         let other = SecretBytes(utf8: "battery stapler")
         #expect(code { _ = try copy.open(with: other, keychain: "A", purpose: .passphrase) } == .passphraseIncorrect)
-        #expect(code { _ = try copy.open(with: passphrase, keychain: "B", purpose: .passphrase) } == .passphraseIncorrect)
+        #expect(
+            code { _ = try copy.open(with: passphrase, keychain: "B", purpose: .passphrase) } == .passphraseIncorrect)
         #expect(code { _ = try copy.open(with: passphrase, keychain: "A", purpose: .recovery) } == .passphraseIncorrect)
     }
 
@@ -31,13 +32,17 @@ import Testing
     }
 
     @Test(arguments: [
-        ("n", 1 << 30), ("n", 3), ("n", 0), ("n", -1), ("n", 512), ("r", 0), ("r", -8), ("r", 1 << 40), ("p", 0), ("p", 1000),
+        ("n", 1 << 30), ("n", 3), ("n", 0), ("n", -1), ("n", 512), ("r", 0), ("r", -8), ("r", 1 << 40), ("p", 0),
+        ("p", 1000),
     ])
-    func `parameters that would eat memory are refused before anything is derived`(row: (member: String, value: Int)) throws {
+    func `parameters that would eat memory are refused before anything is derived`(
+        row: (member: String, value: Int)
+    ) throws {
         let seal = try PassphraseSeal(pin, under: passphrase, keychain: "A", purpose: .passphrase)
         var object = try #require(JSONSerialization.jsonObject(with: JSONEncoder().encode(seal)) as? [String: Any])
         object[row.member] = row.value
-        let changed = try JSONDecoder().decode(PassphraseSeal.self, from: JSONSerialization.data(withJSONObject: object))
+        let changed = try JSONDecoder().decode(
+            PassphraseSeal.self, from: JSONSerialization.data(withJSONObject: object))
         #expect(code { _ = try changed.open(with: passphrase, keychain: "A", purpose: .passphrase) } == .fileDamaged)
     }
 
@@ -48,8 +53,11 @@ import Testing
         var bytes = try #require((object[member] as? String).flatMap { Data(base64Encoded: $0) })
         bytes[3] ^= 1
         object[member] = bytes.base64EncodedString()
-        let changed = try JSONDecoder().decode(PassphraseSeal.self, from: JSONSerialization.data(withJSONObject: object))
-        #expect(code { _ = try changed.open(with: passphrase, keychain: "A", purpose: .passphrase) } == .passphraseIncorrect)
+        let changed = try JSONDecoder().decode(
+            PassphraseSeal.self, from: JSONSerialization.data(withJSONObject: object))
+        #expect(
+            code { _ = try changed.open(with: passphrase, keychain: "A", purpose: .passphrase) }
+                == .passphraseIncorrect)
     }
 
     @Test func `a recovery code survives paper and sloppy typing`() throws {

@@ -78,7 +78,8 @@ import Testing
                         } else {
                             let files = issued[index / 2]
                             _ = try await keychain.importIdentity(
-                                key: PrivateKey.load(files.keyPEM), certificate: Certificate(der: files.der), label: "web")
+                                key: PrivateKey.load(files.keyPEM), certificate: Certificate(der: files.der),
+                                label: "web")
                         }
                         return true
                     } catch {
@@ -110,7 +111,9 @@ import Testing
         refused.extensions.basicConstraints = BasicConstraints(isAuthority: false, pathLength: 3)
         #expect(code { _ = try keychain.createIdentity("web", refused, issuer: SelfIssuer()) } == .invalidArgument)
         #expect(try keychain.find(.keys).isEmpty)
-        #expect(code { _ = try keychain.createIdentity("web", .server("web"), issuer: Silent(keychain: keychain)) } == .issuerFailed)
+        #expect(
+            code { _ = try keychain.createIdentity("web", .server("web"), issuer: Silent(keychain: keychain)) }
+                == .issuerFailed)
         #expect(try keychain.find(.identities).count == 1)
     }
 
@@ -217,7 +220,8 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
-        let made = try keychain.createIdentity("web", .server("web"), issuer: CommandIssuer(authority.command())).identity
+        let made = try keychain.createIdentity(
+            "web", .server("web"), issuer: CommandIssuer(authority.command())).identity
         try authority.directory.write(made.certificate().pem.utf8, to: "old.pem")
         // Moments in certificates are whole seconds.
         Thread.sleep(forTimeInterval: 1.1)
@@ -262,12 +266,14 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         for name in ["", "web@2026-01-01", "web@2026-01-01.2"] {
-            #expect(code { _ = try keychain.createIdentity(name, .server("x"), issuer: SelfIssuer()) } == .invalidArgument)
+            #expect(
+                code { _ = try keychain.createIdentity(name, .server("x"), issuer: SelfIssuer()) } == .invalidArgument)
         }
         _ = try keychain.createIdentity("ops@example.org", .server("x"), issuer: SelfIssuer())
         // A key that was made under the name is used where it is of the kind that is asked for.
         let lonely = try keychain.generateKey(.ed25519, label: "lonely")
-        #expect(code { _ = try keychain.createIdentity("lonely", .server("x"), issuer: SelfIssuer()) } == .duplicateItem)
+        #expect(
+            code { _ = try keychain.createIdentity("lonely", .server("x"), issuer: SelfIssuer()) } == .duplicateItem)
         let found = try keychain.createIdentity("lonely", .server("x", key: .ed25519), issuer: SelfIssuer()).identity
         #expect(found.key.publicKeyHash == lonely.publicKeyHash)
     }

@@ -56,10 +56,13 @@ import Testing
         #expect(try groups(again, criteria(.certificate, said)) == ["web", "web"])
         #expect(try groups(again, privateKey(hash(first))) == ["web"])
         // Whose it is stays, from version to version and back.
-        let before = try #require(try again.findItems(criteria(.identity, [:])).first { $0.certificateDER == first.der })
+        let before = try #require(
+            try again.findItems(criteria(.identity, [:])).first { $0.certificateDER == first.der })
         #expect(try again.use(Identity(item: before)).identity.der == first.der)
         #expect(try groups(again, criteria(.certificate, [:])) == ["web", "web"])
-        #expect(try groups(again, privateKey(hash(first))) == ["web"] && groups(again, privateKey(hash(renewed))) == ["web"])
+        #expect(
+            try groups(again, privateKey(hash(first))) == ["web"]
+                && groups(again, privateKey(hash(renewed))) == ["web"])
     }
 
     @Test func `what is true of one certificate or key alone is not passed on`() throws {
@@ -70,7 +73,8 @@ import Testing
         _ = try keychain.update(
             criteria(.certificate, [:]), [.trustedUsages: "server", .accessGroup: "web", .systemBound: 1])
         _ = try keychain.update(
-            privateKey(hash(first)), [.startDate: .date(day), .endDate: .date(day), .canSign: 0, .applicationTag: "tag"])
+            privateKey(hash(first)),
+            [.startDate: .date(day), .endDate: .date(day), .canSign: 0, .applicationTag: "tag"])
         let renewed = try keychain.renewIdentity(
             keychain.only(.identity(label: "web")), key: .new(.p384), issuer: SelfIssuer()).identity
         for name: AttributeName in [.trustedUsages, .startDate, .endDate] {
@@ -118,7 +122,8 @@ import Testing
         try give(first, [.accessGroup: "web", .accessible: "ck"], in: keychain)
         let files = try TestCertificate("web")
         let imported = try keychain.importIdentity(
-            key: PrivateKey.load(files.keyPEM), certificate: Certificate(der: files.der), label: "web", isReplacing: true)
+            key: PrivateKey.load(files.keyPEM), certificate: Certificate(der: files.der), label: "web",
+            isReplacing: true)
         #expect(try groups(keychain, criteria(.certificate, [.accessible: "ck"])) == ["web", "web"])
         #expect(try groups(keychain, privateKey(hash(imported.identity))) == ["web"])
         // One of another name has nothing of it.

@@ -31,7 +31,8 @@ import Testing
         let directory = try TemporaryDirectory()
         func file(_ name: String) -> String { directory.file(name) }
         try openssl([
-            "req", "-x509", "-subj", "/CN=Root", "-newkey", row.authorityKey, "-nodes", "-keyout", file("root.key"), "-out",
+            "req", "-x509", "-subj", "/CN=Root", "-newkey", row.authorityKey, "-nodes", "-keyout", file("root.key"),
+            "-out",
             file("root.pem"),
         ])
         try openssl([

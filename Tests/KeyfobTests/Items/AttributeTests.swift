@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct AttributeTests {
     private static let sample: ItemAttributes = [
-        .account: "a", .port: 443, .generic: .data(Data([0, 255])), .creationDate: .date(Date(timeIntervalSinceReferenceDate: 0.5)),
+        .account: "a", .port: 443, .generic: .data(Data([0, 255])),
+        .creationDate: .date(Date(timeIntervalSinceReferenceDate: 0.5)),
     ]
 
     @Test func `what is encoded comes back, in byte order of the names`() throws {
@@ -112,7 +113,9 @@ import Testing
 
     @Test(arguments: ItemClass.allCases)
     func `an attribute that a class does not have is refused`(itemClass: ItemClass) {
-        #expect(code { _ = try ClassSchema.of(itemClass).coerce("x", for: AttributeName(rawValue: "zzzz")) } == .noSuchAttribute)
+        #expect(
+            code { _ = try ClassSchema.of(itemClass).coerce("x", for: AttributeName(rawValue: "zzzz")) }
+                == .noSuchAttribute)
     }
 
     @Test func `text and bytes match each other; composed and decomposed text does not`() {

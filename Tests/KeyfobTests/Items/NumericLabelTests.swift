@@ -7,7 +7,8 @@ import Testing
 
 /// A label may be a number, as in Apple's keychain; `CKA_LABEL` is text.
 @Suite struct NumericLabelTests {
-    @Test func `a numeric label of a token object is its decimal text, and is found by the number and by the text`() throws {
+    @Test
+    func `a numeric label of a token object is its decimal text, and is found by the number and by the text`() throws {
         let test = try TestKeychain()
         let source = try TestCertificate()
         var item = Item(.certificate)

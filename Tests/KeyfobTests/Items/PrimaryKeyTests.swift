@@ -26,7 +26,9 @@ import Testing
         (.certificate, "agrp sync vwht tkid musr ggrp ctyp issr slnr"),
         (.key, "agrp sync vwht tkid musr ggrp kcls klbl atag crtr type bsiz esiz sdat edat"),
     ])
-    func `each attribute of the primary key distinguishes, and no other`(row: (itemClass: ItemClass, names: String)) throws {
+    func `each attribute of the primary key distinguishes, and no other`(
+        row: (itemClass: ItemClass, names: String)
+    ) throws {
         let keys = try keys()
         let expected = Set(row.names.split(separator: " ").map { AttributeName(rawValue: String($0)) })
         let empty = try keys.primaryKey(row.itemClass, [:])
@@ -37,7 +39,8 @@ import Testing
             #expect(definition.isPrimaryKey == expected.contains(definition.name))
             if definition.isPrimaryKey { #expect(seen.insert(key).inserted, "\(definition.name)") }
             // Absent and empty are the same.
-            let blank = try keys.primaryKey(row.itemClass, [definition.name: ClassSchema.emptyValue(of: definition.kind)])
+            let blank = try keys.primaryKey(
+                row.itemClass, [definition.name: ClassSchema.emptyValue(of: definition.kind)])
             #expect(blank == empty)
         }
     }

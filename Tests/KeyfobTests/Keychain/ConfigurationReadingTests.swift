@@ -82,7 +82,8 @@ import Testing
                 .init(
                     name: "a",
                     value: .array([
-                        .integer(1), .integer(-2), .number("3.5"), .number("1e3"), .boolean(true), .boolean(false), .null,
+                        .integer(1), .integer(-2), .number("3.5"), .number("1e3"), .boolean(true), .boolean(false),
+                        .null,
                         .string("x"),
                     ]))
             ])),

@@ -38,7 +38,8 @@ import Testing
         try check(test, ["warm-up", "parent"])
     }
 
-    @Test func `a child that was forked in the middle of signing works or is refused, and never waits for ever`() throws {
+    @Test
+    func `a child that was forked in the middle of signing works or is refused, and never waits for ever`() throws {
         let test = try TestKeychain()
         var answers: [String: Int] = [:]
         for _ in 0..<8 {

@@ -12,7 +12,8 @@ import Testing
     @Test func `a password is added, found, read, changed and removed`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let added = try keychain.add(GenericPassword(service: "db/prod", account: "app"), secret: SecretBytes("correct horse"))
+        let added = try keychain.add(
+            GenericPassword(service: "db/prod", account: "app"), secret: SecretBytes("correct horse"))
         #expect(added.item.hasSecret && added.reference != nil && added.creationDate != nil)
         let found = try keychain.find(.genericPassword(service: "db/prod"))
         #expect(found.map(\.account) == ["app"])
@@ -49,7 +50,9 @@ import Testing
         #expect(try certificate.publicKey.verify(signature, of: message, using: .ecdsa(.sha256)))
         #expect(try keychain.importIdentity(key: key, certificate: certificate).isUnchanged)
         try keychain.delete(.identity())
-        #expect(try keychain.find(.identities).isEmpty && keychain.find(.keys).isEmpty && keychain.find(.certificates).isEmpty)
+        #expect(
+            try keychain.find(.identities).isEmpty && keychain.find(.keys).isEmpty
+                && keychain.find(.certificates).isEmpty)
         #expect(try test.tool(["-O"]).stdout.contains("keyfob-wrap-1"))
     }
 

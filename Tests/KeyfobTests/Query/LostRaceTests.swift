@@ -66,7 +66,9 @@ import Testing
     }
 
     @Test(arguments: [(lost: 1, succeeds: true), (lost: 7, succeeds: true), (lost: .max, succeeds: false)])
-    func `what somebody else changed meanwhile is kept, until the time is over`(row: (lost: Int, succeeds: Bool)) throws {
+    func `what somebody else changed meanwhile is kept, until the time is over`(
+        row: (lost: Int, succeeds: Bool)
+    ) throws {
         let test = try makeKeychain()
         let rest = Lock(row.lost)
         let watched = watched(test.keychain) {
@@ -85,10 +87,13 @@ import Testing
         #expect(try items.map { try test.keychain.secret(of: $0) } == [SecretBytes("a"), SecretBytes("b")])
     }
 
-    @Test func `an item that goes meanwhile is no part of the update, and the last one leaves nothing to update`() throws {
+    @Test
+    func `an item that goes meanwhile is no part of the update, and the last one leaves nothing to update`() throws {
         let test = try makeKeychain()
         let watched = watched(test.keychain) {
-            if let item = try test.keychain.find(.genericPassword(account: "b")).first { try test.keychain.delete(item) }
+            if let item = try test.keychain.find(.genericPassword(account: "b")).first {
+                try test.keychain.delete(item)
+            }
         }
         #expect(try watched.update(.genericPassword(service: "s"), [.comment: "c"]) == 1)
         let last = self.watched(test.keychain) { try test.keychain.delete(.genericPasswords) }

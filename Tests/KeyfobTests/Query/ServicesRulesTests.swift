@@ -41,7 +41,9 @@ import Testing
 
     @Test func `a damaged row is passed over, makes room and can be removed`() throws {
         let test = try TestKeychain()
-        for account in ["a", "b"] { try test.keychain.add(GenericPassword(service: "s", account: account), secret: nil) }
+        for account in ["a", "b"] {
+            try test.keychain.add(GenericPassword(service: "s", account: account), secret: nil)
+        }
         try test.sql { try $0.execute(sql: "UPDATE item SET attributes_tag = zeroblob(16) WHERE id = 1") }
         #expect(code { _ = try test.keychain.find(.genericPasswords) } == .vaultDamaged)
         #expect(try test.keychain.findItems(criteria(.genericPassword)).count == 1)
@@ -98,7 +100,8 @@ import Testing
         #expect(try count { $0.subjectEndsWith = "example" } == 1 && count { $0.subjectEndsWith = "alpha" } == 0)
         #expect(try count { $0.subjectIs = "alpha.example" } == 1 && count { $0.subjectIs = "alpha" } == 0)
         #expect(try count { $0.emailAddress = "" } == 0 && count { $0.emailAddress = "a@example" } == 0)
-        #expect(try count { $0.certificateTest = { _ in true } } == 1 && count { $0.certificateTest = { _ in false } } == 0)
+        #expect(
+            try count { $0.certificateTest = { _ in true } } == 1 && count { $0.certificateTest = { _ in false } } == 0)
     }
 
     @Test(arguments: [

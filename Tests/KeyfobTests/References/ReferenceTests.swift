@@ -34,7 +34,8 @@ import Testing
             ("an identity of 15 bytes", Data("genp".utf8) + blank.dropFirst()),
             ("a password with a locator", Data("genp".utf8) + bytes.dropFirst(4)),
             ("version 0", replacing(20, 0)), ("version 2", replacing(20, 2)), ("a byte too many", bytes + [0]),
-            ("a serial number that is not text", replacing(22, 0xFF)), ("a serial number too long", replacing(21, 0xFF)),
+            ("a serial number that is not text", replacing(22, 0xFF)),
+            ("a serial number too long", replacing(21, 0xFF)),
             ("an id too long", replacing(25, 3)), ("a class that is not text", Data([0xFF, 0xFE, 0xFD, 0xFC]) + blank),
         ]
     }()

@@ -25,7 +25,8 @@ import Testing
 
     /// The ids of rows as the test added them.
     private func id(_ test: TestKeychain, _ position: Int) throws -> Int64 {
-        try #require(test.sql { try Int64.fetchOne($0, sql: "SELECT id FROM item ORDER BY id LIMIT 1 OFFSET \(position)") })
+        try #require(
+            test.sql { try Int64.fetchOne($0, sql: "SELECT id FROM item ORDER BY id LIMIT 1 OFFSET \(position)") })
     }
 
     @Test(arguments: [false, true])
@@ -163,7 +164,9 @@ import Testing
 
     @Test func `rows that were removed behind our back are found by the check and the count`() throws {
         let test = try make()
-        try test.sql { try $0.execute(sql: "PRAGMA foreign_keys = ON; DELETE FROM item WHERE id = (SELECT MIN(id) FROM item)") }
+        try test.sql {
+            try $0.execute(sql: "PRAGMA foreign_keys = ON; DELETE FROM item WHERE id = (SELECT MIN(id) FROM item)")
+        }
         let keychain = try test.reopen()
         #expect(try keychain.vaultFindings().count == 1)
         #expect(code { _ = try keychain.passwordCount() } == .vaultDamaged)
@@ -208,7 +211,9 @@ import Testing
             let fresh = (0..<150).map { "r\(round)-\($0)" }
             try test.keychain.add(fresh.map { (GenericPassword(service: $0), nil) })
             names.formUnion(fresh)
-            for name in names.shuffled().prefix(20) { try test.keychain.update(.genericPassword(service: name), [.comment: "c"]) }
+            for name in names.shuffled().prefix(20) {
+                try test.keychain.update(.genericPassword(service: name), [.comment: "c"])
+            }
             for name in names.shuffled().prefix(round == 5 ? names.count : 90) {
                 try test.keychain.delete(.genericPassword(service: name))
                 names.remove(name)

@@ -14,7 +14,9 @@ import Testing
         for count in Array(0...1100) + [4096, 65535, 1 << 20] {
             let padded = SecretPadding.paddedCount(count)
             #expect(padded >= count + 4)
-            #expect(padded % 64 == 0 && (padded <= 1024 ? padded - count - 4 < 64 : Double(padded) <= Double(count + 4) * 1.0625))
+            #expect(
+                padded % 64 == 0
+                    && (padded <= 1024 ? padded - count - 4 < 64 : Double(padded) <= Double(count + 4) * 1.0625))
             if count <= 1100 {
                 let secret = SecretBytes([UInt8](repeating: 7, count: count))
                 let whole = SecretPadding.pad(secret)
@@ -69,7 +71,9 @@ import Testing
         let token = try #require(directory.tokens().first { $0.label == keychain.name })
         let away = token.directory.path + "-away"
         try FileManager.default.moveItem(atPath: token.directory.path, toPath: away)
-        defer { #expect(throws: Never.self) { try FileManager.default.moveItem(atPath: away, toPath: token.directory.path) } }
+        defer {
+            #expect(throws: Never.self) { try FileManager.default.moveItem(atPath: away, toPath: token.directory.path) }
+        }
         #expect(try keychain.find(.genericPassword(service: "s")).first?.account == "a")
         #expect(try keychain.jwe(of: item).contains("ciphertext"))
         try keychain.add(GenericPassword(service: "no secret"), secret: nil)
@@ -82,7 +86,9 @@ import Testing
     @Test(.enabled(if: FileManager.default.fileExists(atPath: spy)), arguments: [0, 1, 5])
     func `a secret costs one operation of the token, attributes cost none`(count: Int) throws {
         let test = try TestKeychain()
-        for index in 0..<6 { try test.keychain.add(GenericPassword(service: "s\(index)"), secret: SecretBytes("\(index)")) }
+        for index in 0..<6 {
+            try test.keychain.add(GenericPassword(service: "s\(index)"), secret: SecretBytes("\(index)"))
+        }
         var configuration = test.configuration
         configuration.module = .path(Self.spy)
         try Keychains(test.throwaway.directories).write(configuration)
@@ -119,7 +125,8 @@ import Testing
         // A wrapping key whose value is known outside: what no keychain makes of itself.
         let wrapped = try test.keychain.token.withSession(.create) { session in
             let handle = try session.create([
-                .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .sensitive(false), .extractable(true),
+                .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .sensitive(false),
+                .extractable(true),
                 .label("known"), .id(id), .encrypt(true), .decrypt(true), .wrap(true), .unwrap(true),
                 .secret(.value, material),
             ])
@@ -130,7 +137,9 @@ import Testing
                 keyID: "known \"key\"", suite: row.suite, objectID: Data(id), encryptedMetadataKey: wrapped, created: 0,
                 isActive: true))
         }
-        if !row.isGeneral { try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET is_active = 0 WHERE key_id LIKE 'keyfob%'") } }
+        if !row.isGeneral {
+            try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET is_active = 0 WHERE key_id LIKE 'keyfob%'") }
+        }
         let keychain = try test.reopen()
         let secret = "the secret of the JWE"
         let item = try keychain.add(GenericPassword(service: "s"), secret: SecretBytes(secret))
@@ -139,7 +148,8 @@ import Testing
         let directory = try TemporaryDirectory()
         let jwk = "{\"kty\":\"oct\",\"alg\":\"\(row.suite)\",\"k\":\"\(Base64URL.encode(material.copyBytes()))\"}"
         let result = try run(
-            "jose", ["jwe", "dec", "-i", directory.write(jwe.utf8, to: "jwe"), "-k", directory.write(jwk.utf8, to: "jwk")])
+            "jose",
+            ["jwe", "dec", "-i", directory.write(jwe.utf8, to: "jwe"), "-k", directory.write(jwk.utf8, to: "jwk")])
         #expect(result.status == 0, "\(result.stderr)")
         #expect(result.output.count == 64 && result.output.starts(with: Array(secret.utf8)))
         let other = "{\"kty\":\"oct\",\"alg\":\"\(row.suite)\",\"k\":\"\(Base64URL.encode([UInt8](repeating: 1, count: 32)))\"}"

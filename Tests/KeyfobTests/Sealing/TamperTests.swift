@@ -85,14 +85,16 @@ import Testing
         }
         for value in values {
             try test.sql { db in
-                try db.execute(sql: "UPDATE item SET \(column) = ? WHERE id = (SELECT MIN(id) FROM item)", arguments: [value])
+                try db.execute(
+                    sql: "UPDATE item SET \(column) = ? WHERE id = (SELECT MIN(id) FROM item)", arguments: [value])
             }
             let seen = try observe(test.keychain, "one")
             let isAllowed = seen == [] || seen == [nil] || (!bound && seen == ["secret-one"])
             #expect(isAllowed, "\(column) \(value): \(seen)")
             #expect(try observe(test.keychain, "two") == ["secret-two"])
             try test.sql { db in
-                try db.execute(sql: "UPDATE item SET \(column) = ? WHERE id = (SELECT MIN(id) FROM item)", arguments: [original])
+                try db.execute(
+                    sql: "UPDATE item SET \(column) = ? WHERE id = (SELECT MIN(id) FROM item)", arguments: [original])
             }
         }
         #expect(try observe(test.keychain, "one") == ["secret-one"])
@@ -101,7 +103,8 @@ import Testing
     @Test func `a changed byte in a wrapped key is an error, and costs nobody else their login`() throws {
         let test = try TestKeychain()
         try makePair(test)
-        let original = try #require(test.sql { try Data.fetchOne($0, sql: "SELECT encrypted_key FROM recipient ORDER BY item") })
+        let original = try #require(
+            test.sql { try Data.fetchOne($0, sql: "SELECT encrypted_key FROM recipient ORDER BY item") })
         let epoch = try test.keychain.token.pool().loginEpoch
         for index in stride(from: 0, to: original.count, by: 7) {
             var changed = original
@@ -156,7 +159,8 @@ import Testing
                 sql: "UPDATE item SET \(columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?",
                 arguments: [old[0] as Data, old[1] as Data, old[2] as Data, id])
             if part == "secret" {
-                try db.execute(sql: "UPDATE recipient SET encrypted_key = ? WHERE item = ?", arguments: [old[3] as Data, id])
+                try db.execute(
+                    sql: "UPDATE recipient SET encrypted_key = ? WHERE item = ?", arguments: [old[3] as Data, id])
             }
         }
         #expect(try observe(test.keychain, "one") == [nil])
@@ -176,7 +180,9 @@ import Testing
         let test = try TestKeychain()
         try makePair(test)
         let reference = try #require(test.keychain.find(.genericPassword(service: "one")).first?.reference)
-        try test.sql { try $0.execute(sql: "UPDATE item SET attributes_tag = zeroblob(16) WHERE id = (SELECT MIN(id) FROM item)") }
+        try test.sql {
+            try $0.execute(sql: "UPDATE item SET attributes_tag = zeroblob(16) WHERE id = (SELECT MIN(id) FROM item)")
+        }
         #expect(code { _ = try test.keychain.find(.genericPasswords) } == .vaultDamaged)
         var seen: [String] = []
         var damaged = 0
@@ -215,7 +221,9 @@ import Testing
         let test = try TestKeychain()
         try makePair(test)
         let item = try test.keychain.only(.genericPassword(service: "one"))
-        try test.sql { try $0.execute(sql: "UPDATE item SET class = zeroblob(8) WHERE id = (SELECT MIN(id) FROM item)") }
+        try test.sql {
+            try $0.execute(sql: "UPDATE item SET class = zeroblob(8) WHERE id = (SELECT MIN(id) FROM item)")
+        }
         #expect(code { _ = try test.keychain.secret(of: item) } == .vaultDamaged)
         try test.keychain.delete(item)
         #expect(try test.keychain.store.read { try $0.rowCount() } == 1)

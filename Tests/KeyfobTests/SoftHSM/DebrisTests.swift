@@ -23,7 +23,8 @@ import Testing
         let files = [
             "empty": try file("\(empty).object"), "its lock": try file("\(empty).lock"),
             "orphan": try file("\(orphan).lock"), "full": try file("\(full).object", "x"),
-            "full's lock": try file("\(full).lock"), "other": try file("note.lock"), "generation": try file("generation"),
+            "full's lock": try file("\(full).lock"), "other": try file("note.lock"),
+            "generation": try file("generation"),
         ]
         return (token.directory, files)
     }

@@ -80,7 +80,8 @@ import Testing
         try softHSM.empty(token)
         try softHSM.directory.heal()
         let result = try run(
-            "pkcs11-tool", ["--module", TestToken.modulePath, "--token-label", "pin", "--login", "--pin", "567890", "-O"],
+            "pkcs11-tool",
+            ["--module", TestToken.modulePath, "--token-label", "pin", "--login", "--pin", "567890", "-O"],
             environment: softHSM.environment)
         #expect(result.status == 0)
     }

@@ -39,7 +39,8 @@ final class TestKeychain: Sendable {
         let keys = try keychain.keys()
         try keychain.lock()
         let stale = SecretBytes(utf8: "9999999")
-        let payload = SecretBytes([0, UInt8(stale.count)] + stale.copyBytes() + keys.metadataKey.copyBytes())
+        let payload = SecretBytes(
+            [0, UInt8(stale.count)] + stale.copyBytes() + keys.metadataKey.copyBytes() + keychain.store.identity)
         try keychain.unlockedState.store(payload, for: keychain.stateName, timeout: 60)
         return stale
     }

@@ -27,7 +27,8 @@ import Testing
         // Rows and objects belong together, one to one.
         let keys = try keychain.keys()
         let rows = try Set(keychain.rows(.key, keys).keys).union(keychain.rows(.certificate, keys).keys)
-        let recorded = objects.filter { $0.objectClass == .privateKey || $0.objectClass == .certificate }.map(\.fingerprint)
+        let recorded = objects.filter { $0.objectClass == .privateKey || $0.objectClass == .certificate }.map(
+            \.fingerprint)
         #expect(rows == Set(recorded) && recorded.count == Set(recorded).count)
         #expect(try keychain.vaultFindings().isEmpty)
         return objects

@@ -17,10 +17,12 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let directory = try TemporaryDirectory()
-        try openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", directory.file("key.pem")])
+        try openssl(
+            ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", directory.file("key.pem")])
         func certificate(_ days: Int) throws -> Certificate {
             try openssl([
-                "req", "-x509", "-subj", "/CN=same", "-set_serial", "1", "-days", "\(days)", "-key", directory.file("key.pem"),
+                "req", "-x509", "-subj", "/CN=same", "-set_serial", "1", "-days", "\(days)", "-key",
+                directory.file("key.pem"),
                 "-outform", "DER", "-out", directory.file("\(days).der"),
             ])
             return try Certificate(der: Data(contentsOf: directory.url("\(days).der")))
@@ -63,7 +65,8 @@ import Testing
 
         // Under its new label: who looks before it is settled sees the old one, and then it has that again.
         try healed.token.withSession(.change) { session in
-            try session.setAttributes([.label("web@2026-01-01")], of: healed.token.verifiedHandle(of: object, in: session))
+            try session.setAttributes(
+                [.label("web@2026-01-01")], of: healed.token.verifiedHandle(of: object, in: session))
         }
         #expect(try healed.find(.identity(label: "web")).isEmpty)
         try leave()
@@ -107,7 +110,9 @@ import Testing
     @Test func `the undo of an import spares keys of which it cannot tell its own`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        for _ in 0..<2 { try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "0c", "--label", "twin"]) }
+        for _ in 0..<2 {
+            try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "0c", "--label", "twin"])
+        }
         let planned = TokenPlan.Object(objectClass: ObjectClass.privateKey.rawValue, ids: [Data([0x0C])])
         try leave(TokenPlan(kind: .create, objects: [planned]), keychain)
         let healed = try test.reopen()
@@ -160,7 +165,36 @@ import Testing
         #expect(try intents(keychain) == 0)
     }
 
-    @Test func `a change that SoftHSM lost sight of is made anew, twice, and any other failure is told at once`() throws {
+    @Test func `an object that SoftHSM overlooks for a moment is found, and one that is gone is told to be`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "blind")
+        let module = try FaultyModule(in: directory)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        let object = try #require(try keychain.generateKey(.p256, label: "key").item.object)
+        func find(_ words: String) throws -> ObjectHandle {
+            keychain.token.forgetHandles()
+            try module.say("")
+            return try keychain.token.withSession(.read) { session in
+                // Whoever gets a session may search, too.
+                try module.say(words)
+                defer { do { try module.say("") } catch { Issue.record(error) } }
+                return try keychain.token.verifiedHandle(of: object, in: session)
+            }
+        }
+        let handle = try find("")
+        #expect(try find("blind=3") == handle)
+        // A token of another maker that does not show it has not got it: nobody waits.
+        #expect(code { _ = try find("stranger blind=4") } == .itemNotFound)
+        #expect(try find("stranger") == handle)
+        #expect(code { _ = try find("blind=1000") } == .itemNotFound)
+        try keychain.token.withSession(.change) { try $0.destroy(handle) }
+        #expect(code { _ = try find("") } == .itemNotFound)
+    }
+
+    @Test
+    func `a change that SoftHSM lost sight of is made anew, twice, and any other failure is told at once`() throws {
         let token = try TestKeychain().keychain.token
         func tries(_ value: ReturnValue, failing count: Int) -> Int {
             var tries = 0
@@ -175,6 +209,7 @@ import Testing
             return tries
         }
         #expect(tries(.objectHandleInvalid, failing: 2) == 3)
+        #expect(tries(.functionFailed, failing: 1) == 2)
         #expect(tries(.generalError, failing: 9) == 3)
         #expect(tries(.deviceMemory, failing: 1) == 1)
     }
@@ -182,7 +217,8 @@ import Testing
     /// Leaves a plan behind as a killed process does.
     private func leave(_ plan: TokenPlan, _ keychain: Keychain) throws {
         let keys = try keychain.keys()
-        let intent = try keys.sealPlan(plan, identity: RandomBytes.secret(count: 16).copyData(), vault: keychain.store.identity)
+        let intent = try keys.sealPlan(
+            plan, identity: RandomBytes.secret(count: 16).copyData(), vault: keychain.store.identity)
         _ = try keychain.store.write(keys.tree) { try $0.insert(intent) }
     }
 
@@ -210,7 +246,8 @@ import Testing
         #expect(objects.count == 2)
         try leave(
             TokenPlan(
-                kind: .destroy, objects: objects.map { TokenPlan.Object($0) }, rows: [#require(doomed.reference).identity]),
+                kind: .destroy, objects: objects.map { TokenPlan.Object($0) },
+                rows: [#require(doomed.reference).identity]),
             keychain)
         let other = try test.reopen()
         #expect(try other.find(.keys).compactMap(\.label) == ["spared", "spared"])
@@ -222,7 +259,8 @@ import Testing
         let test = try TestKeychain()
         try test.keychain.token.withSession(.create) { session in
             let template: AttributeTemplate = [
-                .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .sensitive(false), .extractable(true),
+                .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .sensitive(false),
+                .extractable(true),
                 .id([5]), .secret(.value, SecretBytes([UInt8](repeating: 1, count: 32))),
             ]
             let handle = try session.create(template)

@@ -52,7 +52,8 @@ import Testing
             let listing = try keychain.token.readObjects()
             let (objects, debris) = (listing.objects, listing.debris)
             let own = objects.filter { $0.label?.text?.hasPrefix("l-") ?? true }
-            try #require(debris == 0 && Set(objects.map(\.fingerprint)) == fingerprints && own.count == 6, "\(labels(objects))")
+            try #require(
+                debris == 0 && Set(objects.map(\.fingerprint)) == fingerprints && own.count == 6, "\(labels(objects))")
             let keys = own.filter { $0.objectClass != .certificate }
             #expect(Set(keys.map(\.label)).count == 1, "\(labels(own))")
             #expect(try Set(keychain.find(.keys).compactMap { $0.reference?.identity }) == references)
@@ -164,7 +165,9 @@ import Testing
     }
 
     @Test(arguments: [AttributeType.copyable, .destroyable])
-    func `an object that the token does not copy, or would not let go, is changed in place`(refused: AttributeType) throws {
+    func `an object that the token does not copy, or would not let go, is changed in place`(
+        refused: AttributeType
+    ) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try keychain.token.withSession(.create) { session in
@@ -182,7 +185,8 @@ import Testing
     @Test func `two objects that nothing tells apart stay two`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let certificate = NewObject(certificate: try Certificate(der: TestCertificate("twin.example").der), label: .string("old"))
+        let certificate = NewObject(
+            certificate: try Certificate(der: TestCertificate("twin.example").der), label: .string("old"))
         try keychain.token.withSession(.create) { session in
             for _ in 0..<2 { _ = try session.create(certificate.template) }
         }

@@ -90,7 +90,9 @@ import Testing
         #expect(try keychain.find(.key(label: "before")).count == 2)
         // OpenSC's tool cannot relabel; another user of the module can.
         try keychain.token.withSession(.change) { session in
-            for handle in try session.findObjects([.label("before")]) { try session.setAttributes([.label("after")], of: handle) }
+            for handle in try session.findObjects([.label("before")]) {
+                try session.setAttributes([.label("after")], of: handle)
+            }
         }
         let found = try keychain.only(.key(label: "after").keyClass(.private))
         #expect(found.reference == key.reference && found.applicationTag == Data("tag".utf8))
@@ -114,12 +116,14 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let source = try TestCertificate()
-        try test.tool(["--write-object", source.directory.file("cert.der"), "--type", "cert", "--id", "07", "--label", "theirs"])
+        try test.tool(
+            ["--write-object", source.directory.file("cert.der"), "--type", "cert", "--id", "07", "--label", "theirs"])
         let found = try keychain.only(.certificate(label: "theirs"))
         let reference = try #require(found.reference)
         try keychain.update(Criteria(reference), [.comment: "ours", .label: "named"])
         let again = try test.reopen().item(reference)
-        #expect(again.reference == reference && again.attributes[.comment] == "ours" && again.attributes[.label] == "named")
+        #expect(
+            again.reference == reference && again.attributes[.comment] == "ours" && again.attributes[.label] == "named")
         #expect(try test.tool(["-O", "--type", "cert"]).stdout.contains("named"))
         try keychain.delete(.certificates)
         #expect(try !test.tool(["-O", "--type", "cert"]).stdout.contains("named"))

@@ -26,7 +26,9 @@ import Testing
             return isCut ? bytes.dropLast() : bytes
         }
 
-        static func number(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) } }
+        static func number(_ value: UInt64) -> [UInt8] {
+            (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) }
+        }
         static func objectClass(_ value: UInt64) -> (UInt64, UInt64, [UInt8]) { (0, 2, number(value)) }
         static func string(_ type: UInt64, _ text: String) -> (UInt64, UInt64, [UInt8]) {
             (type, 3, number(UInt64(text.utf8.count)) + Array(text.utf8))
@@ -72,7 +74,8 @@ import Testing
     private func leavePlan(begun: Date) throws {
         let keys = try test.keychain.keys()
         var plan = TokenPlan(
-            kind: .create, objects: [.init(objectClass: ObjectClass.privateKey.rawValue, ids: [Data([7])], fingerprint: nil)])
+            kind: .create,
+            objects: [.init(objectClass: ObjectClass.privateKey.rawValue, ids: [Data([7])], fingerprint: nil)])
         plan.begun = begun
         let identity = try RandomBytes.secret(count: 16).copyData()
         let intent = try keys.sealPlan(plan, identity: identity, vault: test.keychain.store.identity)
@@ -150,7 +153,8 @@ import Testing
         let end = child.waitForEnd()
         #expect(end.status == 0 && end.lines == ["ready", "done"])
         #expect(slow.waitForEnd().lines == ["done"])
-        #expect(try ObjectListing(of: try #require(softHSM.tokens().first { $0.directory == directory })).files == before)
+        #expect(
+            try ObjectListing(of: try #require(softHSM.tokens().first { $0.directory == directory })).files == before)
     }
 
     @Test(arguments: ["list", "own"])

@@ -14,7 +14,9 @@ import Testing
         try test.sql { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy)
         // A vault is in this mode from its beginning; a copy is not.
-        do { try DatabaseQueue(path: copy).writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") } }
+        do {
+            try DatabaseQueue(path: copy).writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        }
         do {
             let store = try SQLiteStore(path: copy, use: .oneShot)
             try store.write(test.keychain.keys().tree) { writer in

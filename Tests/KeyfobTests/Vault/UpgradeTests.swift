@@ -40,7 +40,9 @@ import Testing
 
     private func make(_ count: Int) throws -> TestKeychain {
         let test = try TestKeychain()
-        for index in 0..<count { try test.keychain.add(GenericPassword(service: "s\(index)"), secret: SecretBytes("secret-\(index)")) }
+        for index in 0..<count {
+            try test.keychain.add(GenericPassword(service: "s\(index)"), secret: SecretBytes("secret-\(index)"))
+        }
         _ = try test.keychain.generateKey(.p256, label: "key")
         return test
     }
@@ -48,7 +50,9 @@ import Testing
     private func check(_ keychain: Keychain, _ count: Int) throws {
         let items = try keychain.find(.genericPasswords)
         #expect(items.map(\.service) == (0..<count).map { "s\($0)" })
-        for (index, item) in items.enumerated() { #expect(try keychain.secret(of: item) == SecretBytes("secret-\(index)")) }
+        for (index, item) in items.enumerated() {
+            #expect(try keychain.secret(of: item) == SecretBytes("secret-\(index)"))
+        }
         #expect(try keychain.find(.keys.keyClass(.private)).map(\.label) == ["key"])
         #expect(try keychain.vaultFindings().isEmpty)
     }
@@ -90,7 +94,9 @@ import Testing
     @Test func `a damaged row stays one after the upgrade, and costs nobody else anything`() throws {
         let test = try make(3)
         try downgrade(test)
-        try test.sql { try $0.execute(sql: "UPDATE item SET attributes_tag = zeroblob(16) WHERE id = (SELECT MIN(id) FROM item)") }
+        try test.sql {
+            try $0.execute(sql: "UPDATE item SET attributes_tag = zeroblob(16) WHERE id = (SELECT MIN(id) FROM item)")
+        }
         let keychain = try test.reopen()
         var (whole, damaged) = (0, 0)
         try keychain.forEach(.genericPasswords, damaged: { _ in damaged += 1 }) { _ in
@@ -114,5 +120,15 @@ import Testing
         #expect(code { _ = try keychain.find(.genericPassword(service: "s0")) } == .vaultDamaged)
         #expect(code { try keychain.add(GenericPassword(service: "x"), secret: nil) } == .vaultDamaged)
         #expect(try test.sql { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 1)
+    }
+
+    @Test func `a vault whose number alone was made to look old is damaged, and whole again with its number`() throws {
+        let test = try make(3)
+        try test.sql { try $0.execute(sql: "PRAGMA user_version = 1") }
+        let keychain = try test.reopen()
+        #expect(code { _ = try keychain.find(.genericPassword(service: "s0")) } == .vaultDamaged)
+        #expect(code { try keychain.add(GenericPassword(service: "x"), secret: nil) } == .vaultDamaged)
+        try test.sql { try $0.execute(sql: "PRAGMA user_version = 2") }
+        try check(test.reopen(), 3)
     }
 }

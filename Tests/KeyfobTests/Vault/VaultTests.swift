@@ -60,10 +60,13 @@ import Testing
             try replaceVault(test, with: bytes)
             do {
                 let keychain = try test.reopen()
-                for item in try keychain.find(.genericPasswords) { #expect(try keychain.secret(of: item) == SecretBytes("secret")) }
+                for item in try keychain.find(.genericPasswords) {
+                    #expect(try keychain.secret(of: item) == SecretBytes("secret"))
+                }
             } catch let error as KeychainError {
                 #expect(
-                    [.vaultDamaged, .wrappingKeyMissing, .vaultUnavailable, .itemNotFound].contains(error.code), "\(error.code) \(error)")
+                    [.vaultDamaged, .wrappingKeyMissing, .vaultUnavailable, .itemNotFound].contains(error.code),
+                    "\(error.code) \(error)")
             }
         }
     }

@@ -129,6 +129,12 @@ extension SoftHSMDirectory {
         try PrivateFile.write(current.bytes, to: copyFile(identifier))
     }
 
+    /// Where the objects of a token lie; `nil` where that cannot be told.
+    func directory(serial: String?, label: String) -> URL? {
+        // Asked after a failure, which is what the caller is told then.
+        serial.flatMap { try? token(serial: $0, label: label) }?.directory
+    }
+
     /// The names of SoftHSM's token directories.
     func identifiers() throws(KeychainError) -> [String] {
         // SoftHSM names them by UUIDs; what is named otherwise is not a token of its.

@@ -224,7 +224,9 @@ extension SoftHSMDirectory {
     private func remove(_ identifier: String) throws(KeychainError) {
         let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
         let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
-        guard unsafe rename(directory.filePath, grave.path) == 0 else { throw .file("remove", directory.filePath, errno) }
+        guard unsafe rename(directory.filePath, grave.path) == 0 else {
+            throw .file("remove", directory.filePath, errno)
+        }
         try PrivateFile.synchronizeDirectory(tokensDirectory)
         try PrivateFile.remove(copyFile(identifier))
         unsafe rmdir(copyFile(identifier).deletingLastPathComponent().path)

@@ -35,7 +35,8 @@ struct TokenFile: Sendable, Equatable {
     init?(_ bytes: [UInt8]) {
         guard let values = ObjectFile(bytes) else { return nil }
         guard let label = values[Tag.label], let serial = values[Tag.serial],
-            let officer = values[Tag.securityOfficerPIN], !officer.isEmpty, let flags = values[Tag.flags].flatMap(ObjectFile.number)
+            let officer = values[Tag.securityOfficerPIN], !officer.isEmpty,
+            let flags = values[Tag.flags].flatMap(ObjectFile.number)
         else { return nil }
         let user = values[Tag.userPIN] ?? []
         hasUserPIN = flags & Self.userPINInitialized != 0
