@@ -1,3 +1,5 @@
+// Either has sigaction(2): which of them, depends on the one that the compiler reads first.
+import CLinux
 import Glibc
 import Keyfob
 
