@@ -2,8 +2,8 @@
 enum Handshake {
     /// Functions of sh: `port` prints a free TCP port, `handshake PORT CHAIN` makes one TLS connection and fails
     /// unless the server proved to hold the key of the first certificate in CHAIN, `await PORT CHAIN` tries for ten
-    /// seconds, `workers` lists the children of the server, and `replaced WORKERS` waits for a child that is not among
-    /// them.
+    /// seconds, `listening LOG` sets `$port` to that of the `openssl s_server` which writes LOG, `workers` lists the
+    /// children of the server, and `replaced WORKERS` waits for a child that is not among them.
     ///
     /// The leaf itself is the trust anchor: what is proved is the key, not the certificate's standing.
     static let functions = """
@@ -22,6 +22,15 @@ enum Handshake {
                 kill -0 "$server" 2>/dev/null || return 1
                 sleep 0.2
             done
+            return 1
+        }
+        listening() {
+            for attempt in $(seq 300); do
+                port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' "$1" | head -n 1)
+                if [ -n "$port" ]; then return 0; fi
+                sleep 0.1
+            done
+            cat "$1"
             return 1
         }
         workers() { pgrep -P "$server" | sort | tr '\\n' ' '; }
@@ -47,12 +56,7 @@ enum Handshake {
         env -u OPENSSL_CONF openssl s_server -key peer.key -cert peer.pem -Verify 5 -CAfile "$chain" -partial_chain \\
             -verify_return_error -www -accept 127.0.0.1:0 </dev/null >server.log 2>&1 &
         server=$!
-        for attempt in $(seq 300); do
-            port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' server.log | head -n 1)
-            if [ -n "$port" ]; then break; fi
-            sleep 0.1
-        done
-        [ -n "$port" ] || { cat server.log; exit 1; }
+        listening server.log || exit 1
 
         """
 

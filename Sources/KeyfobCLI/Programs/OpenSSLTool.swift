@@ -44,12 +44,7 @@ struct OpenSSLTool: Program {
         """
         openssl s_server \(options) -accept 127.0.0.1:0 -www </dev/null >own.log 2>&1 &
         server=$!
-        for attempt in $(seq 300); do
-            port=$(sed -n 's/^ACCEPT .*:\\([0-9][0-9]*\\)$/\\1/p' own.log | head -n 1)
-            if [ -n "$port" ]; then break; fi
-            sleep 0.1
-        done
-        [ -n "$port" ] || { cat own.log; exit 1; }
+        listening own.log || exit 1
         await "$port" "$chain" || { cat own.log handshake.log; exit 1; }
         stop
 

@@ -13,6 +13,15 @@ import Testing
 @Suite struct RecoveryTests {
     private func intents(_ keychain: Keychain) throws -> Int { try keychain.store.read { try $0.intents().count } }
 
+    /// A new keychain on a token that is reached through a module which can be told to fail.
+    private static func create(
+        on token: TestToken, by module: FaultyModule, in directory: TemporaryDirectory
+    ) throws -> Keychain {
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        return try Keychains(Directories(root: directory.url("keyfob"))).create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+    }
+
     @Test func `the undo of a failed import spares a key that was there before`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
@@ -126,10 +135,8 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "keeper")
         let module = try FaultyModule(in: directory)
-        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
-        let keychains = Keychains(Directories(root: directory.url("keyfob")))
-        let keychain = try keychains.create(
-            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        let keychain = try Self.create(on: token, by: module, in: directory)
+        let keychains = Keychains(keychain.directories)
         try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
         try module.say("keep=1")
@@ -147,9 +154,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "stumbler")
         let module = try FaultyModule(in: directory)
-        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
-        let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
-            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        let keychain = try Self.create(on: token, by: module, in: directory)
         for words in ["stumble=3", "mute=4"] {
             try module.say(words)
             let key = try keychain.generateKey(.p256, label: "key")
@@ -169,9 +174,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "blind")
         let module = try FaultyModule(in: directory)
-        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
-        let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
-            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        let keychain = try Self.create(on: token, by: module, in: directory)
         let object = try #require(try keychain.generateKey(.p256, label: "key").item.object)
         func find(_ words: String) throws -> ObjectHandle {
             keychain.token.forgetHandles()
