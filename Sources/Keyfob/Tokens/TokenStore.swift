@@ -113,20 +113,18 @@ final class TokenStore: Sendable {
         mappingModule mapModule: @escaping @Sendable () -> Void,
         restoringPIN restorePIN: @escaping @Sendable () -> Void
     ) {
-        // While the other one looks after the token's files: SoftHSM begins with libcrypto, and needs no PIN before
-        // that.
+        // The longest first. While this one maps the library, and the next prepares libcrypto, with which SoftHSM
+        // begins, and finds the PIN, the third looks after the token's files.
+        let module = POSIXThread.start("keyfob-module", mapModule)
         let crypto = POSIXThread.start("keyfob-crypto") {
             LibCrypto.initialize()
             restorePIN()
         }
         // What no thread is to be had for is done by the first call that needs it.
         let token = POSIXThread.start("keyfob-token") { [self] in
-            // While this one looks after the token's files.
-            let module = POSIXThread.start("keyfob-module", mapModule)
             openAhead { if let crypto { crypto.join() } else { restorePIN() } }
-            module?.join()
         }
-        opening.withLock { $0 = [token, crypto].compactMap(\.self) }
+        opening.withLock { $0 = [token, crypto, module].compactMap(\.self) }
     }
 
     /// Waits until what `beginOpening` began has ended, if it was called.

@@ -79,10 +79,11 @@ extension Module {
     /// Maps the library at `path` into the process, where it stays, without calling it.
     ///
     /// For whoever has time before another thread of its loads it: relocating SoftHSM and what it needs takes a
-    /// millisecond. A library that cannot be mapped is reported by `load`. Stands for dlopen(3).
+    /// millisecond, although the functions that they call are looked up at their first call. A library that cannot be
+    /// mapped is reported by `load`. Stands for dlopen(3).
     package static func map(path: String) {
         guard path.utf8.contains(UInt8(ascii: "/")) else { return }
-        _ = unsafe dlopen(path, RTLD_NOW | RTLD_NODELETE)
+        _ = unsafe dlopen(path, RTLD_LAZY | RTLD_NODELETE)
     }
 
     /// The modules that p11-kit's configuration registers, initialised.
