@@ -36,6 +36,18 @@ package enum EnvironmentVariable {
         }
     }
 
+    /// Makes a variable again what it was before the first `set(_:to:)`; nothing where nobody has set it.
+    static func restore(_ name: String) {
+        differences.withLock { differences in
+            guard let index = differences.before.firstIndex(where: { $0.name == name }) else { return }
+            if let value = differences.before.remove(at: index).value {
+                unsafe setenv(name, value, 1)
+            } else {
+                unsafe unsetenv(name)
+            }
+        }
+    }
+
     /// The secret that is the value of `name`, which is then gone: from our environment, from that of every later
     /// child, and from `/proc/PID/environ`, because the bytes themselves are overwritten.
     static func take(_ name: String) -> SecretBytes? {

@@ -120,13 +120,26 @@ public struct Keychains: Sendable {
 
     /// Opens a keychain. - Throws: As `configuration(_:)` and `Keychain.open`.
     public func open(_ name: String? = nil, options: Keychain.Options = .init()) throws -> Keychain {
-        try open(configuration(name), options: options)
+        let expected = options.opensTokenAhead ? OpeningAhead(expecting: softHSM) : nil
+        let configuration: KeychainConfiguration
+        do { configuration = try self.configuration(name) } catch {
+            expected?.takeBack()
+            throw error
+        }
+        return try open(configuration, options: options, expected: expected)
     }
 
     /// Opens a keychain by its configuration.
     ///
     /// - Throws: As `Keychain.open`; `invalidConfiguration` where the token's URI cannot be read.
     public func open(_ configuration: KeychainConfiguration, options: Keychain.Options = .init()) throws -> Keychain {
+        try open(configuration, options: options, expected: nil)
+    }
+
+    private func open(
+        _ configuration: KeychainConfiguration, options: Keychain.Options, expected: OpeningAhead?
+    ) throws -> Keychain {
+        let opening = options.opensTokenAhead ? try opening(of: configuration, expected: expected) : nil
         let uri: PKCS11URI
         do { uri = try PKCS11URI(configuration.token) } catch {
             throw KeychainError(
@@ -147,10 +160,8 @@ public struct Keychains: Sendable {
             uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool,
             openModule: { try Self.module(configuration.module, softHSM: softHSM) },
             pin: { state.withLock { $0.pin } })
-        if options.opensTokenAhead {
-            // Sets an environment variable, which must be done before there is a second thread.
-            if isOurs { try softHSM.claimProcess() }
-            token.beginOpening(mappingModule: { Self.mapModule(configuration.module) }, restoringPIN: { [directories] in
+        if let opening {
+            token.beginOpening(opening) { [directories] in
                 guard let pin = Self.unlockedPIN(configuration, directories) else { return }
                 state.withLock { state in
                     // Whoever unlocked it meanwhile knows better.
@@ -158,7 +169,7 @@ public struct Keychains: Sendable {
                     state.pin = pin
                     state.isRestored = true
                 }
-            })
+            }
         }
         let store: SQLiteStore
         do {
@@ -187,14 +198,13 @@ public struct Keychains: Sendable {
         }
     }
 
-    /// Has the module of a keychain mapped into the process, for the thread that is about to load it.
-    private static func mapModule(_ location: KeychainConfiguration.ModuleLocation) {
-        switch location {
-        case .softHSM: SoftHSMDirectory.mapModule()
-        case .path(let path): Module.map(path: path)
-        // p11-kit knows where it is when it has read its configuration.
-        case .registered: break
-        }
+    /// What was begun with the module that was expected, where it is that one.
+    private func opening(
+        of configuration: KeychainConfiguration, expected: OpeningAhead?
+    ) throws -> OpeningAhead {
+        if let expected, expected.module == configuration.module { return expected }
+        expected?.takeBack()
+        return try OpeningAhead(configuration.module, softHSM: softHSM)
     }
 
     /// Loads the module of a keychain.

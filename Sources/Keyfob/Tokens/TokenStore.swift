@@ -24,8 +24,8 @@ final class TokenStore: Sendable {
     let hasWorked = Atomic(false)
     /// Called when the token has refused a PIN.
     let refusedPIN = Lock<(@Sendable () -> Void)?>(nil)
-    /// The threads that open the token ahead of its first use.
-    private let opening = Lock<[POSIXThread.Joinable]>([])
+    /// What opens the token ahead of its first use.
+    private let opening = Lock<OpeningAhead?>(nil)
     /// Counts `forgetHandles()`.
     private let forgettings = Atomic(0)
 
@@ -99,47 +99,33 @@ final class TokenStore: Sendable {
         return madePool.storeIfNil(made)
     }
 
-    /// Has threads load the module, and log in where there is a PIN already, for a caller that is going to need both.
+    /// Has a thread load the module, and log in where there is a PIN already, for a caller that is going to need both.
     ///
-    /// Returns at once. Whoever comes to the token first waits for them. What goes wrong is met again, and reported, by
+    /// Returns at once. Whoever comes to the token first waits for it. What goes wrong is met again, and reported, by
     /// the first call that needs the token. A PIN that was refused is not sent again: the pool remembers it.
     ///
-    /// Modules read the environment when they are loaded. It must not be changed before `awaitOpening()` has returned.
-    ///
     /// - Parameters:
-    ///   - mapModule: What maps the module's library into the process, without calling it.
+    ///   - threads: Which have begun with the module. Nobody may change the environment before `awaitOpening()` has
+    ///     returned.
     ///   - restorePIN: What finds the PIN, where somebody has left one.
-    func beginOpening(
-        mappingModule mapModule: @escaping @Sendable () -> Void,
-        restoringPIN restorePIN: @escaping @Sendable () -> Void
-    ) {
-        // The longest first. While this one maps the library, and the next prepares libcrypto, with which SoftHSM
-        // begins, and finds the PIN, the third looks after the token's files.
-        let module = POSIXThread.start("keyfob-module", mapModule)
-        let crypto = POSIXThread.start("keyfob-crypto") {
-            LibCrypto.initialize()
+    func beginOpening(_ threads: OpeningAhead, restoringPIN restorePIN: @escaping @Sendable () -> Void) {
+        opening.withLock { $0 = threads }
+        threads.proceed { [self] in
             restorePIN()
+            openAhead()
         }
-        // What no thread is to be had for is done by the first call that needs it.
-        let token = POSIXThread.start("keyfob-token") { [self] in
-            openAhead { if let crypto { crypto.join() } else { restorePIN() } }
-        }
-        opening.withLock { $0 = [token, crypto, module].compactMap(\.self) }
     }
 
     /// Waits until what `beginOpening` began has ended, if it was called.
     ///
     /// Also to be called before the process ends: SoftHSM must not be stopped while it rewrites the token's file, nor
     /// be called when it has been taken apart.
-    func awaitOpening() {
-        for thread in opening.withLock({ $0 }) { thread.join() }
-    }
+    func awaitOpening() { opening.withLock { $0 }?.join() }
 
-    private func openAhead(_ awaitPIN: () -> Void) {
+    private func openAhead() {
         do {
             try alone {
                 let pool = try pool()
-                awaitPIN()
                 guard try pin() != nil else { return _ = try pool.tokenInfo() }
                 // The session that is opened for a login waits in the pool for the first call.
                 try pool.withSession { _ in }

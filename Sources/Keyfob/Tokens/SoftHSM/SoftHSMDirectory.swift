@@ -97,11 +97,13 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     /// `activate()` without a look at the directory, for a caller that begins a second thread: the variable has to be
     /// set before that, and all else can be done there.
     ///
+    /// - Returns: Whether the process was nobody's before.
     /// - Throws: `refused` as `activate()`.
-    func claimProcess() throws(KeychainError) {
+    @discardableResult
+    func claimProcess() throws(KeychainError) -> Bool {
         let path = configuration.filePath
-        try Self.activated.withLock { (active) throws(KeychainError) in
-            if active == path { return }
+        return try Self.activated.withLock { (active) throws(KeychainError) in
+            if active == path { return false }
             let current = EnvironmentVariable.value("SOFTHSM2_CONF")
             if current != path {
                 if let active { throw refusal(inUse: active) }
@@ -109,8 +111,21 @@ public struct SoftHSMDirectory: Sendable, Hashable {
                 EnvironmentVariable.set("SOFTHSM2_CONF", to: path)
             }
             active = path
+            return true
         }
     }
+
+    /// Takes `claimProcess()` back, for a caller that has not used SoftHSM since; the variable is as it was before.
+    func disclaimProcess() {
+        Self.activated.withLock { active in
+            guard active == configuration.filePath else { return }
+            EnvironmentVariable.restore("SOFTHSM2_CONF")
+            active = nil
+        }
+    }
+
+    /// Whether SoftHSM's configuration is there, as it is where anybody has made a token here.
+    var isPrepared: Bool { Self.access(configuration.filePath) }
 
     private func refusal(inUse other: String) -> KeychainError {
         KeychainError(
@@ -120,7 +135,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     }
 
     private static var isLibraryInUse: Bool {
-        SoftHSMPresence.isLoaded && Module.mayBeInitialized("libsofthsm2.so")
+        SoftHSMPresence.mayBeInUse && Module.mayBeInitialized("libsofthsm2.so")
     }
 
     /// Loads SoftHSM: from where distributions put it, else what p11-kit has registered as `softhsm2`.
