@@ -93,13 +93,13 @@ public struct UnlockedState: Sendable {
     }
 
     private func find(_ keychain: String) throws(KeychainError) -> (record: UnlockedRecord, location: Location)? {
-        let file = try url(keychain)
         if usesKernelKeyring, case .found(let bytes) = KernelKeyring.load(Self.description(keychain)),
             let record = UnlockedRecord(decoding: bytes)
         {
             if !record.hasExpired { return (record, .kernelKeyring) }
             _ = KernelKeyring.remove(Self.description(keychain))
         }
+        let file = try url(keychain)
         guard try Self.exists(directory) else { return nil }
         guard let bytes = try PrivateFile.read(file, limit: Self.maximumLength + 64) else { return nil }
         guard let record = UnlockedRecord(decoding: bytes), !record.hasExpired else {

@@ -353,8 +353,12 @@ extension Keychain {
             let count = unsafe Int(bytes[0]) << 8 | Int(bytes[1])
             let end = 2 + count + 32
             guard bytes.count == end + 16 else { return nil }
+            guard let first = bytes.baseAddress else { return nil }
+            // By addresses: to make data of a slice, Swift's runtime looks through all conformances of the program.
             return unsafe (
-                SecretBytes(bytes[2..<2 + count]), SecretBytes(bytes[(2 + count)..<end]), Data(bytes[end...]))
+                SecretBytes(UnsafeRawBufferPointer(start: first + 2, count: count)),
+                SecretBytes(UnsafeRawBufferPointer(start: first + 2 + count, count: 32)),
+                Data(bytes: first + end, count: 16))
         }
     }
 }

@@ -11,7 +11,10 @@ extension Module {
     ///
     /// - Throws: `ReturnValue.argumentsBad` of `PKCS11Function.getSlotList` when several tokens fit; else what the
     ///   module answered.
-    public func slot(matching uri: PKCS11URI) throws(PKCS11Error) -> Slot? {
+    public func slot(matching uri: PKCS11URI) throws(PKCS11Error) -> Slot? { try token(matching: uri)?.slot }
+
+    /// As `slot(matching:)`, with what the token said of itself.
+    func token(matching uri: PKCS11URI) throws(PKCS11Error) -> (slot: Slot, info: TokenInfo)? {
         let deadline = Deadline.after(.milliseconds(100))
         while true {
             var failure: PKCS11Error?
@@ -24,7 +27,7 @@ extension Module {
                     function: .getSlotList, returnValue: .argumentsBad,
                     detail: "\(candidates.count) tokens fit: " + names.joined(separator: ", "))
             }
-            if let slot = candidates.first?.slot { return slot }
+            if let token = candidates.first { return token }
             if deadline.hasPassed {
                 // The token may be the one that could not be asked.
                 if let failure { throw failure }
@@ -47,7 +50,7 @@ extension Module {
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
         let isExact = uri.serial != nil && uri.token != nil
-        for slot in try isExact ? slots().newestFirst : slots() where uri.slotID == nil || uri.slotID == slot.id {
+        for slot in try isExact ? slots().likeliestFirst(serial: uri.serial) : slots() where uri.slotID == nil || uri.slotID == slot.id {
             do throws(PKCS11Error) {
                 let info = try slot.tokenInfo()
                 guard uri.matches(info) else { continue }
@@ -80,5 +83,13 @@ extension [Slot] {
     package var newestFirst: [Slot] {
         let (counted, named) = (filter { $0.id < 1 << 20 }, filter { $0.id >= 1 << 20 })
         return counted.sorted { $0.id > $1.id } + named
+    }
+
+    /// As `newestFirst`, but first the one whose number SoftHSM has made of a token's serial number.
+    fileprivate func likeliestFirst(serial: String?) -> [Slot] {
+        let id = serial.flatMap { UInt($0.suffix(8), radix: 16) }.map { $0 & 0x7fff_ffff }
+        guard let index = firstIndex(where: { $0.id == id }) else { return newestFirst }
+        var others = self
+        return [others.remove(at: index)] + others.newestFirst
     }
 }

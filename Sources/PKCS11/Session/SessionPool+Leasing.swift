@@ -142,11 +142,10 @@ extension SessionPool {
     func slot(_ state: Lock<State>) throws(PKCS11Error) -> Place {
         let generation = module.generation
         if let place = state.withLock({ $0.place }), place.generation == generation { return place }
-        guard let slot = try module.slot(matching: token) else {
+        guard let (slot, info) = try module.token(matching: token) else {
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: token.description)
         }
-        let place = Place(
-            slot: slot, isWriteProtected: try slot.tokenInfo().flags.contains(.writeProtected), generation: generation)
+        let place = Place(slot: slot, isWriteProtected: info.flags.contains(.writeProtected), generation: generation)
         state.withLock { $0.place = place }
         return place
     }
