@@ -30,12 +30,17 @@ public enum POSIXThread {
 
     /// Runs `body` on a new thread, and returns at once what to wait for.
     ///
-    /// - Parameter name: What debuggers and ps(1) show of the thread: the first 15 bytes.
+    /// - Parameters:
+    ///   - name: What debuggers and ps(1) show of the thread: the first 15 bytes.
+    ///   - elsewhere: Whether it begins on another core than the caller's. The kernel is not above putting it there, to
+    ///     wait until the caller waits: two milliseconds, of which somebody may have nothing to lose.
     /// - Returns: `nil` where the system has no more threads to give; `body` is not called then.
     ///
-    /// Stands for pthread_create(3).
-    public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Joinable? {
-        create(name, body).map(Joinable.init)
+    /// Stands for pthread_create(3), with pthread_attr_setaffinity_np(3) for the moment of its beginning.
+    public static func start(
+        _ name: String, elsewhere: Bool = false, _ body: @escaping @Sendable () -> Void
+    ) -> Joinable? {
+        create(name, elsewhere: elsewhere, body).map(Joinable.init)
     }
 
     /// A thread whose end somebody waits for.
@@ -80,18 +85,22 @@ public enum POSIXThread {
         }
     }
 
-    private static func create(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t? {
+    private static func create(
+        _ name: String, elsewhere: Bool, _ body: @escaping @Sendable () -> Void
+    ) -> pthread_t? {
         let work = unsafe Unmanaged.passRetained(Work(name, body))
         var thread = pthread_t()
-        let result = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                guard let context = unsafe context else { return nil }
-                let work = unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue()
-                unsafe keyfob_set_thread_name(work.name)
-                work.body()
-                return nil
-            }, unsafe work.toOpaque())
+        let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+            guard let context = unsafe context else { return nil }
+            let work = unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue()
+            unsafe keyfob_set_thread_name(work.name)
+            work.body()
+            return nil
+        }
+        let result =
+            unsafe elsewhere
+            ? keyfob_create_thread_elsewhere(&thread, run, work.toOpaque())
+            : pthread_create(&thread, nil, run, work.toOpaque())
         guard result == 0 else {
             unsafe work.release()
             return nil

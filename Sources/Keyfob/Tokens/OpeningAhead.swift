@@ -35,9 +35,9 @@ final class OpeningAhead: Sendable {
         // What no thread is to be had for is done by the first call that needs it. The longest goes first; and all of
         // them now, for glibc begins no thread while it relocates a library.
         threads = [
-            POSIXThread.start("keyfob-module") { Self.map(module) },
-            POSIXThread.start("keyfob-crypto") { LibCrypto.initialize() },
-            POSIXThread.start("keyfob-token") {
+            POSIXThread.start("keyfob-module", elsewhere: true) { Self.map(module) },
+            POSIXThread.start("keyfob-crypto", elsewhere: true) { LibCrypto.initialize() },
+            POSIXThread.start("keyfob-token", elsewhere: true) {
                 let next = work.wait(until: .never) { work -> Work? in
                     if case .unknown = work { return nil }
                     // What it holds on to ends with it.
