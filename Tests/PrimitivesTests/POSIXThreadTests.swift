@@ -23,6 +23,28 @@ import Testing
         #expect(hasEnded.withLock { $0 })
     }
 
+    /// The cores that the calling thread may run on.
+    private static func allowedCores() throws -> Substring {
+        let status = try String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)
+        return try #require(status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") })
+    }
+
+    @Test func `a thread that began elsewhere may run wherever its starter may`() throws {
+        // That it begins elsewhere is seen in what a command takes: the kernel may move either of the two at any time.
+        let isStarted = Lock(false)
+        let seen = Lock<Substring?>(nil)
+        let look: @Sendable () -> Void = {
+            _ = isStarted.wait(until: .after(.seconds(60))) { $0 ? true : nil }
+            // What cannot be read is no set of cores.
+            seen.withLock { $0 = try? Self.allowedCores() }
+        }
+        let thread = try #require(POSIXThread.start("test", elsewhere: true, look))
+        isStarted.withLock { $0 = true }
+        isStarted.broadcast()
+        thread.join()
+        #expect(try seen.withLock { $0 } == Self.allowedCores())
+    }
+
     @Test func `all that wait for a thread are told of its end, and who comes later does not wait`() throws {
         let gate = Lock(false)
         let ended = Lock(0)

@@ -11,6 +11,32 @@ import Testing
         try household.makeCard().merging(["WRONG_PIN": "9999"]) { $1 }
     }
 
+    @Test func `a token of somebody else's is read with its own configuration, though there are tokens of ours`() throws {
+        // There a command that reads a secret begins with ours, before it knows which keychain is meant.
+        let household = try Household.unattended()
+        let environment = try token(in: household)
+        let made = try household.keyfob(
+            [
+                "init", "--keychain", "card", "--token", "card", "--module", Self.module, "--pin-source",
+                "env:CARD_PIN",
+            ], environment: environment)
+        try #require(made.status == 0, "\(made.error)")
+        for (keychain, value) in [("card", "theirs"), ("login", "ours")] {
+            let set = try household.keyfob(
+                ["set", "a", "-k", keychain], input: Data(value.utf8), environment: environment)
+            try #require(set.status == 0, "\(set.error)")
+        }
+        // Unlocked, and then locked.
+        for options in [[], ["--pin-source", "env:CARD_PIN"]] {
+            let theirs = try household.keyfob(["get", "a", "-k", "card"] + options, environment: environment)
+            #expect(theirs.output == "theirs\n", "\(options): \(theirs.error)")
+            let ours = try household.keyfob(["get", "a", "-k", "login"], environment: environment)
+            #expect(ours.output == "ours\n", "\(options): \(ours.error)")
+            _ = try household.keyfob(["lock", "--all"], environment: environment)
+        }
+        #expect(try household.failure(["get", "a", "-k", "none"], environment: environment).code == "keychain.not_found")
+    }
+
     @Test(arguments: ["card", "pkcs11:token=card"])
     func `a keychain goes on a token that is there, which keeps its PIN`(name: String) throws {
         let household = try Household()
