@@ -107,8 +107,13 @@ extension ItemOperations {
         do { try keychain.delete(try criteriaOfBothHalves(request)) } catch let error as KeychainError
             where error.code == .itemNotFound
         {
-            // The certificate may be gone already; its key is then removed alone.
+            // The certificate may be gone already; its key is then removed alone. One that is not among those asked for
+            // because it is synchronizable keeps its key.
             guard case .identity(let identity) = request.reference else { throw error }
+            var any = request
+            any.attributes[.synchronizable] = nil
+            any.matchesAnySynchronizable = true
+            guard try keychain.findItems(try criteriaOfBothHalves(any)).isEmpty else { throw error }
             var half = request
             half.itemClass = .key
             half.reference = .key(identity.privateKey)

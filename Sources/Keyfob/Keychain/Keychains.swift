@@ -139,13 +139,14 @@ public struct Keychains: Sendable {
     private func open(
         _ configuration: KeychainConfiguration, options: Keychain.Options, expected: OpeningAhead?
     ) throws -> Keychain {
-        let opening = options.opensTokenAhead ? try opening(of: configuration, expected: expected) : nil
         let uri: PKCS11URI
         do { uri = try PKCS11URI(configuration.token) } catch {
+            expected?.takeBack()
             throw KeychainError(
                 .invalidConfiguration, "the token of keychain \"\(configuration.name)\" is not a PKCS#11 URI.",
                 cause: error)
         }
+        let opening = options.opensTokenAhead ? try opening(of: configuration, expected: expected) : nil
         // Now: an unlocked keychain never reads its source, and programs may be started all the same.
         EnvironmentVariable.withhold(namedBy: uri.pinSource)
         EnvironmentVariable.withhold(namedBy: configuration.pinSource)

@@ -171,6 +171,12 @@ extension CallRow {
             CallRow("no data of its own", .copy, all + wantsData, 0, .nothing, given: [ref]),
             CallRow("as an array of references", .copy, all + wantsAll + wantsReference, 0, .array(1), given: [ref]),
             CallRow("its key alone is removed by it", .delete, ref, 0, given: [key], after: [(["class": "keys"], 0)]),
+            CallRow("not where its certificate is synchronizable and nobody asked for that", .delete, ref, -25300,
+                given: [certificate + ["sync": true], key],
+                after: [(["class": "keys"], 1), (["class": "cert", "sync": true], 1)]),
+            CallRow("both go where somebody did", .delete, ref + ["sync": "syna"], 0,
+                given: [certificate + ["sync": true], key],
+                after: [(["class": "keys"], 0), (["class": "cert", "sync": true], 0)]),
             CallRow("without its key there is nothing of it to remove", .delete, ref, -25300, given: [certificate]),
         ]
     }
