@@ -31,8 +31,8 @@ public struct TLSIdentity: Sendable {
     /// Finds an identity by label, host name or reference, checks that it can serve, and has its key prove itself.
     ///
     /// Of several versions of one identity the one that bears the name is taken, not those labelled `name@date`; of
-    /// those with the same label, or the same subject and names, the valid one that began last. Runs on threads of Keyfob's own: one search, the order
-    /// of the chain, and up to six signatures.
+    /// those with the same label, or the same subject and names, the valid one that began last. Runs on threads of
+    /// Keyfob's own: one search, the order of the chain, and up to six signatures.
     ///
     /// - Parameters:
     ///   - query: Such as `.identity(label: "web")` or `.identities.host("www.example.org")`.
