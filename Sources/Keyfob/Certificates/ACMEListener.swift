@@ -156,6 +156,8 @@ final class ACMEListener: ACMEAnswer, Sendable {
         var visitors: [Visitor] = []
         defer {
             for visitor in visitors { close(visitor.descriptor) }
+            // A child that another thread has just made has a copy, until it becomes another program.
+            shutdown(listening, Int32(SHUT_RDWR))
             close(listening)
             close(ending.reading)
         }

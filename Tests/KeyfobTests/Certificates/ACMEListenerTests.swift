@@ -86,8 +86,24 @@ struct ACMEListenerTests {
         #expect(try curl(port, [], path: "/.well-known/acme-challenge/" + Self.token) == "the.answer 200")
     }
 
+    /// Another descriptor of what listens at a port: a child has one between its fork and its exec.
+    private func copy(ofListenerAt port: String) throws -> Int32 {
+        let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        let descriptor = names.compactMap { Int32($0) }.first { descriptor in
+            var address = sockaddr_in()
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let result = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+                unsafe getsockname(descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, &size)
+            }
+            return result == 0 && address.sin_family == AF_INET && UInt16(bigEndian: address.sin_port) == UInt16(port)
+        }
+        return dup(try #require(descriptor))
+    }
+
     @Test func `its end ends all connections, and gives the port back`() throws {
         let (listener, port) = try listener()
+        let copy = try copy(ofListenerAt: port)
+        defer { close(copy) }
         let idler = try Idler(port)
         defer { idler.leave() }
         let challenge = try ACMEChallenge(name: "web.example", token: Self.token, keyAuthorization: "another")
