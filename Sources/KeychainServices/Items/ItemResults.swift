@@ -111,7 +111,9 @@ struct ItemResults {
         if missing.contains(.synchronizable) {
             members.append(AttributeCoding.key(.synchronizable), AttributeCoding.object(0, for: .synchronizable))
         }
-        if missing.contains(.multiUser) { members.append(AttributeCoding.key(.multiUser), AttributeCoding.object(.data(Data()), for: .multiUser)) }
+        if missing.contains(.multiUser) {
+            members.append(AttributeCoding.key(.multiUser), AttributeCoding.object(.data(Data()), for: .multiUser))
+        }
         guard !isConstrained, let protection else { return }
         members.append(AttributeCoding.key(.accessControl), SecAccessControl(protection: protection, flags: []))
     }
