@@ -85,6 +85,59 @@ import Testing
         let state = try new.info().state
         #expect(state == .readOnlyPublic)
     }
+
+    /// A pool of its own on a copy of the trust module, which nothing else initialises anew.
+    private static func lonelyPool(in directory: TemporaryDirectory) throws -> SessionPool {
+        try FileManager.default.copyItem(atPath: trustModule, toPath: directory.file("copy.so"))
+        let module = try Module.load(path: directory.file("copy.so"))
+        let token = try #require(module.slots().first).tokenInfo()
+        return SessionPool(module: module, token: token.uri) { nil }
+    }
+
+    @Test(
+        "What runs on a session ends before the module is initialised again, and what comes then runs after that",
+        .enabled(if: FileManager.default.fileExists(atPath: trustModule)), .timeLimit(.minutes(30)))
+    func operationsEnd() throws {
+        let directory = try TemporaryDirectory()
+        let pool = try Self.lonelyPool(in: directory)
+        let module = pool.module
+        let first = module.generation
+        let failures = Lock<[String]>([])
+        func start(_ body: @escaping @Sendable () throws -> Void) -> POSIXThread.Joinable? {
+            POSIXThread.start("test") {
+                do { try body() } catch { failures.withLock { $0.append("\(error)") } }
+            }
+        }
+        let threads = try pool.withSession(idempotent: false) { session in
+            let reinitializing = start { try module.reinitialize() }
+            usleep(100_000)
+            let late = start { try pool.withSession(idempotent: false) { _ = try $0.info() } }
+            usleep(100_000)
+            _ = try session.info()
+            #expect(module.generation == first)
+            return [reinitializing, late]
+        }
+        for thread in threads { try #require(thread).join() }
+        #expect(failures.withLock { $0 } == [])
+        #expect(module.generation == first + 1)
+    }
+
+    @Test(
+        "An operation that does not end is waited for no longer than a second",
+        .enabled(if: FileManager.default.fileExists(atPath: trustModule)), .timeLimit(.minutes(30)))
+    func operationsThatDoNotEnd() throws {
+        let directory = try TemporaryDirectory()
+        let pool = try Self.lonelyPool(in: directory)
+        let error = try refusal {
+            try pool.withSession(idempotent: false) { session in
+                try pool.module.reinitialize()
+                _ = try session.info()
+            }
+        }
+        #expect(error?.returnValue == .sessionHandleInvalid)
+        // Nothing is left of it that others would wait for.
+        try pool.withSession { _ = try $0.info() }
+    }
 }
 
 /// Calls the module until its generation changes, and once more with a new session.

@@ -20,6 +20,8 @@ import Synchronization
 
     let functions: FunctionList
     let gate = CallGate()
+    /// Counts what runs on sessions of pools, of several calls each.
+    private let operations = CallGate()
     /// Whether calls that list objects and calls that add one exclude each other.
     private let takesTurns = Atomic(false)
     private let turn = Lock(0)
@@ -102,8 +104,10 @@ import Synchronization
 
     /// Finalises the library and initialises it again, which is what heals a lost daemon (p11-kit's remote, tpm2).
     ///
-    /// Waits up to two seconds for calls in progress; calls that arrive meanwhile wait in turn, those on sessions
-    /// fail with `ReturnValue.sessionHandleInvalid`. All sessions, logins and object handles are gone afterwards.
+    /// Lets what runs on the sessions of pools end first, for a second, and waits up to two for calls in progress;
+    /// calls that arrive meanwhile wait in turn, those on sessions of before fail with
+    /// `ReturnValue.sessionHandleInvalid`. All sessions, logins and object handles are gone afterwards. Not to be
+    /// called by what itself runs on a session.
     /// Within a second of the last time it does nothing and returns: what failed on several threads is healed once
     /// for all. In a forked child it initialises without finalising. When something else in the process has the
     /// same library open through p11-kit, the library itself stays initialised.
@@ -122,9 +126,19 @@ import Synchronization
             if !isForked, let last = lifecycle.lastReinitialization, !last.hasPassed { return }
             lifecycle.lastReinitialization = .after(.seconds(1))
 
+            let deadline = Deadline.after(.seconds(2))
+            operations.shut()
+            defer { operations.open(newGeneration: false) }
+            if isForked {
+                operations.forgetEntries()
+            } else {
+                // A key that is being made is not lost because another token needs the module anew. What takes
+                // longer may be waiting for what is waiting here, or for a daemon that has gone.
+                let patience = Deadline.after(.seconds(1))
+                while !operations.isQuiet, !patience.hasPassed { usleep(500) }
+            }
             gate.shut()
             // Calls that were in progress in the parent will never end in the child.
-            let deadline = Deadline.after(.seconds(2))
             while !isForked, !gate.isQuiet {
                 if deadline.hasPassed {
                     gate.open(newGeneration: false)
@@ -168,6 +182,19 @@ import Synchronization
                 function: .initialize, returnValue: .cantLock,
                 detail: "this process was forked while its parent was using the module")
         }
+    }
+
+    /// Counts in what runs on a session of a pool, so that the module is not initialised anew meanwhile;
+    /// `endOperation()` must follow.
+    ///
+    /// Waits while the module is being initialised anew: the session that one has may be of before, then.
+    func beginOperation() {
+        while !operations.enter() { awaitGate() }
+    }
+
+    /// Counts it out.
+    func endOperation() {
+        operations.leave()
     }
 
     /// Makes one C call that belongs to no session, at a moment when the library is not being finalised.

@@ -106,17 +106,26 @@ import Synchronization
             } else {
                 pooled = try acquire(state, &climb)
             }
+            module.beginOperation()
+            guard pooled.generation == module.generation else {
+                module.endOperation()
+                release(pooled, state)
+                continue
+            }
             let failure: any Error
             let watched = watchdog?.begin("session")
             do {
+                // Before anything is healed: that may initialise the module anew, which waits for operations.
+                defer {
+                    module.endOperation()
+                    if let watched { watchdog?.end(watched) }
+                }
                 let result = try body(pooled.session)
-                if let watched { watchdog?.end(watched) }
                 release(pooled, state)
                 return result
             } catch {
                 failure = error
             }
-            if let watched { watchdog?.end(watched) }
             noteFailure(failure, pooled, state)
             release(pooled, state)
             guard let error = failure as? PKCS11Error else { throw failure }
