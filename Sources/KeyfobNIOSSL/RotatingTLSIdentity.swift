@@ -18,8 +18,8 @@ import OpenSSL
 /// serve is refused, and the one in use stays. Connections that run, and handshakes that have begun, keep the key they
 /// began with.
 ///
-/// > Important: Keep the old version on the token until the new one is in use and the handshakes that began with the old
-/// > one are over: `interval` and some seconds. `keyfob identity renew` does so; `retire` removes it later.
+/// > Important: Keep the old version on the token until the new one is in use and the handshakes that began with the
+/// old > one are over: `interval` and some seconds. `keyfob identity renew` does so; `retire` removes it later.
 ///
 /// Looking ends with the last reference to the value; the configurations that it made hold one.
 public final class RotatingTLSIdentity: Sendable {

@@ -7,17 +7,19 @@ import Synchronization
 /// Work on its way from event loops to signing threads.
 ///
 /// Adding takes no lock. Behind one, an event loop waited for whichever thread held it to get a core again, up to eight
-/// milliseconds on a machine that was busy (measured); and the threads that sign are those that take the cores. Nor does
-/// an event loop look after what it has added: its own timers are behind a lock that every signature's answer takes.
+/// milliseconds on a machine that was busy (measured); and the threads that sign are those that take the cores. Nor
+/// does an event loop look after what it has added: its own timers are behind a lock that every signature's answer
+/// takes.
 ///
 /// No more threads are awake than the token has use for. One keeps up with a token that is quick, as SoftHSM is with EC
-/// keys, and each further one would take the event loops' cores from them; a token that is slow, or hangs, gets them all.
+/// keys, and each further one would take the event loops' cores from them; a token that is slow, or hangs, gets them
+/// all.
 @safe final class SigningQueue: @unchecked Sendable {
     // Unchecked for the semaphores, which are made for many threads; everything else checks itself.
     /// One for each thread, so that of those that sleep the first is woken, whose memory the caches still have.
     private let semaphores: UnsafeMutablePointer<sem_t>
-    /// The latest addition, each of which knows the one before it. Nobody looks into a node before it is taken, and only
-    /// all of them are, so that an address which comes back does no harm.
+    /// The latest addition, each of which knows the one before it. Nobody looks into a node before it is taken, and
+    /// only all of them are, so that an address which comes back does no harm.
     private let latest = unsafe Atomic<Unmanaged<Node>?>(nil)
     /// What was taken, in the order in which it was added; only signing threads wait for each other here.
     private let taken = Lock<Node?>(nil)

@@ -5,15 +5,15 @@ import KeyfobPrimitives
 /// The threads that sign with the keys of one token.
 ///
 /// They are started with the token's first key and wait from then on, so that no handshake has to start one on its
-/// event loop. They are the token's own: one that is slow, or hangs, holds up no handshake with the key of another. They
-/// end with its last key.
+/// event loop. They are the token's own: one that is slow, or hangs, holds up no handshake with the key of another.
+/// They end with its last key.
 final class SigningThreads: Sendable {
     private let queue: SigningQueue
 
     /// Starts the threads.
     ///
-    /// - Parameter width: How many at most are awake at once; more than most machines need, for one that waits for a token
-    ///   leaves its core to another.
+    /// - Parameter width: How many at most are awake at once; more than most machines need, for one that waits for a
+    ///   token leaves its core to another.
     /// - Throws: `KeychainError` with code `failed` where the system has not that many threads to give.
     init(width: Int = 4) throws(KeychainError) {
         let queue = SigningQueue(width: width)

@@ -49,7 +49,8 @@ extension NIOSSLTrustRoots {
     ///
     /// The anchors as they are now. Runs on threads of Keyfob's own.
     ///
-    /// - Throws: `KeychainError`, as `Keychain.trustAnchors(for:)`; what swift-nio-ssl throws for an anchor it cannot read.
+    /// - Throws: `KeychainError`, as `Keychain.trustAnchors(for:)`; what swift-nio-ssl throws for an anchor it cannot
+    ///   read.
     public static func trusted(by keychain: Keychain, for usage: CertificateUsage) async throws -> NIOSSLTrustRoots {
         .certificates(
             try await keychain.trustAnchors(for: usage).map {

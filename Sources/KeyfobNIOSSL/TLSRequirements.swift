@@ -16,7 +16,8 @@ public struct TLSRequirements: Sendable {
     public var hostNames: [String] = []
     /// Whether a certificate outside of its dates is used all the same.
     public var allowsOutdated = false
-    /// Whether the certificate's issuer may be missing from the keychain: right where clients have the issuer themselves.
+    /// Whether the certificate's issuer may be missing from the keychain: right where clients have the issuer
+    /// themselves.
     public var allowsUnknownIssuer = false
     /// Whether TLS 1.3 is a must; without, RSA keys of tokens that have RSA PKCS#1 only serve TLS 1.2.
     public var requiresTLS13 = false

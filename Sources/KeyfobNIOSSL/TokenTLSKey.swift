@@ -33,8 +33,8 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
     /// Blocks for up to six signatures.
     ///
     /// - Throws: `KeychainError`; `mechanismUnsupported` where the token can make no signature that TLS knows with it,
-    ///   `identityMismatch` where the token's key is not the public key's, `failed` where there are no threads to sign on,
-    ///   and the errors of `TokenKey.proven(_:)`.
+    ///   `identityMismatch` where the token's key is not the public key's, `failed` where there are no threads to sign
+    ///   on, and the errors of `TokenKey.proven(_:)`.
     @available(*, noasync, message: "use TLSIdentity.load, or a thread of your own")
     public init(_ key: TokenKey) throws {
         try self.init(key, onSigningFailure: nil)

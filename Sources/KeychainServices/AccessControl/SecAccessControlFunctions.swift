@@ -4,25 +4,25 @@ public import Foundation
 ///
 /// Constraints are kept with the item and given back. What they do here:
 ///
-/// - `userPresence`, `biometryAny`, `biometryCurrentSet`, `devicePasscode` and `companion` all stand for the passphrase or
-///   the PIN of the keychain: a machine without a sensor has no other proof that somebody is there. It is asked for anew by
-///   every `SecItemCopyMatching` that gives out the **data** of such an item, and by every **use of a private key** on the
-///   token that has such an access control (a signature, a decryption, a key agreement, an export of one that may leave),
-///   however long the keychain has been unlocked. What the public half does asks nobody.
-///   The keychain's PIN program (pinentry) asks, or the prompter of a keychain that was given to `SecKeychainUse`. Where
-///   there is neither, or `KEYFOB_NO_INPUT` is set, or the PIN comes from a file, the call gives
-///   `errSecInteractionNotAllowed`; a wrong answer gives `errSecAuthFailed`. Attributes and references are given out, and
-///   items changed and deleted, without asking.
-/// - `kSecUseAuthenticationUI` with `…Fail` or `…Skip` refuses or leaves out every item that asks for somebody to be there,
-///   and those with `applicationPassword` where the call has no `kSecUseCredentialReference`.
+/// - `userPresence`, `biometryAny`, `biometryCurrentSet`, `devicePasscode` and `companion` all stand for the passphrase
+///   or the PIN of the keychain: a machine without a sensor has no other proof that somebody is there. It is asked for
+///   anew by every `SecItemCopyMatching` that gives out the **data** of such an item, and by every **use of a private
+///   key** on the token that has such an access control (a signature, a decryption, a key agreement, an export of one
+///   that may leave), however long the keychain has been unlocked. What the public half does asks nobody.
+///   The keychain's PIN program (pinentry) asks, or the prompter of a keychain that was given to `SecKeychainUse`.
+///   Where there is neither, or `KEYFOB_NO_INPUT` is set, or the PIN comes from a file, the call gives
+///   `errSecInteractionNotAllowed`; a wrong answer gives `errSecAuthFailed`. Attributes and references are given out,
+///   and items changed and deleted, without asking.
+/// - `kSecUseAuthenticationUI` with `…Fail` or `…Skip` refuses or leaves out every item that asks for somebody to be
+///   there, and those with `applicationPassword` where the call has no `kSecUseCredentialReference`.
 /// - `privateKeyUsage` is refused on passwords (`errSecAuthFailed`). By itself it asks for nothing.
 /// - The functions of this module keep to an access control; who uses the token by another way, Keyfob's own calls
-///   included, is not asked. A token that asks for its PIN at every signature (`CKA_ALWAYS_AUTHENTICATE`) does so whatever
-///   stands here.
-/// - `applicationPassword` on passwords: data that is added with `kSecUseCredentialReference` is sealed under the bytes in
-///   there, besides what the vault does. Whoever reads it or gives it other data or another access control must bring the
-///   same bytes: `errSecAuthFailed` otherwise. Without `kSecUseCredentialReference` there is no password, and nothing is asked.
-///   On keys and certificates it is **kept and not enforced**.
+///   included, is not asked. A token that asks for its PIN at every signature (`CKA_ALWAYS_AUTHENTICATE`) does so
+///   whatever stands here.
+/// - `applicationPassword` on passwords: data that is added with `kSecUseCredentialReference` is sealed under the bytes
+///   in there, besides what the vault does. Whoever reads it or gives it other data or another access control must
+///   bring the same bytes: `errSecAuthFailed` otherwise. Without `kSecUseCredentialReference` there is no password, and
+///   nothing is asked. On keys and certificates it is **kept and not enforced**.
 ///
 /// - Parameters:
 ///   - allocator: Without effect.

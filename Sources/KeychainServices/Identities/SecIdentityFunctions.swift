@@ -54,8 +54,8 @@ public func SecIdentityCreate(
 ///   - keychainOrArray: Without effect: there is one keychain.
 ///   - certificateRef: The certificate, which need not be in the keychain.
 ///   - identityRef: Takes the identity.
-/// - Returns: `errSecItemNotFound` where the keychain has no such key, `errSecMissingEntitlement` where the process has no
-///   access group, or what unlocking it meets.
+/// - Returns: `errSecItemNotFound` where the keychain has no such key, `errSecMissingEntitlement` where the process has
+///   no access group, or what unlocking it meets.
 @discardableResult
 public func SecIdentityCreateWithCertificate(
     _ keychainOrArray: CFTypeRef?, _ certificateRef: SecCertificate, _ identityRef: UnsafeMutablePointer<SecIdentity?>
@@ -98,8 +98,8 @@ public func SecIdentityCopyPreferred(_ name: CFString, _ keyUsage: CFArray?, _ v
 /// - Parameters:
 ///   - identity: The identity; `nil` takes the preference back.
 ///   - name: A URL, an e-mail address, or another name.
-///   - keyUsage: What the key is to do: `kSecAttrCanSign` and the like. `nil` for any use; the preferences for all uses are
-///     taken back then.
+///   - keyUsage: What the key is to do: `kSecAttrCanSign` and the like. `nil` for any use; the preferences for all uses
+///     are taken back then.
 /// - Returns: `errSecInvalidItemRef` where the certificate is not in the keychain, `errSecParam` for an empty name,
 ///   `errSecMissingEntitlement` where the process has no access group, or what unlocking the keychain meets. That there
 ///   was no preference to take back is no error.

@@ -8,8 +8,8 @@ import OpenSSL
 /// - Parameters:
 ///   - secItemOrArray: A `SecCertificate`, `SecKey` or `SecIdentity`, or an array of them.
 ///   - outputFormat: `formatOpenSSL`, `formatBSAFE` and `formatWrappedPKCS8` for one key, `formatX509Cert` for one
-///     certificate, `formatPEMSequence` for any number of either, `formatPKCS12` for one identity and further certificates;
-///     `formatUnknown` chooses what fits.
+///     certificate, `formatPEMSequence` for any number of either, `formatPKCS12` for one identity and further
+///     certificates; `formatUnknown` chooses what fits.
 ///   - flags: Whether the result is PEM; a PEM sequence always is, PKCS#12 never.
 ///   - keyParams: The passphrase of the formats that have one.
 ///   - exportedData: Takes the bytes, which nobody wipes.

@@ -18,8 +18,8 @@ import OpenSSL
 ///   - keyParams: The passphrase, and whether more than one private key is an error.
 ///   - importKeychain: Where it is given, everything is added to the keychain of the process; there is only that.
 ///   - outItems: Takes an array of `SecCertificate`, `SecKey` and `SecIdentity`.
-/// - Returns: `errSecUnknownFormat`, `errSecUnsupportedFormat`, `errSecPassphraseRequired`, `errSecAuthFailed` for a wrong
-///   passphrase, `errSecDecode`, `errSecMultiplePrivKeys`, and what storing meets.
+/// - Returns: `errSecUnknownFormat`, `errSecUnsupportedFormat`, `errSecPassphraseRequired`, `errSecAuthFailed` for a
+///   wrong passphrase, `errSecDecode`, `errSecMultiplePrivKeys`, and what storing meets.
 @discardableResult
 public func SecItemImport(
     _ importedData: CFData, _ fileNameOrExtension: CFString?, _ inputFormat: UnsafeMutablePointer<SecExternalFormat>?,

@@ -5,10 +5,10 @@ import OpenSSL
 
 /// Reads a PKCS#12 file; SecImportExport.h.
 ///
-/// Nothing is stored, unless `kSecUseDataProtectionKeychain` is true and `kSecImportToMemoryOnly` is not: then identities
-/// and the certificates above them are added to the keychain, with what else the options say as attributes, and what is
-/// there already is left as it is. Keys that were stored so cannot leave the token. Blocks while the passphrase is derived,
-/// from milliseconds to seconds, as the file asks.
+/// Nothing is stored, unless `kSecUseDataProtectionKeychain` is true and `kSecImportToMemoryOnly` is not: then
+/// identities and the certificates above them are added to the keychain, with what else the options say as attributes,
+/// and what is there already is left as it is. Keys that were stored so cannot leave the token. Blocks while the
+/// passphrase is derived, from milliseconds to seconds, as the file asks.
 ///
 /// - Parameters:
 ///   - pkcs12_data: The file.
@@ -16,9 +16,9 @@ import OpenSSL
 ///   - items: Takes an array with a dictionary for each identity: `kSecImportItemIdentity`, `kSecImportItemTrust`,
 ///     `kSecImportItemCertChain`, `kSecImportItemKeyID`, and `kSecImportItemLabel` where the file has a name. A file
 ///     without an identity gives an empty array.
-/// - Returns: `errSecAuthFailed` for a missing or wrong passphrase, `errSecPkcs12VerifyFailure` for a file that was changed,
-///   `errSecDecode` for one that is damaged or none at all, `errSecParam` for an option of a wrong type, and what storing
-///   meets.
+/// - Returns: `errSecAuthFailed` for a missing or wrong passphrase, `errSecPkcs12VerifyFailure` for a file that was
+///   changed, `errSecDecode` for one that is damaged or none at all, `errSecParam` for an option of a wrong type, and
+///   what storing meets.
 @discardableResult
 public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>

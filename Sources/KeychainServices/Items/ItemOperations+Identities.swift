@@ -41,8 +41,8 @@ extension ItemOperations {
 
     // MARK: Search
 
-    /// The identity of a certificate, which need not be an item, with its key from the keychain; `nil` where no item that
-    /// this process may see is that key.
+    /// The identity of a certificate, which need not be an item, with its key from the keychain; `nil` where no item
+    /// that this process may see is that key.
     func identity(of certificate: SecCertificate, usesSystemKeychain: Bool = false) throws -> SecIdentity? {
         let publicKey = certificate.certificate.publicKey
         var request = ItemRequest(itemClass: .key)

@@ -300,8 +300,8 @@ extension Item {
         !constraints.isDisjoint(with: [.userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion])
     }
 
-    /// Whether what would be read of it takes somebody to be there. A private key that cannot leave its token has nothing
-    /// to read: its price is asked for when it is used.
+    /// Whether what would be read of it takes somebody to be there. A private key that cannot leave its token has
+    /// nothing to read: its price is asked for when it is used.
     fileprivate var givesOutConstrainedData: Bool {
         needsPresence && itemClass != .identity
             && !(isOnToken && isPrivateKey && attributes[.isExtractable]?.number == 0)
@@ -309,8 +309,8 @@ extension Item {
 }
 
 extension ItemRequest {
-    /// How many items a search needs to find; `nil` for all, where some of several may turn out to be damaged when their
-    /// data is read.
+    /// How many items a search needs to find; `nil` for all, where some of several may turn out to be damaged when
+    /// their data is read.
     fileprivate var earlyLimit: Int? {
         let limit = limit ?? .one
         return limit != .one && opensItems ? nil : limit.count

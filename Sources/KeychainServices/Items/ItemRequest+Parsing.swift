@@ -34,8 +34,9 @@ extension ItemRequest {
 
     /// Keys and values, in Swift's types; all keys must be strings.
     static func entries(_ dictionary: NSDictionary) throws(StatusError) -> [(key: String, value: Any)] {
-        // These two give the objects as they lie there, in one order. All other ways to read an NSDictionary put each of
-        // them through casts to find what it may be in Swift, at a price that all the rest of a call is small beside.
+        // These two give the objects as they lie there, in one order. All other ways to read an NSDictionary put each
+        // of them through casts to find what it may be in Swift, at a price that all the rest of a call is small
+        // beside.
         let keys = dictionary.allKeys
         let values = dictionary.allValues
         var entries: [(key: String, value: Any)] = []
@@ -270,9 +271,9 @@ extension ItemRequest {
             guard returns.isEmpty else { throw .parameter("an update returns nothing") }
         case .delete:
             guard !filters.isGiven else { throw .parameter("match keys are for searches") }
-            // Apple refuses every limit on iOS. On the Mac that of all must be given for all to go, and libraries give it
-            // on every other system than iOS; it says no more than what a removal does. A smaller limit would promise that
-            // something stays.
+            // Apple refuses every limit on iOS. On the Mac that of all must be given for all to go, and libraries give
+            // it on every other system than iOS; it says no more than what a removal does. A smaller limit would
+            // promise that something stays.
             guard limit ?? .several(nil) == .several(nil) else { throw .parameter("all that match are removed") }
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
         }

@@ -7,7 +7,8 @@ import OpenSSL
 extension SecKey {
     /// A key in memory from its bytes.
     ///
-    /// - Throws: `StatusError`; `errSecUnimplemented` for a symmetric key. `KeyFileError` for bytes that are no such key.
+    /// - Throws: `StatusError`; `errSecUnimplemented` for a symmetric key. `KeyFileError` for bytes that are no such
+    ///   key.
     convenience init(representation data: Data, _ type: KeyAlgorithmType, _ keyClass: KeyClass) throws {
         guard keyClass != .symmetric else { throw StatusError(errSecUnimplemented, "symmetric keys are no SecKey") }
         guard [.public, .private].contains(keyClass) else { throw StatusError.parameter("no such class of keys") }

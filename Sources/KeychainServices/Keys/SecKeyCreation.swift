@@ -6,11 +6,11 @@ import OpenSSL
 
 /// Generates a key pair and gives out its private half.
 ///
-/// A private key that is permanent is generated on the token and cannot leave it, unless `kSecAttrIsExtractable` is true
-/// and no `kSecAttrTokenID` is given. A key with `kSecAttrTokenID` is permanent unless it says that it is not, which is
-/// refused: it would have to be in memory. Any other key is generated in memory. `SecKeyCopyPublicKey` has the other half; it
-/// becomes an item of its own only where it is permanent. Blocks while an RSA key is searched for: from tenths of a second
-/// to many seconds.
+/// A private key that is permanent is generated on the token and cannot leave it, unless `kSecAttrIsExtractable` is
+/// true and no `kSecAttrTokenID` is given. A key with `kSecAttrTokenID` is permanent unless it says that it is not,
+/// which is refused: it would have to be in memory. Any other key is generated in memory. `SecKeyCopyPublicKey` has the
+/// other half; it becomes an item of its own only where it is permanent. Blocks while an RSA key is searched for: from
+/// tenths of a second to many seconds.
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, which Ed25519 does not need, and attributes of the
@@ -51,14 +51,14 @@ public func SecKeyGeneratePair(
 
 /// Makes a key in memory from its bytes.
 ///
-/// RSA keys are PKCS#1 in DER, public ones SubjectPublicKeyInfo too; EC keys are `04 || X || Y`, and `|| K` of a private
-/// one (ANSI X9.63); Ed25519 keys are 32 bytes.
+/// RSA keys are PKCS#1 in DER, public ones SubjectPublicKeyInfo too; EC keys are `04 || X || Y`, and `|| K` of a
+/// private one (ANSI X9.63); Ed25519 keys are 32 bytes.
 ///
 /// - Parameters:
 ///   - keyData: The bytes.
 ///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`.
-///   - error: Takes `errSecUnimplemented` for a symmetric key, and `errSecParam` for a missing or unknown type or class,
-///     and for bytes that are not such a key. The caller owns it.
+///   - error: Takes `errSecUnimplemented` for a symmetric key, and `errSecParam` for a missing or unknown type or
+///     class, and for bytes that are not such a key. The caller owns it.
 /// - Returns: The key; `nil` where there is an error.
 @discardableResult
 public func SecKeyCreateWithData(

@@ -8,8 +8,8 @@ import KeyfobPrimitives
 ///
 /// - Parameters:
 ///   - key: A private key.
-///   - padding: For RSA none, `PKCS1`, or `PKCS1SHA…` for a digest; for elliptic curves `sigRaw` for r and s side by side,
-///     anything else for DER.
+///   - padding: For RSA none, `PKCS1`, or `PKCS1SHA…` for a digest; for elliptic curves `sigRaw` for r and s side by
+///     side, anything else for DER.
 ///   - dataToSign: The digest or the block.
 ///   - dataToSignLen: How many bytes it has.
 ///   - sig: Takes the signature.

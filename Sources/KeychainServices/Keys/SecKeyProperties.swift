@@ -38,7 +38,8 @@ public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
         if let object { result.setObject(object, forKey: NSString(string: name.rawValue)) }
     }
     result.setObject(kSecClassKey, forKey: kSecClass)
-    // A key that cannot leave its token has no bytes to show, and for a description nobody is asked; that is no failure.
+    // A key that cannot leave its token has no bytes to show, and for a description nobody is asked; that is no
+    // failure.
     if !key.asksForPresence, let data = reporting(nil, { try key.externalRepresentation() }) {
         result.setObject(NSData(data: data), forKey: kSecValueData)
     }

@@ -4,8 +4,8 @@ public import Keyfob
 
 /// Chooses the keychain that the functions of this module work on, for the whole process.
 ///
-/// Until then it is the keychain that `KEYFOB_KEYCHAIN` names, else the user's default one, else `login`. Calls that run
-/// at this moment may end on the keychain that they began with.
+/// Until then it is the keychain that `KEYFOB_KEYCHAIN` names, else the user's default one, else `login`. Calls that
+/// run at this moment may end on the keychain that they began with.
 ///
 /// ```swift
 /// SecKeychainUse(try Keychain.open("payments"))
@@ -19,8 +19,9 @@ public func SecKeychainUse(_ keychain: Keychain?) {
 /// Chooses the access groups that the functions of this module may use, for the whole process.
 ///
 /// The first is the group of what is added without one. Calls that name a group outside of the list fail with
-/// `errSecMissingEntitlement`; what is in such a group is not found. `*` stands for every group, and the group without a
-/// name, the empty string, is the one of items that the command and the Swift API stored. An empty list allows nothing.
+/// `errSecMissingEntitlement`; what is in such a group is not found. `*` stands for every group, and the group without
+/// a name, the empty string, is the one of items that the command and the Swift API stored. An empty list allows
+/// nothing.
 ///
 /// Until then the list is that of `KEYFOB_ACCESS_GROUPS`, names with commas between them, else `accessGroups` of the
 /// keychain's configuration, else the group without a name alone.

@@ -22,8 +22,8 @@ public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPoli
 /// A policy about revocation.
 ///
 /// Nobody is asked, over a network or otherwise. What is checked if it can be, as without
-/// `kSecRevocationRequirePositiveResponse`, is therefore not checked, and a chain for which an answer is required is not
-/// trusted: `errSecIncompleteCertRevocationCheck`, unless the certificate itself is an anchor.
+/// `kSecRevocationRequirePositiveResponse`, is therefore not checked, and a chain for which an answer is required is
+/// not trusted: `errSecIncompleteCertRevocationCheck`, unless the certificate itself is an anchor.
 ///
 /// - Parameter revocationFlags: The `kSecRevocation…` values that hold.
 @discardableResult

@@ -31,9 +31,9 @@ public func SecTrustEvaluateAsync(
 /// The key of what is wrong in `SecTrustCopyProperties`.
 @safe nonisolated(unsafe) public let kSecPropertyTypeError: CFString = "error"
 
-/// What was found, in words: a dictionary for each certificate of the chain, leaf first, with `kSecPropertyTypeTitle`; in the
-/// leaf's `kSecPropertyTypeError` says what is wrong, with the leaf or with one above it. Evaluates where that was not done
-/// yet; `nil` where that fails.
+/// What was found, in words: a dictionary for each certificate of the chain, leaf first, with `kSecPropertyTypeTitle`;
+/// in the leaf's `kSecPropertyTypeError` says what is wrong, with the leaf or with one above it. Evaluates where that
+/// was not done yet; `nil` where that fails.
 ///
 /// - Parameter trust: The object to evaluate.
 @discardableResult

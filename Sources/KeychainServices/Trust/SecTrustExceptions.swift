@@ -3,10 +3,11 @@ import OpenSSL
 
 // Trust in spite of a failure, and evaluation on a queue; SecTrust.h.
 
-/// What is wrong with a certificate, in a form that `SecTrustSetExceptions` accepts; evaluates where that was not done yet.
+/// What is wrong with a certificate, in a form that `SecTrustSetExceptions` accepts; evaluates where that was not done
+/// yet.
 ///
-/// It names the leaf, what the policies ask for, and all failures that there are: another certificate, another host and a
-/// failure that comes later it does not excuse.
+/// It names the leaf, what the policies ask for, and all failures that there are: another certificate, another host and
+/// a failure that comes later it does not excuse.
 ///
 /// - Parameter trust: The object to evaluate.
 /// - Returns: Bytes to be kept; `nil` where the evaluation fails.

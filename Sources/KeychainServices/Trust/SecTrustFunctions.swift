@@ -253,8 +253,8 @@ public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
 @discardableResult
 public func SecTrustCopyPublicKey(_ trust: SecTrust) -> SecKey? { SecTrustCopyKey(trust) }
 
-/// What the last evaluation found: `kSecTrustEvaluationDate` and `kSecTrustResultValue`; evaluates where nobody has since
-/// the last change. `nil` where that fails.
+/// What the last evaluation found: `kSecTrustEvaluationDate` and `kSecTrustResultValue`; evaluates where nobody has
+/// since the last change. `nil` where that fails.
 ///
 /// - Parameter trust: The object to evaluate.
 @discardableResult

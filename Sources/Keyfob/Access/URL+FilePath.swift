@@ -8,8 +8,8 @@ extension URL {
         return path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
     }
 
-    /// `standardizedFileURL`, which takes Foundation longer than opening a keychain's configuration, only for a path that
-    /// is not so already.
+    /// `standardizedFileURL`, which takes Foundation longer than opening a keychain's configuration, only for a path
+    /// that is not so already.
     var standardizedPath: URL {
         // How many dots there are since the last slash; `nil` after anything else.
         var dots: Int? = 0

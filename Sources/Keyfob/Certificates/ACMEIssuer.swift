@@ -89,8 +89,8 @@ public struct ACMEIssuer: CertificateIssuer {
     /// - Parameters:
     ///   - keychain: Where the account's key lies.
     ///   - externalAccount: For an authority that opens accounts only for those who have one elsewhere.
-    /// - Throws: `KeychainError` with code `invalidArgument` for a directory that is no HTTPS URL, and for settings that
-    ///   name no way to answer challenges, or several.
+    /// - Throws: `KeychainError` with code `invalidArgument` for a directory that is no HTTPS URL, and for settings
+    ///   that name no way to answer challenges, or several.
     public init(_ settings: Settings, keychain: Keychain, externalAccount: ExternalAccount? = nil) throws {
         guard settings.directory.hasPrefix("https://"), URLComponents(string: settings.directory)?.host != nil else {
             throw KeychainError(
@@ -152,8 +152,8 @@ public struct ACMEIssuer: CertificateIssuer {
 
     /// The certificate of an order that is on record; `nil` where there is none, or it is worth nothing.
     ///
-    /// What the record says must not keep anybody from a new order: it is passed over where the server does not know it,
-    /// cannot answer for it, or has issued what the keychain has had already.
+    /// What the record says must not keep anybody from a new order: it is passed over where the server does not know
+    /// it, cannot answer for it, or has issued what the keychain has had already.
     ///
     /// - Throws: `KeychainError` with code `timedOut` where the server says that it is still at it.
     private func resumed(_ order: CertificateOrder, _ session: inout ACMESession) throws -> IssuedCertificate? {
@@ -252,8 +252,8 @@ public struct ACMEIssuer: CertificateIssuer {
                     .timedOut, "\(settings.host) did not finish within two minutes.",
                     hint: "Try again: what it has done it keeps.", details: ["state": state])
             }
-            // RFC 8555 7.5.1: the server may say when to ask again. Who asks for longer than anybody waits is asked once
-            // more at the end.
+            // RFC 8555 7.5.1: the server may say when to ask again. Who asks for longer than anybody waits is asked
+            // once more at the end.
             let wanted = answer.response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) } ?? pause
             let wait = min(max(wanted, .milliseconds(100)), deadline.remaining ?? Self.patience)
             Thread.sleep(forTimeInterval: wait / .seconds(1))

@@ -37,8 +37,8 @@ struct ACMESession {
     /// Reads the directory and finds or makes the account (RFC 8555 7.1.1, 7.3).
     ///
     /// - Parameter externalAccount: What a new account is bound to (RFC 8555 7.3.4).
-    /// - Throws: `KeychainError`; `refused` where terms of service have to be agreed to or an external account is needed,
-    ///   `issuerFailed`.
+    /// - Throws: `KeychainError`; `refused` where terms of service have to be agreed to or an external account is
+    ///   needed, `issuerFailed`.
     mutating func begin(_ externalAccount: ACMEIssuer.ExternalAccount?) throws {
         let answer = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
         directory = try Self.object(answer, settings.host).object

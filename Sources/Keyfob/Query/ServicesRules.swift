@@ -8,8 +8,8 @@ package struct ServicesRules: Sendable {
     package var defaults: ItemAttributes
     /// Whether removed items leave a tombstone: their primary key, without the secret.
     package var leavesTombstones = false
-    /// Whether both halves of an identity must be in the access group that is named, and synchronizable or not, as its key
-    /// is: of what is changed or removed no half may be another's.
+    /// Whether both halves of an identity must be in the access group that is named, and synchronizable or not, as its
+    /// key is: of what is changed or removed no half may be another's.
     package var isAboutBothHalves = false
 
     /// Called with each item that is about to be changed, as it is before; what it throws ends the change, and nothing

@@ -1,7 +1,7 @@
 /// The words of a command that is run without a shell.
 enum CommandWords {
-    /// Splits at blanks, as a shell does (POSIX XCU 2.2): in '…' everything is literal, in "…" all but a backslash before
-    /// `"` and `\`, and elsewhere a backslash takes its meaning from the next character.
+    /// Splits at blanks, as a shell does (POSIX XCU 2.2): in '…' everything is literal, in "…" all but a backslash
+    /// before `"` and `\`, and elsewhere a backslash takes its meaning from the next character.
     ///
     /// Nothing else that a shell would do is done.
     ///

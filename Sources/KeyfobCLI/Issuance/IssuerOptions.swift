@@ -135,7 +135,8 @@ struct IssuerOptions: ParsableArguments {
 extension IssuerDescription {
     /// The issuer, ready to issue.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` for an authority that is not there, and what opening its keychain throws.
+    /// - Throws: `KeychainError`; `itemNotFound` for an authority that is not there, and what opening its keychain
+    ///   throws.
     func resolved(
         for keychain: Keychain, _ global: GlobalOptions, _ options: IssuerOptions
     ) throws -> any CertificateIssuer {

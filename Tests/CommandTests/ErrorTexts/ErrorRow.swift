@@ -8,7 +8,8 @@ struct ErrorRow: CustomTestStringConvertible, Sendable {
         case empty
         /// A keychain that opens without asking.
         case unattended
-        /// A keychain on a token behind the module that can be told to refuse. Its PIN is 1234, in the variable `CARD_PIN`.
+        /// A keychain on a token behind the module that can be told to refuse. Its PIN is 1234, in the variable
+        /// `CARD_PIN`.
         case card
     }
 

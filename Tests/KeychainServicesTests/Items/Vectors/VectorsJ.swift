@@ -10,7 +10,8 @@ import Testing
 @testable import KeychainServices
 
 extension ItemBench {
-    /// The same keychain as a program sees it that would have to ask for the PIN, and has nobody to ask: it stays locked.
+    /// The same keychain as a program sees it that would have to ask for the PIN, and has nobody to ask: it stays
+    /// locked.
     func locked() throws -> Keychain {
         var options = Keychain.Options()
         options.pinSource = try PINSource(parsing: "prompt")

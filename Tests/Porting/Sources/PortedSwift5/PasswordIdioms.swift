@@ -1,7 +1,7 @@
 import Security
 
-// How people write calls of the keychain: each in a function of its own that tells whether it worked. The file knows only
-// Security, as it would on a Mac.
+// How people write calls of the keychain: each in a function of its own that tells whether it worked. The file knows
+// only Security, as it would on a Mac.
 
 /// One way of writing it, by a name, on items of a service of that name.
 struct Idiom {

@@ -1,8 +1,8 @@
 import Foundation
 import Security
 
-// How libraries around the keychain are written: enumerations over constants, values that are asked for attributes, errors of
-// their own, one property that is kept there.
+// How libraries around the keychain are written: enumerations over constants, values that are asked for attributes,
+// errors of their own, one property that is kept there.
 
 /// Kinds of items by their text.
 private enum ItemClass: RawRepresentable, CaseIterable, CustomStringConvertible {
