@@ -34,6 +34,7 @@ import PKCS11
         case "add": try add(keychain, rest[0])
         case "secrets": try secrets(keychain, Int(rest[0]) ?? 0)
         case "rewrite": try rewrite(rest[0])
+        case "hold": try hold(rest[0])
         case "objects": try objects(keychain)
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
         case "fork": try fork(keychain, rest, directories, options)
@@ -179,16 +180,29 @@ import PKCS11
     /// Rewrites a file as SoftHSM does when the disk is slow: empty, and locked, until the content is written again,
     /// after a line or the end of standard input.
     private static func rewrite(_ path: String) throws {
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        let file = try locked(path)
         let content = try file.readToEnd() ?? Data()
-        var lock = flock()
-        lock.l_type = Int16(F_WRLCK)
-        guard unsafe fcntl(file.fileDescriptor, F_SETLK, &lock) == 0 else { exit(1) }
         try file.truncate(atOffset: 0)
         say("empty")
         _ = readLine()
         try file.write(contentsOf: content)
         say("done")
+    }
+
+    /// Holds SoftHSM's lock on a file, and does nothing with it, until the input ends.
+    private static func hold(_ path: String) throws {
+        let file = try locked(path)
+        say("locked")
+        _ = readLine()
+        try file.close()
+    }
+
+    private static func locked(_ path: String) throws -> FileHandle {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        guard unsafe fcntl(file.fileDescriptor, F_SETLK, &lock) == 0 else { exit(1) }
+        return file
     }
 
     private static func mixed(_ keychain: Keychain, _ prefix: String, _ count: Int) throws {

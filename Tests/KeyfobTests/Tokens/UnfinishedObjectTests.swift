@@ -120,6 +120,25 @@ import Testing
         try FileManager.default.removeItem(at: file)
     }
 
+    @Test func `a file that somebody has locked for a moment is waited for, and goes`() throws {
+        let begun = Date(timeIntervalSinceNow: -1)
+        let file = try write(Self.rows[5])
+        let child = try Child(test, ["hold", file.path])
+        #expect(child.line() == "ready" && child.line() == "locked")
+        try leavePlan(begun: begun)
+        let keychain = try test.reopen()
+        let failure = Lock<String?>(nil)
+        let unlocking = try #require(
+            POSIXThread.start("unlock") {
+                do { try keychain.unlock() } catch { failure.withLock { $0 = "\(error)" } }
+            })
+        usleep(600_000)
+        try child.endInput()
+        unlocking.join()
+        #expect(failure.withLock { $0 } == nil && !exists(file))
+        #expect(child.waitForEnd().status == 0)
+    }
+
     @Test func `a file that changes stays`() throws {
         let file = try write(Self.rows[0])
         let isDone = Lock(false)

@@ -105,11 +105,14 @@ extension SoftHSMDirectory {
     ///
     /// SoftHSM lists an object from its first moment on, and cannot be asked for these: another process takes notice
     /// of a new file only when the token's generation file has moved, and the kill may have come before that. Blocks
-    /// for 100 ms and more where there is something to remove, else for one stat(2) a file.
+    /// for 100 ms where there is something to remove, and up to two seconds more where it is locked; else for one
+    /// stat(2) a file.
     ///
     /// Keyfob's own writers hold the vault's lock. Those that know nothing of it show that they live: a file that
-    /// changes, or that somebody has locked, is left alone. One who makes no sign for that long does no harm to
-    /// himself by it: SoftHSM keeps the object in memory and makes its file anew when it writes.
+    /// changes, or that somebody keeps locked, is left alone. A lock may also be that of a reader, or of the process
+    /// that was killed and has not quite ended: on a busy machine it lasts for longer than it takes to come here. One
+    /// who makes no sign for that long does no harm to himself by it: SoftHSM keeps the object in memory and makes its
+    /// file anew when it writes.
     ///
     /// - Parameters:
     ///   - start: When the change began. What was written before is not of it; `nil` takes in every file.
@@ -129,13 +132,21 @@ extension SoftHSMDirectory {
         }
         guard !suspects.isEmpty else { return }
         usleep(quietTime)
+        let deadline = Deadline.after(.seconds(2))
         for (path, state) in suspects {
-            guard let status = Self.status(path), FileState(status) == state, try !SoftHSMFile.isLocked(path) else {
-                continue
+            let lock = String(path.dropLast("object".count) + "lock")
+            while true {
+                // After each wait anew: a writer has changed the file by then.
+                guard let status = Self.status(path), FileState(status) == state else { break }
+                let isLocked = try SoftHSMFile.isLocked(path)
+                let isClaimed = try SoftHSMFile.isLocked(lock)
+                guard isLocked || isClaimed else {
+                    if unsafe unlink(path) == 0 { unsafe unlink(lock) }
+                    break
+                }
+                guard !deadline.hasPassed else { break }
+                usleep(10_000)
             }
-            let lock = path.dropLast("object".count) + "lock"
-            guard try !SoftHSMFile.isLocked(String(lock)), unsafe unlink(path) == 0 else { continue }
-            unsafe unlink(String(lock))
         }
     }
 
