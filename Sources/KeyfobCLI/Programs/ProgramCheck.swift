@@ -29,10 +29,22 @@ struct ProgramCheck: ~Copyable {
     }
 
     deinit {
-        // Nothing secret is in it but keys that were made for the check; what stays behind is /tmp's to clean.
-        do { try FileManager.default.removeItem(atPath: directory) } catch {
-            StandardError.write("keyfob: \(directory) could not be removed.\n")
+        // Agents and servers that were told to end may still be removing their sockets, or writing a last file.
+        let deadline = Deadline.after(.seconds(2))
+        while !removeDirectory() {
+            guard !deadline.hasPassed else {
+                // Nothing secret is in it but keys that were made for the check; what stays is /tmp's to clean.
+                return StandardError.write("keyfob: \(directory) could not be removed.\n")
+            }
+            usleep(20_000)
         }
+    }
+
+    /// Removes the directory; false where something is left of it.
+    private func removeDirectory() -> Bool {
+        // Why not does not matter: it is tried again.
+        try? FileManager.default.removeItem(atPath: directory)
+        return !FileManager.default.fileExists(atPath: directory)
     }
 
     /// Runs the check and returns what the program showed, one line. Blocks until it has ended.

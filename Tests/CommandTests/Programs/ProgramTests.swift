@@ -130,6 +130,20 @@ struct ProgramTests {
         #expect(hasEnded(identifier))
     }
 
+    @Test("a directory goes also where a program goes on writing to it for a moment")
+    func lateWriter() throws {
+        let writer = "i=0; while [ $i -lt 4000 ]; do i=$((i + 1)); : >\"file$i\"; done"
+        let recipe = Recipe(
+            title: "", lines: [], check: "setsid sh -c '\(writer)' >/dev/null 2>&1 &\nsleep 0.05; echo written\n")
+        let directory: String
+        do {
+            let check = try ProgramCheck()
+            directory = check.directory
+            #expect(try check.run(recipe, program: "sh", deadline: .after(.seconds(30))) == "written")
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory))
+    }
+
     @Test("files are written whole, hold no secret, and the configuration names them")
     func files() throws {
         let home = try ServingHome(keyType: "ec")
