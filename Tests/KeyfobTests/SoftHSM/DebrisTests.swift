@@ -7,6 +7,7 @@ import Testing
 /// The files of killed processes in the directory of the default token.
 @Suite struct DebrisTests {
     private static let hour: TimeInterval = 3600
+    private static let notDebris: Set = ["full", "full's lock", "other", "generation", "whole"]
 
     /// Makes the files of a row and returns the token's directory.
     private func makeDebris(_ softHSM: SoftHSMProcess, age: TimeInterval) throws -> (URL, [String: URL]) {
@@ -20,11 +21,16 @@ import Testing
             return url
         }
         let (empty, orphan, full) = (UUID().uuidString, UUID().uuidString, UUID().uuidString)
+        let (defaults, whole) = (UUID().uuidString, UUID().uuidString)
+        // The counter, CKA_CLASS of a private key, CKA_LABEL: as it is first, and as it is when somebody gave one.
+        let privateKey = "\0\0\0\0\0\0\0\u{1}" + "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\u{2}\0\0\0\0\0\0\0\u{3}"
+            + "\0\0\0\0\0\0\0\u{3}\0\0\0\0\0\0\0\u{3}\0\0\0\0\0\0\0"
         let files = [
             "empty": try file("\(empty).object"), "its lock": try file("\(empty).lock"),
             "orphan": try file("\(orphan).lock"), "full": try file("\(full).object", "x"),
             "full's lock": try file("\(full).lock"), "other": try file("note.lock"),
-            "generation": try file("generation"),
+            "generation": try file("generation"), "defaults": try file("\(defaults).object", privateKey + "\0"),
+            "whole": try file("\(whole).object", privateKey + "\u{1}a"),
         ]
         return (token.directory, files)
     }
@@ -37,8 +43,8 @@ import Testing
         let softHSM = try SoftHSMProcess()
         let (_, files) = try makeDebris(softHSM, age: Self.hour + 60)
         #expect(try softHSM.directory.heal() == .init(restored: [], unusable: []))
-        #expect(left(files) == ["full", "full's lock", "other", "generation"])
-        try FileManager.default.removeItem(at: try #require(files["full"]))
+        #expect(left(files) == Self.notDebris)
+        for name in ["full", "whole"] { try FileManager.default.removeItem(at: try #require(files[name])) }
         #expect(try softHSM.keySigns("debris"))
     }
 
@@ -57,7 +63,7 @@ import Testing
             [.modificationDate: Date(timeIntervalSinceNow: -Self.hour - 1)],
             ofItemAtPath: softHSM.directory.sweepMark.path)
         try softHSM.directory.heal()
-        #expect(left(files) == ["full", "full's lock", "other", "generation"])
+        #expect(left(files) == Self.notDebris)
     }
 
     @Test(arguments: ["", "# Mine\ndirectories.tokendir = %\n", "# Written by Keyfob for others\ndirectories.tokendir = /tmp\n"])

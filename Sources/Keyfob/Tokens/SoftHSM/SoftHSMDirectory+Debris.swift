@@ -4,8 +4,8 @@ import KeyfobPrimitives
 
 /// Files that kills leave in SoftHSM's token directories.
 ///
-/// A process that is killed while SoftHSM makes or destroys an object leaves an object file with nothing in it, or the
-/// lock file of an object that is gone. Nothing else removes them.
+/// A process that is killed while SoftHSM makes or destroys an object leaves an object file with nothing in it or with
+/// defaults alone, or the lock file of an object that is gone. Nothing else removes them.
 ///
 /// Who settles a change that was cut short removes what that change can have left at once; see
 /// `removeUnfinishedObjects(of:since:)`. The rest goes once an hour. What is younger than an hour may then belong to a
@@ -15,6 +15,8 @@ extension SoftHSMDirectory {
 
     /// The lengths of an object file without attributes: nothing was written yet, or the counter was.
     private static let emptyLengths: Set<Int> = [0, 8]
+    /// More bytes than SoftHSM's defaults of any class are.
+    private static let maximumDefaults = 4096
 
     /// Made by each sweep: its age tells when the last one was.
     var sweepMark: URL { root.appendingPathComponent("debris.swept", isDirectory: false) }
@@ -56,7 +58,8 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Removes `*.object` files with no attributes but `token.object`, and `*.lock` files without their object.
+    /// Removes `*.object` files but `token.object` that have no attributes, or only what SoftHSM puts into each; and
+    /// `*.lock` files without their object. One that is cut off stays: that is damage, and somebody may want to see it.
     private func removeObjectDebris(in directory: URL) throws(KeychainError) {
         var objects: Set<String> = []
         var locks: [String] = []
@@ -68,21 +71,25 @@ extension SoftHSMDirectory {
             if name == stem + ".lock" {
                 locks.append(stem)
             } else if name == stem + ".object" {
-                if Self.isDebris(path, isObject: true), unsafe unlink(path) == 0 { continue }
+                if try Self.isDebris(path, isObject: true), unsafe unlink(path) == 0 { continue }
                 objects.insert(stem)
             }
         }
         for stem in locks where !objects.contains(stem) {
             let path = directory.appendingPathComponent(stem + ".lock", isDirectory: false).filePath
-            if Self.isDebris(path, isObject: false) { unsafe unlink(path) }
+            if try Self.isDebris(path, isObject: false) { unsafe unlink(path) }
         }
     }
 
-    private static func isDebris(_ path: String, isObject: Bool) -> Bool {
-        guard let status = status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
-            return false
-        }
-        return age(status) >= minimumAge && (!isObject || emptyLengths.contains(Int(status.st_size)))
+    private static func isDebris(_ path: String, isObject: Bool) throws(KeychainError) -> Bool {
+        guard let status = status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            age(status) >= minimumAge
+        else { return false }
+        if !isObject || emptyLengths.contains(Int(status.st_size)) { return true }
+        guard status.st_size <= maximumDefaults, let file = try SoftHSMFile(path, limit: maximumDefaults),
+            !file.isLocked
+        else { return false }
+        return ObjectFile(file.bytes.copyBytes())?.isUnfinished ?? false
     }
 
     private static func status(_ path: String) -> stat? {
