@@ -89,13 +89,79 @@ import Testing
     ])
     func `a server has the names of its certificate`(row: Host) throws {
         let certificate = try certificate("/CN=www.example.com", row.names)
-        var made: SecTrust?
-        #expect(unsafe SecTrustCreateWithCertificates(certificate, SecPolicyCreateSSL(true, row.host as CFString), &made) == 0)
-        let trust = try #require(made)
-        SecTrustSetAnchorCertificates(trust, [certificate] as CFArray)
-        var error: CFError?
-        #expect(unsafe SecTrustEvaluateWithError(trust, &error) == row.isRight)
-        #expect(error?.code == (row.isRight ? nil : Int(errSecHostNameMismatch)))
+        // A client may have a name too.
+        for isServer in [true, false] {
+            var made: SecTrust?
+            let policy = SecPolicyCreateSSL(isServer, row.host as CFString)
+            #expect(unsafe SecTrustCreateWithCertificates(certificate, policy, &made) == 0)
+            let trust = try #require(made)
+            SecTrustSetAnchorCertificates(trust, [certificate] as CFArray)
+            var error: CFError?
+            #expect(unsafe SecTrustEvaluateWithError(trust, &error) == row.isRight, "\(isServer)")
+            #expect(error?.code == (row.isRight ? nil : Int(errSecHostNameMismatch)), "\(isServer)")
+        }
+    }
+
+    @Test(arguments: [
+        (["h.example"], true), (["other.example", "h.example"], true), (["other.example", "third.example"], false),
+        ([], true),
+    ] as [([String], Bool)])
+    func `of several names of a policy one suffices`(row: (names: [String], isRight: Bool)) throws {
+        let certificate = try certificate("/CN=n", "DNS:h.example,email:h.example")
+        for identifier in [kSecPolicyAppleEAP, kSecPolicyAppleSSL, kSecPolicyAppleSMIME] {
+            let properties: NSDictionary = [kSecPolicyName: row.names]
+            let policy = try #require(SecPolicyCreateWithProperties(identifier, properties))
+            var made: SecTrust?
+            unsafe SecTrustCreateWithCertificates(certificate, policy, &made)
+            let trust = try #require(made)
+            SecTrustSetAnchorCertificates(trust, [certificate] as CFArray)
+            var error: CFError?
+            #expect(unsafe SecTrustEvaluateWithError(trust, &error) == row.isRight, "\(identifier)")
+            #expect(error?.code == (row.isRight ? nil : Int(errSecHostNameMismatch)))
+            let bench = try ItemBench()
+            bench.expect(0, bench.add(["v_Ref": certificate]))
+            bench.expect(row.isRight ? 0 : -25300, bench.copy(["class": "cert", "m_Policy": policy]))
+            let copied = try #require(SecPolicyCopyProperties(policy))
+            #expect(SecPolicyCreateWithProperties(identifier, copied) == policy)
+            // Who accepts it once accepts it for these names.
+            if !row.isRight { #expect(SecTrustSetExceptions(trust, SecTrustCopyExceptions(trust)) && isTrusted(trust)) }
+        }
+        #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSSL, [kSecPolicyName: [7]] as CFDictionary) == nil)
+    }
+
+    @Test(arguments: [
+        (["DigitalSignature"], true), (["DigitalSignature", "CRLSign"], true), (["KeyAgreement"], true),
+        (["KeyEncipherment"], false), ([], true),
+        (["DataEncipherment", "KeyCertSign", "CRLSign", "EncipherOnly", "DecipherOnly", "NonRepudiation"], false),
+    ] as [([String], Bool)])
+    func `a policy names what a key is meant for`(row: (usages: [String], isRight: Bool)) throws {
+        let directory = try TemporaryDirectory()
+        func certificate(_ more: [String]) throws -> SecCertificate {
+            let made = try run(
+                "openssl", ["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+                    + ["-subj", "/CN=u"] + more + ["-keyout", directory.file("key"), "-outform", "DER", "-out", directory.file("der")])
+            try #require(made.status == 0, "\(made.stderr)")
+            return try #require(SecCertificateCreateWithData(nil, Data(try directory.read("der")) as CFData))
+        }
+        let properties = Dictionary(uniqueKeysWithValues: row.usages.map { ("CE_KU_\($0)", true) })
+        let policy = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, properties as CFDictionary))
+        #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, SecPolicyCopyProperties(policy)) == policy)
+        for (more, isRight) in [
+            (["-addext", "keyUsage=digitalSignature,keyAgreement"], row.isRight), ([], row.usages.isEmpty),
+        ] as [([String], Bool)] {
+            let certificate = try certificate(more)
+            var made: SecTrust?
+            unsafe SecTrustCreateWithCertificates(certificate, policy, &made)
+            let trust = try #require(made)
+            SecTrustSetAnchorCertificates(trust, [certificate] as CFArray)
+            var error: CFError?
+            #expect(unsafe SecTrustEvaluateWithError(trust, &error) == isRight)
+            #expect(error?.code == (isRight ? nil : Int(errSecInvalidKeyUsageForPolicy)))
+            let bench = try ItemBench()
+            bench.expect(0, bench.add(["v_Ref": certificate]))
+            bench.expect(isRight ? 0 : -25300, bench.copy(["class": "cert", "m_Policy": policy]))
+            if !isRight { #expect(SecTrustSetExceptions(trust, SecTrustCopyExceptions(trust)) && isTrusted(trust)) }
+        }
     }
 
     /// A trust object whose certificate is for another host, or too old.
@@ -186,6 +252,14 @@ import Testing
         let names = value(certificate, kSecOIDX509V1SubjectName) as? [[CFString: String]]
         #expect(names?.map { $0[kSecPropertyKeyLabel] } == ["2.5.4.6", "2.5.4.10", "2.5.4.3", "2.5.4.3"])
         #expect(names?.map { $0[kSecPropertyKeyValue] } == ["DE", "Org", "One", "Two"])
+        let all = SecCertificateCopyValues(certificate, nil, nil) as? [CFString: [CFString: Any]]
+        #expect(all?.mapValues { $0[kSecPropertyKeyLabel] as? String } == [
+            kSecOIDX509V1Version: "Version", kSecOIDX509V1SerialNumber: "Serial Number",
+            kSecOIDX509V1IssuerName: "Issuer Name", kSecOIDX509V1SubjectName: "Subject Name",
+            kSecOIDX509V1ValidityNotBefore: "Not Valid Before", kSecOIDX509V1ValidityNotAfter: "Not Valid After",
+            kSecOIDCommonName: "CN", kSecOIDEmailAddress: "Email Addresses",
+            kSecOIDSubjectAltName: "Subject Alternative Name",
+        ])
         #expect(value(certificate, kSecOIDX509V1IssuerName) == value(certificate, kSecOIDX509V1SubjectName))
         #expect(value(certificate, kSecOIDCommonName) as? [String] == ["One", "Two"])
         #expect(value(certificate, kSecOIDEmailAddress) as? [String] == ["me@example.org"])

@@ -272,5 +272,22 @@ import Testing
             Row("label", kSecImportItemLabel),
             Row("keyid", kSecImportItemKeyID),
         ],
+        // Properties of policies
+        [
+            Row("SecPolicyOid", kSecPolicyOid),
+            Row("SecPolicyName", kSecPolicyName),
+            Row("SecPolicyClient", kSecPolicyClient),
+            Row("SecPolicyRevocationFlags", kSecPolicyRevocationFlags),
+            Row("SecPolicyTeamIdentifier", kSecPolicyTeamIdentifier),
+            Row("CE_KU_DigitalSignature", kSecPolicyKU_DigitalSignature),
+            Row("CE_KU_NonRepudiation", kSecPolicyKU_NonRepudiation),
+            Row("CE_KU_KeyEncipherment", kSecPolicyKU_KeyEncipherment),
+            Row("CE_KU_DataEncipherment", kSecPolicyKU_DataEncipherment),
+            Row("CE_KU_KeyAgreement", kSecPolicyKU_KeyAgreement),
+            Row("CE_KU_KeyCertSign", kSecPolicyKU_KeyCertSign),
+            Row("CE_KU_CRLSign", kSecPolicyKU_CRLSign),
+            Row("CE_KU_EncipherOnly", kSecPolicyKU_EncipherOnly),
+            Row("CE_KU_DecipherOnly", kSecPolicyKU_DecipherOnly),
+        ],
     ]
 }

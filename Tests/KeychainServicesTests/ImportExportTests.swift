@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import OpenSSL
 import TestSupport
 import Testing
@@ -89,6 +90,71 @@ import Testing
                 #expect(sign(identity.privateKey, .ecdsaSignatureMessageX962SHA256, Data([1])).value != nil)
             }
         }
+    }
+
+    @Test func `a whole chain is stored with its root, whom nobody believes for that`() throws {
+        let authority = try Authority.shared.get()
+        let certificates = try authority.data("intermediate.pem") + authority.data("root.pem")
+        try authority.directory.write([UInt8](certificates), to: "above.pem")
+        try authority.openssl(
+            "pkcs12 -export -inkey leaf.key -in leaf.pem -certfile above.pem -out whole.p12", "-passout", "pass:secret")
+        let bench = try ItemBench()
+        let chain = try ["leaf", "intermediate", "root"].map { try Authority.certificate($0) }
+        let options: NSDictionary = [kSecImportExportPassphrase: "secret", kSecUseDataProtectionKeychain: true]
+        for _ in 0..<2 {
+            let (status, items) = try bench.use { importPKCS12(try authority.data("whole.p12"), options) }
+            let found = items?.first?.object(forKey: kSecImportItemCertChain) as? [SecCertificate]
+            #expect(status == errSecSuccess && found == chain)
+            let stored = bench.copying(["class": "cert"] + wantsAll + wantsReference).array as? [SecCertificate]
+            #expect(Set(stored ?? []) == Set(chain) && stored?.count == 3)
+        }
+        var trust: SecTrust?
+        unsafe SecTrustCreateWithCertificates(chain as CFArray, nil, &trust)
+        let made = try #require(trust)
+        bench.use { #expect(!isTrusted(made)) }
+    }
+
+    @Test func `no passphrase is an empty one`() throws {
+        let authority = try Authority.shared.get()
+        try authority.openssl("pkcs12 -export -inkey leaf.key -in leaf.pem -out open.p12", "-passout", "pass:")
+        let open = try authority.data("open.p12")
+        for options in [[:], [kSecImportExportPassphrase: ""]] as [NSDictionary] {
+            let (status, items) = importPKCS12(open, options)
+            let identity = items?.first?.object(forKey: kSecImportItemIdentity) as? SecIdentity
+            #expect(try status == errSecSuccess && identity == Authority.identity("leaf"))
+            #expect(importPKCS12(try file("leaf"), options).status == errSecAuthFailed)
+            #expect(importPKCS12(Data("nonsense".utf8), options).status == errSecDecode)
+        }
+        #expect(importPKCS12(open, [kSecImportExportPassphrase: "secret"]).status == errSecAuthFailed)
+    }
+
+    @Test func `an identity whose issuer and serial number are another certificate's is not stored over it`() throws {
+        let bench = try ItemBench()
+        let (first, second) = (try TestPair("one", ["-set_serial", "7"]), try TestPair("one", ["-set_serial", "7"]))
+        func file(_ key: PrivateKey, _ certificate: Certificate) throws -> Data {
+            try PKCS12.write(
+                key: key, certificate: certificate, chain: [], friendlyName: nil,
+                passphrase: SecretBytes(utf8: "secret"))
+        }
+        let options: NSDictionary = [kSecImportExportPassphrase: "secret", kSecUseDataProtectionKeychain: true]
+        bench.expect(0, bench.add(["v_Ref": first.secCertificate]))
+        let refused = try bench.use { importPKCS12(try file(second.key, second.certificate), options) }
+        #expect(refused.status == errSecDuplicateItem && refused.items == nil)
+        bench.expect(-25300, bench.copy(["class": "keys", "sync": "syna"]))
+        let kept = bench.copying(["class": "cert"] + wantsAll + wantsReference).array as? [SecCertificate]
+        #expect(kept == [first.secCertificate])
+        // In memory nothing is in the way, and elsewhere in the keychain there is room.
+        let memory = importPKCS12(try file(second.key, second.certificate), [kSecImportExportPassphrase: "secret"])
+        #expect(memory.items?.first?.object(forKey: kSecImportItemIdentity) as? SecIdentity == second.secIdentity)
+        let apart = options.mutableCopy() as? NSMutableDictionary
+        apart?.setObject("apart" as NSString, forKey: "vwht" as NSString)
+        let other = try bench.use { importPKCS12(try file(second.key, second.certificate), try #require(apart)) }
+        #expect(other.status == errSecSuccess)
+        #expect(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity == second.secIdentity)
+        // The certificate's own key is welcome.
+        let own = try bench.use { importPKCS12(try file(first.key, first.certificate), options) }
+        #expect(own.status == errSecSuccess)
+        #expect(bench.copying(["class": "idnt"] + wantsAll + wantsReference).array?.count == 2)
     }
 
     @Test(arguments: [

@@ -29,6 +29,10 @@ import Testing
         #expect(kSecRevocationUseAnyAvailableMethod == 3 && SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION == 0)
     }
 
+    @Test func `A policy about revocation that says nothing is none`() {
+        #expect(SecPolicyCreateRevocation(0) == nil && SecPolicyCreateRevocation(kSecRevocationPreferCRL) != nil)
+    }
+
     @Test func `An answer about revocation that is required cannot be had`() throws {
         let any = try #require(SecPolicyCreateRevocation(kSecRevocationUseAnyAvailableMethod))
         let required = try #require(

@@ -20,9 +20,10 @@ public import Foundation
 ///   included, is not asked. A token that asks for its PIN at every signature (`CKA_ALWAYS_AUTHENTICATE`) does so
 ///   whatever stands here.
 /// - `applicationPassword` on passwords: data that is added with `kSecUseCredentialReference` is sealed under the bytes
-///   in there, besides what the vault does. Whoever reads it or gives it other data or another access control must
-///   bring the same bytes: `errSecAuthFailed` otherwise. Without `kSecUseCredentialReference` there is no password, and
-///   nothing is asked. On keys and certificates it is **kept and not enforced**.
+///   in there, besides what the vault does. Whoever reads it, gives it other data or another access control, or asks
+///   with no `kSecReturn…` key whether it is there must bring the same bytes: `errSecAuthFailed` otherwise. Without
+///   `kSecUseCredentialReference` there is no password, and nothing is asked. On keys and certificates it is **kept and
+///   not enforced**.
 ///
 /// - Parameters:
 ///   - allocator: Without effect.

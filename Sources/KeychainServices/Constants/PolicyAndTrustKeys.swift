@@ -38,6 +38,27 @@ public import Foundation
 /// The team of signed code.
 @safe nonisolated(unsafe) public let kSecPolicyTeamIdentifier: CFString = "SecPolicyTeamIdentifier"
 
+// MARK: What the key of a certificate is meant for, as properties of a policy
+
+/// Signatures.
+@safe nonisolated(unsafe) public let kSecPolicyKU_DigitalSignature: CFString = "CE_KU_DigitalSignature"
+/// Signatures that bind.
+@safe nonisolated(unsafe) public let kSecPolicyKU_NonRepudiation: CFString = "CE_KU_NonRepudiation"
+/// Encrypting keys.
+@safe nonisolated(unsafe) public let kSecPolicyKU_KeyEncipherment: CFString = "CE_KU_KeyEncipherment"
+/// Encrypting data.
+@safe nonisolated(unsafe) public let kSecPolicyKU_DataEncipherment: CFString = "CE_KU_DataEncipherment"
+/// Agreeing on keys.
+@safe nonisolated(unsafe) public let kSecPolicyKU_KeyAgreement: CFString = "CE_KU_KeyAgreement"
+/// Signatures on certificates.
+@safe nonisolated(unsafe) public let kSecPolicyKU_KeyCertSign: CFString = "CE_KU_KeyCertSign"
+/// Signatures on lists of revoked certificates.
+@safe nonisolated(unsafe) public let kSecPolicyKU_CRLSign: CFString = "CE_KU_CRLSign"
+/// With key agreement: to encrypt only.
+@safe nonisolated(unsafe) public let kSecPolicyKU_EncipherOnly: CFString = "CE_KU_EncipherOnly"
+/// With key agreement: to decrypt only.
+@safe nonisolated(unsafe) public let kSecPolicyKU_DecipherOnly: CFString = "CE_KU_DecipherOnly"
+
 // MARK: Members of the result of an evaluation
 
 /// The moment that the evaluation was made for.

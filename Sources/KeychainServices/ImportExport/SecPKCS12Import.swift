@@ -6,13 +6,13 @@ import OpenSSL
 /// Reads a PKCS#12 file; SecImportExport.h.
 ///
 /// Nothing is stored, unless `kSecUseDataProtectionKeychain` is true and `kSecImportToMemoryOnly` is not: then
-/// identities and the certificates above them are added to the keychain, with what else the options say as attributes,
-/// and what is there already is left as it is. Keys that were stored so cannot leave the token. Blocks while the
-/// passphrase is derived, from milliseconds to seconds, as the file asks.
+/// identities and the certificates above them are added to the keychain, a root too, which nobody believes for that,
+/// with what else the options say as attributes, and what is there already is left as it is. Keys that were stored so
+/// cannot leave the token. Blocks while the passphrase is derived, from milliseconds to seconds, as the file asks.
 ///
 /// - Parameters:
 ///   - pkcs12_data: The file.
-///   - options: `kSecImportExportPassphrase`, which must be there.
+///   - options: `kSecImportExportPassphrase`; without it the passphrase is the empty one.
 ///   - items: Takes an array with a dictionary for each identity: `kSecImportItemIdentity`, `kSecImportItemTrust`,
 ///     `kSecImportItemCertChain`, `kSecImportItemKeyID`, and `kSecImportItemLabel` where the file has a name. A file
 ///     without an identity gives an empty array.
@@ -24,9 +24,8 @@ public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
     do {
-        guard let passphrase = try Passphrase.value(options.object(forKey: kSecImportExportPassphrase)) else {
-            return errSecAuthFailed
-        }
+        // As Apple's does, none counts as an empty one: that is wrong for nearly every file.
+        let passphrase = try Passphrase.value(options.object(forKey: kSecImportExportPassphrase)) ?? SecretBytes([])
         let contents = try PKCS12File.contents(pkcs12_data as Data, passphrase)
         let isStored = try KeyParameters.truth(options, kSecUseDataProtectionKeychain) ?? false
         let staysInMemory = try KeyParameters.truth(options, kSecImportToMemoryOnly) ?? false
@@ -86,7 +85,7 @@ enum PKCS12File {
             return status
         }
         let status = try add(identity) { _ in true }
-        for certificate in chain.dropFirst() where !certificate.isSelfIssued {
+        for certificate in chain.dropFirst() {
             // An attribute of the key alone is none of theirs.
             _ = try add(SecCertificate(certificate)) { key in
                 key.length != 4 || !AttributeCoding.isAttribute(AttributeName(rawValue: String(key)), of: .key)

@@ -8,8 +8,9 @@ extension ItemRequest {
     ///
     /// - Throws: `StatusError`, `CryptoError`, `OpenSSLError`.
     func sealed(_ data: SecretBytes?, _ flags: SecAccessControlCreateFlags) throws -> SecretBytes? {
-        guard let data, let credential, flags.contains(.applicationPassword) else { return data }
-        return try ApplicationPassword(credential).seal(data)
+        guard let credential, flags.contains(.applicationPassword) else { return data }
+        // What has no data is under the password all the same: who asks for it must know it.
+        return try ApplicationPassword(credential).seal(data ?? SecretBytes([]))
     }
 
     /// The data of an item, out of the seal that it may be in.

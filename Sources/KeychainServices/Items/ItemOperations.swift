@@ -250,7 +250,8 @@ struct ItemOperations {
 
     /// Whether the access group that a request names may be used; -34018 otherwise.
     func checkGroup(_ attributes: ItemAttributes, isWriting: Bool) throws(StatusError) {
-        if groups.isEmpty { try checkNotEmpty() }
+        // The group of tokens is everybody's to read.
+        if isWriting || attributes[.accessGroup]?.text != AccessGroups.token { try checkNotEmpty() }
         guard let group = attributes[.accessGroup]?.text else { return }
         guard isWriting ? groups.allowsWriting(group) : groups.allowsReading(group) else {
             throw StatusError(errSecMissingEntitlement, "the access group is not one of this process")

@@ -10,7 +10,10 @@ struct ItemResults {
 
     /// The result of one item; `nil` for an item whose data fails its integrity check, which counts as not there.
     func undamaged(_ item: Item) throws -> (value: AnyObject?, Void)? {
-        do { return (try result(item, data: request.returns.contains(.data) ? data(of: item) : nil), ()) } catch
+        // Who asks for nothing but whether it is there must know the password that it is under, as with Apple.
+        let isOpened = request.returns.contains(.data)
+            || request.returns.isEmpty && item.asksForPassword && !item.itemClass.livesOnToken
+        do { return (try result(item, data: isOpened ? data(of: item) : nil), ()) } catch
             let error as KeychainError where error.code == .vaultDamaged || error.code == .itemNotFound
         { return nil }
     }

@@ -10,12 +10,14 @@ public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
     struct Properties: Hashable, Sendable {
         /// Apple's object identifier.
         var identifier: String
-        /// The host name or the e-mail address.
-        var name: String?
+        /// Host names or e-mail addresses, of which the certificate must have one; none for any.
+        var names: [String] = []
         /// Whether the certificate is a client's.
         var isClient = false
         /// How revocation is checked: nobody is asked, so that only whether an answer is required counts.
         var revocationFlags: CFOptionFlags = 0
+        /// What the certificate's key must be meant for, any one of it; empty for anything.
+        var keyUsage: KeyUsage = []
     }
 
     let properties: Properties
@@ -39,11 +41,13 @@ public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
         ][properties.identifier] ?? .any
     }
 
-    /// The host that the leaf must be for.
-    var host: String? { isTLS && !properties.isClient ? properties.name : nil }
+    /// The hosts of which the leaf must be for one; none for any.
+    var hosts: [String] { isTLS ? properties.names : [] }
 
-    /// The e-mail address that the leaf must be for.
-    var emailAddress: String? { properties.identifier == kSecPolicyAppleSMIME as String ? properties.name : nil }
+    /// The e-mail addresses of which the leaf must be for one; none for any.
+    private var emailAddresses: [String] {
+        properties.identifier == kSecPolicyAppleSMIME as String ? properties.names : []
+    }
 
     /// Whether a certificate by itself, without its chain, is what the policy asks for.
     func isSatisfied(byLeaf certificate: Certificate) -> Bool {
@@ -58,14 +62,20 @@ public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
             }
         let usages = certificate.extendedKeyUsage
         if let wanted, !usages.isEmpty, !usages.contains(wanted), !usages.contains(.any) { return false }
-        if let host, !certificate.matches(host: host) { return false }
-        return isSatisfied(byAddressesOf: certificate)
+        return isSatisfied(byNamesOf: certificate) && isSatisfied(byKeyUsageOf: certificate)
     }
 
-    /// Whether a certificate is for the e-mail address of the policy, if it has one.
-    func isSatisfied(byAddressesOf certificate: Certificate) -> Bool {
-        guard let emailAddress else { return true }
-        return certificate.emailAddresses.contains { $0.lowercased() == emailAddress.lowercased() }
+    /// Whether a certificate is for one of the hosts or e-mail addresses of the policy, if it has any.
+    func isSatisfied(byNamesOf certificate: Certificate) -> Bool {
+        guard hosts.isEmpty || hosts.contains(where: { certificate.matches(host: $0) }) else { return false }
+        let wanted = Set(emailAddresses.map { $0.lowercased() })
+        return wanted.isEmpty || certificate.emailAddresses.contains { wanted.contains($0.lowercased()) }
+    }
+
+    /// Whether the key of a certificate is meant for one of the usages of the policy, if it has any. A certificate that
+    /// says nothing of its key is not enough.
+    func isSatisfied(byKeyUsageOf certificate: Certificate) -> Bool {
+        properties.keyUsage.isEmpty || !(certificate.keyUsage ?? []).isDisjoint(with: properties.keyUsage)
     }
 
     /// Whether the properties are equal.

@@ -1,4 +1,5 @@
 public import Foundation
+import OpenSSL
 
 // Policies; SecPolicy.h.
 
@@ -12,11 +13,11 @@ public func SecPolicyCreateBasicX509() -> SecPolicy {
 ///
 /// - Parameters:
 ///   - server: Whether the certificate is a server's; otherwise it is a client's.
-///   - hostname: The name or address that a server's certificate must be for; `nil` for any.
+///   - hostname: The name or address that the certificate must be for, a client's too; `nil` for any.
 @discardableResult
 public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy {
     SecPolicy(SecPolicy.Properties(
-        identifier: kSecPolicyAppleSSL as String, name: hostname as String?, isClient: !server))
+        identifier: kSecPolicyAppleSSL as String, names: [hostname as String?].compactMap(\.self), isClient: !server))
 }
 
 /// A policy about revocation.
@@ -26,9 +27,11 @@ public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPoli
 /// not trusted: `errSecIncompleteCertRevocationCheck`, unless the certificate itself is an anchor.
 ///
 /// - Parameter revocationFlags: The `kSecRevocation…` values that hold.
+/// - Returns: `nil` where there is no flag.
 @discardableResult
 public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPolicy? {
-    SecPolicy(SecPolicy.Properties(
+    guard revocationFlags != 0 else { return nil }
+    return SecPolicy(SecPolicy.Properties(
         identifier: kSecPolicyAppleRevocation as String, revocationFlags: revocationFlags))
 }
 
@@ -36,7 +39,8 @@ public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPo
 ///
 /// - Parameters:
 ///   - policyIdentifier: One of the `kSecPolicyApple…` values.
-///   - properties: `kSecPolicyName`, `kSecPolicyClient` and `kSecPolicyRevocationFlags`.
+///   - properties: `kSecPolicyName`, a name or an array of names of which one suffices, `kSecPolicyClient`,
+///     `kSecPolicyRevocationFlags`, and `kSecPolicyKU_…` of which one suffices.
 @discardableResult
 public func SecPolicyCreateWithProperties(_ policyIdentifier: CFTypeRef, _ properties: CFDictionary?) -> SecPolicy? {
     let known = [
@@ -46,8 +50,8 @@ public func SecPolicyCreateWithProperties(_ policyIdentifier: CFTypeRef, _ prope
     guard let identifier = policyIdentifier as? NSString, known.contains(identifier) else { return nil }
     var result = SecPolicy.Properties(identifier: String(identifier))
     if let name = properties?.object(forKey: kSecPolicyName) {
-        guard let name = name as? String else { return nil }
-        result.name = name
+        guard let names = (name as? String).map({ [$0] }) ?? name as? [String] else { return nil }
+        result.names = names
     }
     if let client = properties?.object(forKey: kSecPolicyClient) {
         guard let client = client as? NSNumber else { return nil }
@@ -57,17 +61,37 @@ public func SecPolicyCreateWithProperties(_ policyIdentifier: CFTypeRef, _ prope
         guard let flags = flags as? NSNumber else { return nil }
         result.revocationFlags = flags.uintValue
     }
+    for (key, usage) in keyUsages where Boolean.value(properties?.object(forKey: key) ?? false) == true {
+        result.keyUsage.insert(usage)
+    }
     return SecPolicy(result)
 }
 
-/// What a policy asks for: `kSecPolicyOid`, and `kSecPolicyName` and `kSecPolicyClient` where it has them.
+private var keyUsages: [(key: CFString, usage: KeyUsage)] {
+    [
+        (kSecPolicyKU_DigitalSignature, .digitalSignature), (kSecPolicyKU_NonRepudiation, .contentCommitment),
+        (kSecPolicyKU_KeyEncipherment, .keyEncipherment), (kSecPolicyKU_DataEncipherment, .dataEncipherment),
+        (kSecPolicyKU_KeyAgreement, .keyAgreement), (kSecPolicyKU_KeyCertSign, .keyCertSign),
+        (kSecPolicyKU_CRLSign, .crlSign), (kSecPolicyKU_EncipherOnly, .encipherOnly),
+        (kSecPolicyKU_DecipherOnly, .decipherOnly),
+    ]
+}
+
+/// What a policy asks for: `kSecPolicyOid`, and `kSecPolicyName`, `kSecPolicyClient` and `kSecPolicyKU_…` where it has
+/// them. Several names come as an array.
 ///
 /// - Parameter policyRef: The policy.
 @discardableResult
 public func SecPolicyCopyProperties(_ policyRef: SecPolicy) -> CFDictionary? {
     let result = NSMutableDictionary()
     result.setObject(NSString(string: policyRef.properties.identifier), forKey: kSecPolicyOid)
-    if let name = policyRef.properties.name { result.setObject(NSString(string: name), forKey: kSecPolicyName) }
+    let names = policyRef.properties.names.map { NSString(string: $0) }
+    if let name = names.first {
+        result.setObject(names.count == 1 ? name : NSArray(array: names), forKey: kSecPolicyName)
+    }
+    for (key, usage) in keyUsages where policyRef.properties.keyUsage.contains(usage) {
+        result.setObject(NSNumber(value: true), forKey: key)
+    }
     if policyRef.properties.isClient { result.setObject(NSNumber(value: true), forKey: kSecPolicyClient) }
     return result
 }

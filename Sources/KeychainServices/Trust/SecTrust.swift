@@ -103,8 +103,8 @@ extension SecTrust.Question {
             let anchors = given + (believesSystem ? KeychainTrust.anchors(for: policy.purpose) : [])
             func verify() throws -> CertificateChain.VerificationResult {
                 try CertificateChain.verify(
-                    leaf: leaf, intermediates: rest, anchors: anchors, on: date, host: policy.host,
-                    purpose: policy.purpose)
+                    leaf: leaf, intermediates: rest, anchors: anchors, on: date,
+                    host: policy.hosts.count == 1 ? policy.hosts[0] : nil, purpose: policy.purpose)
             }
             var result = try verify()
             if mayAskKeychain, result.failure.map({ OSStatus($0.code) }) == errSecCreateChainFailed {
@@ -122,8 +122,11 @@ extension SecTrust.Question {
                 return SecTrust.Answer(
                     chain: known.certificates, failure: OSStatus(failure.code), date: date)
             }
-            guard policy.isSatisfied(byAddressesOf: leaf) else {
+            guard policy.isSatisfied(byNamesOf: leaf) else {
                 return SecTrust.Answer(chain: chain, failure: errSecHostNameMismatch, date: date)
+            }
+            guard policy.isSatisfied(byKeyUsageOf: leaf) else {
+                return SecTrust.Answer(chain: chain, failure: errSecInvalidKeyUsageForPolicy, date: date)
             }
         }
         // Last: what is wrong with the chain itself is the better reason.

@@ -102,7 +102,10 @@ struct TrustException: Sendable {
     private static func digest(of policies: [SecPolicy]) -> Data {
         let texts = policies.map { policy in
             let properties = policy.properties
-            return [properties.identifier, properties.name ?? "\u{1}", String(properties.isClient)].joined(separator: "\0")
+            // Of one name or none, and without a usage, what it always was: exceptions are kept for years.
+            let names = properties.names.isEmpty ? "\u{1}" : properties.names.joined(separator: "\u{1}")
+            let usage = properties.keyUsage.isEmpty ? [] : [String(properties.keyUsage.rawValue)]
+            return ([properties.identifier, names, String(properties.isClient)] + usage).joined(separator: "\0")
         }
         return Digest.sha256(Data(texts.joined(separator: "\0\0").utf8))
     }
@@ -135,7 +138,7 @@ extension SecTrust.Question {
         case errSecHostNameMismatch:
             question.policies = policies.map { policy in
                 var properties = policy.properties
-                properties.name = nil
+                properties.names = []
                 return SecPolicy(properties)
             }
         case errSecCertificateExpired, errSecCertificateNotValidYet:
@@ -145,6 +148,12 @@ extension SecTrust.Question {
         case errSecCreateChainFailed, errSecNotTrusted:
             question.believesSystem = believesSystem ?? (anchors == nil)
             question.anchors = (anchors ?? []) + [certificates[0]]
+        case errSecInvalidKeyUsageForPolicy:
+            question.policies = policies.map { policy in
+                var properties = policy.properties
+                properties.keyUsage = []
+                return SecPolicy(properties)
+            }
         case errSecIncompleteCertRevocationCheck:
             question.policies = policies.map { policy in
                 var properties = policy.properties

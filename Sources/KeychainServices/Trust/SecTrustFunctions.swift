@@ -165,8 +165,9 @@ public func SecTrustGetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: Unsa
 ///   - trust: The object to evaluate.
 ///   - error: Takes `nil` where the certificate is trusted, else the reason: `errSecCertificateExpired`,
 ///     `errSecCertificateNotValidYet`, `errSecHostNameMismatch`, `errSecCreateChainFailed` where an issuer is missing,
-///     `errSecCertificateCannotOperate` where it is for something else, `errSecIncompleteCertRevocationCheck` where a
-///     policy requires an answer about revocation, `errSecNotTrusted` for everything else.
+///     `errSecCertificateCannotOperate` where it is for something else, `errSecInvalidKeyUsageForPolicy` where its key
+///     is, `errSecIncompleteCertRevocationCheck` where a policy requires an answer about revocation, `errSecNotTrusted`
+///     for everything else.
 /// - Returns: Whether the certificate is trusted.
 @discardableResult
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {

@@ -74,13 +74,44 @@ extension Rule {
             #expect(bench.copying(genp("a", "s") + wantsData).data == secret)
             bench.expect(0, bench.update(genp("a", "s"), ["v_Data": Data("new".utf8)]))
             #expect(bench.copying(genp("a", "s") + wantsData).data == Data("new".utf8))
-            bench.expect(0, bench.add(genp("b", "s", ["accc": control]) + with("pass")))
+            bench.expect(0, bench.copy(genp("a", "s")))
+            bench.expect(0, bench.add(genp("b", "s", ["accc": control])))
             let none = bench.copying(genp("b", "s") + wantsData)
             #expect(none.status == 0 && none.value == nil)
+            bench.expect(0, bench.copy(genp("b", "s")))
             // Bytes that look like a seal are data where nothing asks for a password.
             let seal = try ApplicationPassword(SecretBytes(utf8: "p")).seal(SecretBytes(secret)).copyData()
             bench.expect(0, bench.add(genp("c", "s", ["v_Data": seal])))
             #expect(bench.copying(genp("c", "s") + wantsData).data == seal)
+        },
+        Rule("4.6", "who asks only whether an item is there must know its password, with data and without") { bench in
+            let free = SecAccessControl(protection: "ak", flags: [])
+            for data in [[:], ["v_Data": secret]] as [[String: Any]] {
+                let item = genp("a", "s")
+                bench.expect(0, bench.add(item + data))
+                bench.expect(0, bench.update(item + with("pass"), ["accc": control]))
+                func check() {
+                    bench.expect(0, bench.copy(item + with("pass")))
+                    for other in [[:], with("other")] {
+                        for shape in [[:], wantsData, wantsAll] {
+                            let answer = bench.copying(item + other + shape)
+                            #expect(answer.status == -25293 && !answer.isTouched, "\(data.keys) \(shape.keys)")
+                        }
+                        #expect(bench.copying(item + other + wantsAttributes).dictionary?["acct"] as? String == "a")
+                        #expect(bench.copying(item + other + wantsPersistent).data?.count == 20)
+                    }
+                }
+                check()
+                bench.expect(-25303, bench.update(item + with("pass"), ["accc": control] + with("pass")))
+                bench.expect(0, bench.update(item + with("pass"), ["accc": control]))
+                check()
+                bench.expect(0, bench.update(item + with("pass"), ["accc": free]))
+                bench.expect(0, bench.copy(item))
+                bench.expect(0, bench.delete(item))
+                bench.expect(0, bench.add(item + data + ["accc": control] + with("pass")))
+                check()
+                bench.expect(0, bench.delete(item))
+            }
         },
         Rule("4.6", "a seal that was changed does not open") { _ in
             let password = try ApplicationPassword(SecretBytes(utf8: "pass"))

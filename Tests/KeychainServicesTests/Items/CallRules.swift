@@ -78,6 +78,18 @@ extension Rule {
             bench.groups = []
             bench.expect(-34018, bench.update(genp("a", "s"), ["labl": "l"]))
         },
+        Rule("2.3", "the group of tokens is read by who has no group, and nothing else is") { bench in
+            bench.expect(0, bench.add(genp("a", "s")))
+            let token = genp("a", "s", ["agrp": "com.apple.token"])
+            for groups in [[], ["com.apple.token"]] as [[String]] {
+                bench.groups = groups
+                bench.expect(-25300, bench.copy(token))
+                bench.expect(-34018, bench.add(token))
+                bench.expect(-34018, bench.update(token, ["labl": "l"]))
+                bench.expect(-34018, bench.delete(token))
+                for query in [genp("a", "s"), genp("a", "s", ["agrp": ""])] { bench.expect(-34018, bench.copy(query)) }
+            }
+        },
         Rule("2.4", "what the caller says goes before what a reference brings") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "labl": "mine", "slnr": Data([7])]))
