@@ -37,12 +37,14 @@ import Testing
     }
 
     /// `COMPREPLY` is not all: readline puts it into the command line, and leaves the quotes of some names out.
-    @Test(arguments: ["n`touch ran`", "n$(touch ran)", "n${IFS}", "n(o)", "n;touch ran", "n >(touch ran)", "n!!", "no"])
+    @Test(arguments: ["n`./made`", "n$(touch ran)", "n${IFS}", "n(o)", "n;touch ran", "n >(touch ran)", "n!!", "no"])
     func `what is completed at a prompt is the name, or nothing`(name: String) throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set(name, "value")
         try household.directory.write(Array("PS1='> '; source <(keyfob completion bash)\n".utf8), to: "home/rc")
+        let made = try household.directory.write(Array("#!/bin/sh\ntouch ran\n".utf8), to: "home/made")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: made)
         let terminal = try PseudoTerminal()
         let typist = terminal.type(["keyfob get n\t | cat > got\n", "exit\n"], after: "> ")
         let script = "cd \"$HOME\" && exec setsid --ctty --wait bash --noprofile --rcfile rc -i <$0 >$0 2>$0"
