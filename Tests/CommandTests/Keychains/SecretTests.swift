@@ -14,6 +14,23 @@ import Testing
         #expect(try household.failure(["get", "db/prod"]).code == "item.not_found")
     }
 
+    @Test(arguments: [
+        ["set", "a", "--stdin=hunter2"], ["set", "a", "--replace=hunter2"], ["set", "a", "-phunter2"],
+        ["set", "a", "--password=hunter2"], ["-q", "secret", "edit", "a", "hunter2"],
+        ["secret", "generate", "a", "hunter2", "too"], ["unlock", "login", "hunter2"], ["init", "hunter2"],
+        ["keychain", "create", "site", "hunter2"], ["get", "a", "--pin-source=hunter2"],
+        ["uri", "pkcs11:object=web?pin-value=hunter2"], ["cert", "show", "pkcs11:object=web?pin-value=hunter2"],
+        ["token", "show", "pkcs11:token=card?pin-value=hunter2"], ["get", "a", "--token", "pkcs11:?pin-value=hunter2"],
+    ])
+    func `what may be a secret in the wrong place is refused and not repeated`(command: [String]) throws {
+        let household = try Household.unattended()
+        for arguments in [command, ["--json"] + command] {
+            let result = try household.keyfob(arguments)
+            #expect(result.status == 2 && result.output.isEmpty, "\(result.output)\(result.error)")
+            #expect(!result.error.contains("unter2"), "\(result.error)")
+        }
+    }
+
     @Test func `an existing item is replaced only when that is said`() throws {
         let household = try Household.unattended()
         try household.set("db/prod", "one\n", ["--user", "app", "--comment", "kept"])
