@@ -33,7 +33,8 @@ import Testing
     @Test(arguments: ["0", "30d", "100y"])
     func `any time may be waited for`(time: String) throws {
         let household = try Household.unattended()
-        for command in [["set", "a", "--stdin"], ["get", "a"], ["ls"], ["lock"], ["unlock"], ["status"], ["key", "ls"]] {
+        let commands = [["set", "a", "--stdin"], ["get", "a"], ["ls"], ["lock"], ["unlock"], ["status"], ["key", "ls"]]
+        for command in commands {
             let result = try household.keyfob(command + ["--timeout", time], input: Data("x".utf8))
             #expect(result.status == 0, "\(command) \(result.error)")
         }

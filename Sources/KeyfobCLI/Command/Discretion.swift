@@ -8,7 +8,8 @@ enum Discretion {
     /// - Parameter path: The command's words.
     static func checked(_ message: String, of path: [String]) -> String {
         // A flag with a value: --stdin=… .
-        if let match = message.firstMatch(of: /(?s)^The option '([^']*)' does not take any value, but '.*' was specified\.$/) {
+        let flag = /(?s)^The option '([^']*)' does not take any value, but '.*' was specified\.$/
+        if let match = message.firstMatch(of: flag) {
             return "The option '\(match.1)' does not take any value."
         }
         guard let command = path.last, commands.contains(command) else { return message }

@@ -67,8 +67,8 @@ struct NewKeychain {
             // Whoever names a file for the code relies on there being one.
             throw UsageError(
                 "there is a recovery code only where a passphrase seals the PIN of a new token; nothing was made.",
-                hint: "Leave --recovery-file out, or make a keychain with a passphrase: without --unattended, --token and "
-                    + "--module")
+                hint: "Leave --recovery-file out, or make a keychain with a passphrase: without --unattended, --token "
+                    + "and --module")
         }
         if options.unattended, isOnExistingToken {
             throw UsageError(

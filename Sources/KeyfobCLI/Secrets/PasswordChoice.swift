@@ -90,7 +90,7 @@ struct PasswordChoice {
             .ambiguous, areAccountsEnough ? "\(start); accounts: \(rest)" : "\(start): \(rest)",
             hint: areAccountsEnough || isInternet
                 ? "Say which: --user ACCOUNT, or --user \"\" for the one without\(options)"
-                : "It is their label. Use one's name, and --user ACCOUNT where that has several: keyfob secret show NAME",
+                : "It is their label. Use one's name, and --user ACCOUNT where that has several.",
             details: ["name": name, "keychain": keychain.name])
     }
 

@@ -43,7 +43,11 @@ struct SecretGet: ParsableCommand {
         let item = try selection.choice.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
         if let file = self.output, file != "-" {
-            if global.dryRun { try output.say("Nothing was written (--dry-run).") } else { try Self.write(secret, to: file) }
+            if global.dryRun {
+                try output.say("Nothing was written (--dry-run).")
+            } else {
+                try Self.write(secret, to: file)
+            }
             guard output.format.isMachineReadable else { return }
             return try output.emit(
                 Document([

@@ -55,10 +55,12 @@ struct Terminal: Sendable {
                         "more than one line was entered; nothing was stored.",
                         hint: "Give several lines in a file, or through a pipe: --from-file FILE, --stdin")
                 }
-                let hasControls = unsafe line.withUnsafeBytes { unsafe $0.contains { Self.isControl($0) && $0 != 0x09 } }
+                let hasControls = unsafe line.withUnsafeBytes { bytes in
+                    unsafe bytes.contains { Self.isControl($0) && $0 != 0x09 }
+                }
                 guard !hasControls else {
                     throw UsageError(
-                        "there is a control character in what was entered, such as of an arrow key; nothing was stored.",
+                        "there is a control character in what was entered, as of an arrow key; nothing was stored.",
                         hint: "Enter it again. If it is meant: --from-file FILE, --stdin")
                 }
                 return line
@@ -175,7 +177,8 @@ struct Terminal: Sendable {
         guard count < longestLine else {
             // The kernel drops what goes beyond, and says nothing.
             throw KeychainError(
-                .dataTooLarge, "a terminal takes lines of up to \(longestLine - 2) bytes; this one may have been cut off.",
+                .dataTooLarge,
+                "a terminal takes lines of up to \(longestLine - 2) bytes; this one may have been cut off.",
                 hint: "Give it in a file, or through a pipe.")
         }
         let endsInNewline = unsafe line.withUnsafeBytes { unsafe $0[count - 1] == 0x0A }
@@ -200,7 +203,10 @@ struct Terminal: Sendable {
                 count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
             }
             guard count > 0 else { break }
-            isMore = unsafe isMore || part.prefix(count).withUnsafeBytes { unsafe $0.contains { !isControl($0) && $0 != 0x20 } }
+            let isBlank = unsafe part.prefix(count).withUnsafeBytes { bytes in
+                unsafe bytes.allSatisfy { isControl($0) || $0 == 0x20 }
+            }
+            isMore = isMore || !isBlank
         }
         return isMore
     }
