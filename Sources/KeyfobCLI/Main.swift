@@ -115,7 +115,10 @@ import KeyfobPrimitives
             }
         case .validationFailure:
             // ArgumentParser's full message ends in its usage lines; they are the remedy here.
-            let message = Suggestion.checked(KeyfobCommand.message(for: error)).decapitalized
+            // A verb that is none has been reported by now.
+            let path = (try? Invocation(arguments, root: KeyfobCommand.self))?.path ?? []
+            let raw = Discretion.checked(KeyfobCommand.message(for: error), of: path)
+            let message = Suggestion.checked(raw).decapitalized
             let lines = KeyfobCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
             let usage = lines.drop { !$0.hasPrefix("Usage:") }.map { $0.trimmingBlanks }
             let others = Suggestion.commands(with: message)

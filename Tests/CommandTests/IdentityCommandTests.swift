@@ -6,6 +6,24 @@ import Testing
 @testable import KeyfobCLI
 
 @Suite struct IdentityCommandTests {
+    @Test func `each identity has files of its own, whatever its name`() throws {
+        let household = try Household.unattended()
+        let names = [
+            "日本", "中国", "a b", "a_b", "_a_b", "a/b", "../a", ".a", "-a", "Ü", "ü", String(repeating: "y", count: 300),
+            String(repeating: "y", count: 301),
+        ]
+        let directory = household.directory.file("site")
+        for (number, name) in names.enumerated() {
+            let made = try household.keyfob(["identity", "create", "--cn", "n\(number)", "--self-signed", "--", name])
+            #expect(made.status == 0, "\(made.error)")
+            let written = try household.keyfob(["uri", "--for", "gnutls", "--write", directory, "--", name])
+            #expect(written.status == 0, "\(written.error)")
+        }
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory)
+        #expect(files.filter { $0.hasSuffix(".fullchain.pem") }.count == names.count, "\(files)")
+        #expect(files.contains("a_b.fullchain.pem"))
+    }
+
     @Test func `a PKCS#12 file becomes an identity once`() throws {
         let home = try IdentityHome()
         try home.makeWeb()

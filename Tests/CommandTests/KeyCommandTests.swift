@@ -69,6 +69,14 @@ import Testing
         #expect(try Tool.keyfob(["key", "generate", "api"] + options, environment: home.environment).run().status == 2)
     }
 
+    @Test(arguments: ["foo", "sha256:", "sha256::", "sha256:zz", "sha256:77bg", "md5:77be", ""])
+    func `what is no fingerprint lists no keys`(text: String) throws {
+        let household = try Household.unattended()
+        #expect(try household.keyfob(["key", "generate", "api"]).status == 0)
+        let result = try household.keyfob(["key", "ls", "--pub", text])
+        #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
+    }
+
     @Test func `tokens are listed without noise and without a keychain`() throws {
         let home = try IdentityHome()
         let list = try home.keyfob("token", "ls")

@@ -30,6 +30,19 @@ final class PseudoTerminal: Sendable {
         return unsafe tcgetattr(screen, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
+    /// How many bytes have been typed that nobody has read.
+    var waiting: Int32 {
+        var settings = termios()
+        guard unsafe tcgetattr(screen, &settings) == 0 else { return -1 }
+        // Else an unfinished line does not count.
+        settings.c_lflag &= ~tcflag_t(ICANON)
+        var count: Int32 = 0
+        guard unsafe tcsetattr(screen, TCSANOW, &settings) == 0, unsafe ioctl(screen, UInt(FIONREAD), &count) == 0 else {
+            return -1
+        }
+        return count
+    }
+
     /// What was shown, read until it ends in `text`, or for two minutes: what is typed before the prompt, because a
     /// busy machine was slow to show it, is thrown away by the program, which then waits for ever.
     func output(until text: String) -> String {

@@ -195,7 +195,7 @@ import Testing
             mkdir bin; ln -s '\(Tool.keyfob([]).path)' bin/keyfob
             printf '#!/bin/sh\\necho "$@" >> \(home.file("services"))\\n' > bin/systemctl; chmod +x bin/systemctl
             """)
-        func serial() throws -> String { try home.shell("openssl x509 -in 'a place/my_web.fullchain.pem' -noout -serial") }
+        func serial() throws -> String { try home.shell("openssl x509 -in 'a place'/_my_web-*.fullchain.pem -noout -serial") }
         let old = try serial()
         let result = try home.shell(command, environment: ["PATH": home.file("bin") + ":/usr/bin:/bin"])
         #expect(result.contains("(ok)"))

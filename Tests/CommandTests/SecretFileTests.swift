@@ -66,6 +66,37 @@ import Testing
         #expect(both.status == 2 && both.output.isEmpty)
     }
 
+    @Test(arguments: ["ends in CR\r", "in CR LF\r\n", "in LF\n", "\n", "", "two\r\nlines"])
+    func `an editor that changes nothing leaves the value as it is`(value: String) throws {
+        let household = try Household.unattended()
+        try household.set("a", value, ["--keep-newline", "--allow-empty"])
+        let edit = try household.keyfob(["secret", "edit", "a"], environment: ["EDITOR": "true"])
+        #expect(edit.status == 0 && edit.output == "Unchanged: a exists in \"login\".\n", "\(edit.output)\(edit.error)")
+        #expect(try household.keyfob(["get", "a", "--raw"]).output == value)
+    }
+
+    @Test(arguments: ["rm \"$1\"; mkfifo", "rm \"$1\"; mkdir", "rm", "rm \"$1\"; ln -s /etc/passwd"])
+    func `what an editor leaves that is no file is not waited for, nor followed`(commands: String) throws {
+        let household = try Household.unattended()
+        try household.set("a", "one")
+        let editor = try household.directory.write(Array((commands + " \"$1\"\n").utf8), to: "editor")
+        let edit = try household.failure(["secret", "edit", "a"], environment: ["EDITOR": "sh \(editor)"])
+        #expect(edit.code == "file.unavailable")
+        #expect(try household.keyfob(["get", "a"]).output == "one\n")
+    }
+
+    @Test func `a file that is written has its document`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "one")
+        for (options, written) in [(["--dry-run"], false), ([], true)] {
+            let document = try household.document(["get", "a", "-o", household.directory.file("out")] + options)
+            #expect(document["written"] as? Bool == written)
+            #expect(document["file"] as? String == household.directory.file("out"))
+            #expect(document["value"] == nil)
+        }
+        #expect(try household.directory.read("out") == Array("one".utf8))
+    }
+
     @Test(arguments: [
         ["get", "a", "-o", "FILE", "--dry-run"], ["key", "pub", "k", "-o", "FILE", "--dry-run"],
         ["uri", "web", "--for", "gnutls", "--write", "FILE", "--dry-run"],

@@ -33,6 +33,14 @@ import Testing
         #expect(columns[0] == 4 + 3 + 1 + 3)
     }
 
+    @Test func `one very long name does not widen every line of a table that is piped`() {
+        let long = String(repeating: "a", count: 5000)
+        let text = table([["api", "7", "ok"], [Table.Cell(long), "12", "ok"]]).rendered(width: nil, colour: .none)
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(lines[0].count < 200 && lines[1].count == lines[0].count - 3)
+        #expect(lines[2].hasPrefix(long + " ") && lines[2].hasSuffix(" 12   ok"))
+    }
+
     @Test func `a narrow terminal shortens only the columns that may shrink`() {
         let long = String(repeating: "a", count: 60)
         let text = table([[Table.Cell(long), "1", "renew due"]]).rendered(width: 40, colour: .none)

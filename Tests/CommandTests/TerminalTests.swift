@@ -45,6 +45,32 @@ import Testing
         #expect(pair.echoes)
     }
 
+    @Test(arguments: [
+        ("-----BEGIN\nsecret\n", 2), ("one\ntwo", 2), ("a\u{1A}b\n", 2), ("\u{1B}[A\n", 2),
+        (String(repeating: "x", count: 5000) + "\n", 12),
+    ])
+    func `a value that is not one whole line of text is refused`(typed: String, status: Int32) throws {
+        let pair = try PseudoTerminal()
+        let typist = pair.type([typed], after: "Value: ")
+        let error = #expect(throws: (any Error).self) {
+            try Terminal(mayAsk: true, device: pair.path).readValue("Value: ", hint: "")
+        }
+        #expect(!typist.wait().contains("secret"))
+        #expect(try Failure(#require(error)).status.rawValue == status)
+        #expect(pair.echoes)
+        // What was refused is nobody's input any more.
+        #expect(pair.waiting == 0)
+    }
+
+    @Test(arguments: ["v\tw\n", "v\tw\n\n", "v\tw\n \r\n"])
+    func `a blank line after a value is no second one`(typed: String) throws {
+        let pair = try PseudoTerminal()
+        let typist = pair.type([typed], after: "Value: ")
+        let value = try Terminal(mayAsk: true, device: pair.path).readValue("Value: ", hint: "")
+        #expect(value == SecretBytes(utf8: "v\tw"))
+        _ = typist.wait()
+    }
+
     @Test(arguments: [(false, "/dev/tty"), (true, "/nonexistent/tty")])
     func `nothing is asked where nobody can answer`(mayAsk: Bool, device: String) throws {
         let terminal = Terminal(mayAsk: mayAsk, device: device)

@@ -30,6 +30,23 @@ import Testing
         #expect(!result.error.contains("\\n"), "\(result.error)")
     }
 
+    @Test(arguments: ["0", "30d", "100y"])
+    func `any time may be waited for`(time: String) throws {
+        let household = try Household.unattended()
+        let commands = [["set", "a", "--stdin"], ["get", "a"], ["ls"], ["lock"], ["unlock"], ["status"], ["key", "ls"]]
+        for command in commands {
+            let result = try household.keyfob(command + ["--timeout", time], input: Data("x".utf8))
+            #expect(result.status == 0, "\(command) \(result.error)")
+        }
+    }
+
+    @Test(arguments: ["100ms", "11y", "100y"])
+    func `a time that nothing stays unlocked for is refused with one that it does`(time: String) throws {
+        let household = try Household.unattended()
+        let failure = try household.failure(["unlock", "--for", time])
+        #expect(failure.code == "usage" && failure.status == 2 && failure.hint.contains("--for"))
+    }
+
     @Test func `a URI names its token also where it does not say all of it`() throws {
         let household = try Household.unattended()
         try household.set("a", "x")

@@ -9,7 +9,7 @@ extension Keychain {
     /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and what the token refuses.
     public func tokenInfo() throws -> TokenInfo {
         do { return try token.pool().tokenInfo() } catch let error as PKCS11Error {
-            throw KeychainError.token(error, .read, token: token.label, serial: token.uri.serial)
+            throw token.refusal(error, .read)
         }
     }
 

@@ -52,3 +52,29 @@ public struct KeychainConfiguration: Codable, Sendable {
         return "the token's PIN comes from \(pinSource.prefix { $0 != ":" })"
     }
 }
+
+extension KeychainConfiguration {
+    /// The configuration where the home directory was moved, copied, or restored under another name since it was
+    /// written: a vault that Keyfob made is the one in our directory, where there is one; so is the file of the PIN.
+    ///
+    /// A copy that went on with the vault of the original would change that, and remove it with itself.
+    func moved(to directories: Directories) -> KeychainConfiguration {
+        let stem = uuid.uuidString.lowercased()
+        var moved = self
+        if let own = Self.own("", vault, "/vaults/\(stem).sqlite", directories) { moved.vault = own }
+        if let pinSource, let own = Self.own("file:", pinSource, "/pins/\(stem).pin", directories) {
+            moved.pinSource = own
+        }
+        return moved
+    }
+
+    /// Our file of that name behind a scheme, where it is there and `other` names one elsewhere.
+    private static func own(
+        _ scheme: String, _ other: String, _ name: String, _ directories: Directories
+    ) -> String? {
+        let path = directories.data.filePath + name
+        guard other.hasPrefix(scheme), other.hasSuffix(name), other != scheme + path, unsafe access(path, F_OK) == 0
+        else { return nil }
+        return scheme + path
+    }
+}

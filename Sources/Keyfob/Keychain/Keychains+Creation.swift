@@ -99,13 +99,14 @@ extension Keychains {
                 configuration.pinSource = source?.description
             }
             let identity = Data(try RandomBytes.bytes(count: 16))
-            try SQLiteStore.create(path: configuration.vault, identity: identity)
             let vault = configuration.vault
+            // Before it is made: SQLite's other files stay where the disk is too full for the vault.
             undo.append {
                 for suffix in ["", "-wal", "-shm", ".lock"] {
                     try PrivateFile.remove(URL(fileURLWithPath: vault + suffix))
                 }
             }
+            try SQLiteStore.create(path: vault, identity: identity)
             let keychain = try open(configuration, options: options)
             let row = try keychain.createWrappingKey(pin: pin)
             undo.append { try keychain.destroyWrappingKey(row) }

@@ -113,7 +113,9 @@ extension Keychains {
         guard let bytes = try PrivateFile.read(note(name), limit: 1 << 20) else { return }
         do {
             // It was a configuration that could be read; what it is now says nothing about anything.
-            if let configuration = KeychainConfiguration(json: bytes.copyBytes()) { try destroy(configuration) }
+            if let configuration = KeychainConfiguration(json: bytes.copyBytes()) {
+                try destroy(configuration.moved(to: directories))
+            }
             try PrivateFile.remove(note(name))
         } catch let error as KeychainError {
             throw KeychainError(

@@ -95,7 +95,7 @@ public struct Keychains: Sendable {
             throw unreadable(
                 wanted, cause: KeychainError(.invalidConfiguration, "the form \(configuration.schema) is not known."))
         }
-        return configuration
+        return configuration.moved(to: directories)
     }
 
     private func unreadable(_ name: String, cause: (any Error)? = nil) -> KeychainError {

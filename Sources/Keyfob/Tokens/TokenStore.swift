@@ -198,7 +198,7 @@ final class TokenStore: Sendable {
     }
 
     /// What a refusal of this token means to a keychain; after a wrong PIN with how many tries the token says are left.
-    private func refusal(_ error: PKCS11Error, _ operation: TokenOperation) -> KeychainError {
+    func refusal(_ error: PKCS11Error, _ operation: TokenOperation) -> KeychainError {
         var flags: TokenFlags = []
         if error.function == .login, error.returnValue == .pinIncorrect {
             // A few words of the message, no more: a token that does not tell is no second failure.
@@ -206,6 +206,14 @@ final class TokenStore: Sendable {
             refusedPIN.withLock { $0 }?()
         }
         let refusal = KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags)
+        if let softHSM, refusal.code == .tokenAbsent {
+            // Files are nothing that anybody could insert.
+            return KeychainError(
+                .tokenAbsent, refusal.message,
+                hint: "It belongs in \(softHSM.tokensDirectory.filePath): restore it from a backup. "
+                    + "What is there: keyfob token ls",
+                details: refusal.details, cause: error)
+        }
         // SoftHSM does not say that its directory takes no more.
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
         for directory in [softHSM.root, softHSM.directory(serial: uri.serial, label: label)].compactMap({ $0 }) {

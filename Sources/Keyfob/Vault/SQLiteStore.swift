@@ -116,7 +116,8 @@ final class SQLiteStore: ItemStore {
         check: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) throws -> any DatabaseWriter {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(busyTimeout)
+        // SQLite counts milliseconds in 32 bits.
+        configuration.busyMode = .timeout(min(busyTimeout, 2_000_000))
         configuration.label = "keyfob.vault"
         configuration.prepareDatabase { db in
             try check(db)

@@ -35,7 +35,7 @@ struct ItemName: ExpressibleByArgument {
     ///
     /// - Parameter noun: Singular and plural of what is looked for, and the command that lists them.
     /// - Throws: `KeychainError`; `itemNotFound` with what may have been meant, `ambiguous` with all that fit,
-    ///   `invalidArgument` for a URI that is none.
+    ///   `invalidArgument` for a URI that is none; `UsageError` for a PIN in it.
     func resolveAll<Item: KeychainItem>(
         among items: [Item], _ noun: Noun, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
         commonName: (Item) throws -> String?
@@ -91,6 +91,7 @@ struct ItemName: ExpressibleByArgument {
                     .invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", hint: "Get one: keyfob uri NAME",
                     cause: error)
             }
+            guard !uri.hasPINValue else { throw UsageError.pinOnCommandLine }
             return items.filter { keychain.matches(uri, $0) }
         }
         let labelled = items.filter { $0.label.map { $0.utf8.elementsEqual(text.utf8) } ?? false }

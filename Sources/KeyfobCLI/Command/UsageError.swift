@@ -20,6 +20,11 @@ struct UsageError: Error, CustomStringConvertible {
             "secret values are not taken from the command line, where other users can read them.",
             hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(name) --stdin     or just: keyfob set \(name)")
     }
+
+    /// A PIN was given in a URI. The text never repeats the URI.
+    static let pinOnCommandLine = UsageError(
+        "a PIN is not taken from the command line, where other users can read it.",
+        hint: "Leave pin-value out of the URI and give a source: --pin-source prompt | file:… | env:…")
 }
 
 /// Words for a POSIX shell.

@@ -63,6 +63,13 @@ struct NewKeychain {
                 "--unattended and --pin-source exclude each other.",
                 hint: "--pin-source gives a passphrase that protects the PIN; --unattended does without one.")
         }
+        if options.recoveryFile != nil, options.unattended || isOnExistingToken {
+            // Whoever names a file for the code relies on there being one.
+            throw UsageError(
+                "there is a recovery code only where a passphrase seals the PIN of a new token; nothing was made.",
+                hint: "Leave --recovery-file out, or make a keychain with a passphrase: without --unattended, --token "
+                    + "and --module")
+        }
         if options.unattended, isOnExistingToken {
             throw UsageError(
                 "--unattended is for tokens that keyfob makes.", hint: "For a token of yours: --pin-source file:PATH")

@@ -87,11 +87,7 @@ enum TokenChoice {
         }
         do {
             let uri = try PKCS11URI(name)
-            guard !uri.hasPINValue else {
-                throw UsageError(
-                    "a PIN is not taken from the command line, where other users can read it.",
-                    hint: "Leave pin-value out of the URI and give a source: --pin-source prompt | file:… | env:…")
-            }
+            guard !uri.hasPINValue else { throw UsageError.pinOnCommandLine }
             return uri
         } catch let error as PKCS11URIError {
             throw UsageError("that is not a PKCS#11 URI: \(error)", hint: "Such as: pkcs11:token=hsm1;serial=0123")

@@ -36,6 +36,10 @@ struct UnlockCommand: ParsableCommand {
             guard seconds > 0 || span.duration == .zero else {
                 throw UsageError("less than a second is no time to stay unlocked.", hint: "Such as: --for 8h")
             }
+            guard seconds <= 10 * 365 * 86_400 else {
+                throw UsageError(
+                    "ten years are the longest time to stay unlocked.", hint: "Until it is locked: --for 0")
+            }
             return seconds
         }
         let keychain = try Keychain.open(

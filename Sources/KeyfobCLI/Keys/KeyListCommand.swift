@@ -21,11 +21,15 @@ struct KeyListCommand: ParsableCommand {
         let output = try global.output()
         let wanted = try pub.map { text -> (String, String) in
             let parts = text.lowercased().split(separator: ":", maxSplits: 1).map(String.init)
-            guard parts.count == 2, ["sha256", "sha1"].contains(parts[0]), !parts[1].isEmpty else {
+            let digits = parts.count == 2 ? parts[1].filter { $0 != ":" } : ""
+            // Digits that are none must not be left out: nothing at all is the beginning of every fingerprint.
+            guard let algorithm = parts.first, ["sha256", "sha1"].contains(algorithm), !digits.isEmpty,
+                digits.allSatisfy({ $0.isASCII && $0.isHexDigit })
+            else {
                 throw UsageError(
                     "\"\(Visible.text(text))\" is no fingerprint.", hint: "Such as sha256:77be or sha1:1c02.")
             }
-            return (parts[0], parts[1].filter { $0.isHexDigit })
+            return (algorithm, digits)
         }
         let keychain = try global.openKeychain()
         let keys = try ItemName.keys(in: keychain).filter { key in

@@ -31,6 +31,8 @@ struct Table: Sendable {
 
     private static let gap = 3
     private static let narrowest = 8
+    /// How far one cell pushes the others out where nothing is cut. Names may have any length, and a table rows.
+    private static let widest = 120
 
     let columns: [Column]
     private(set) var rows: [[Cell]] = []
@@ -51,8 +53,13 @@ struct Table: Sendable {
     func rendered(width: Int?, colour: Colour) -> String {
         let widths = columnWidths(within: width)
         var text = line(columns.map { Cell($0.title, .bold) }, widths, colour)
-        for row in rows { text += line(row, widths, colour) }
+        for row in rows { text += line(row, room(for: row, widths, within: width), colour) }
         return text
+    }
+
+    /// How wide the cells of one row may be: as the columns, and where nothing is cut as wide as they are.
+    func room(for cells: [Cell], _ widths: [Int], within limit: Int?) -> [Int] {
+        limit == nil ? zip(widths, cells).map { max($0, DisplayWidth.of($1.text)) } : widths
     }
 
     /// How wide the columns are within `limit` columns of a terminal.
@@ -60,7 +67,7 @@ struct Table: Sendable {
         var widths = columns.indices.map { index in
             rows.reduce(DisplayWidth.of(columns[index].title)) { max($0, DisplayWidth.of($1[index].text)) }
         }
-        guard let limit else { return widths }
+        guard let limit else { return widths.map { min($0, Self.widest) } }
         var excess = widths.reduce(0, +) + Self.gap * max(0, columns.count - 1) - limit
         while excess > 0 {
             // The widest column gives first, so that short ones stay whole.

@@ -26,8 +26,7 @@ struct TableStream: ~Copyable {
             return
         }
         // On a terminal a long cell is cut as in any table; a program gets it whole.
-        let room = limit == nil ? zip(widths, cells).map { max($0, DisplayWidth.of($1.text)) } : widths
-        buffer += table.line(cells, room, colour)
+        buffer += table.line(cells, table.room(for: cells, widths, within: limit), colour)
         if buffer.utf8.count >= Self.flushSize { try flush() }
     }
 

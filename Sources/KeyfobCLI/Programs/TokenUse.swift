@@ -28,12 +28,19 @@ struct TokenUse {
     /// Where the recipe's files are, an absolute path.
     var directory: String
 
-    /// `label` as the beginning of a file's name.
+    /// `label` as the beginning of a file's name; with a part of its digest where it is not that name itself, for two
+    /// identities must not share their files.
     var stem: String {
-        let stem = label.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? String($0) : "_" }
+        let letters = label.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? String($0) : "_" }
             .joined()
-        return stem.hasPrefix(".") || stem.hasPrefix("-") || stem.isEmpty ? "_" + stem : stem
+        let isPlain = !letters.isEmpty && letters == label && letters.count <= Self.longestStem
+        if isPlain, !label.hasPrefix("."), !label.hasPrefix("-") { return label }
+        let digest = Digest.sha256(Data(label.utf8)).lowercaseHexadecimal.prefix(8)
+        return "_\(letters.prefix(Self.longestStem))-\(digest)"
     }
+
+    /// Names of files have at most 255 bytes, with what follows the stem.
+    private static let longestStem = 100
 
     /// The certificate chain as servers send it, and its file.
     var fullChain: Recipe.File { .init(name: stem + ".fullchain.pem", content: chain.map(\.pem).joined()) }

@@ -31,6 +31,23 @@ extension Item {
     /// The account.
     var userText: String { text(.account) }
 
+    /// Where an internet password is for, and whose it is, in the form of a URL.
+    var addressText: String {
+        var text = text(.server)
+        if !userText.isEmpty { text = userText + "@" + text }
+        if let scheme = schemeText { text = scheme + "://" + text }
+        if let port = attributes[.port]?.number, port != 0 { text += ":\(port)" }
+        let path = self.text(.path)
+        return text + (path.isEmpty || path.hasPrefix("/") ? path : "/" + path)
+    }
+
+    /// The protocol as --protocol takes it: of Apple's four characters "htps" nobody sees that it is https. `nil` where
+    /// there is none.
+    private var schemeText: String? {
+        let code = text(.protocol)
+        return code.isEmpty ? nil : InternetProtocol(rawValue: code).scheme ?? code.trimmingBlanks
+    }
+
     /// `generic` or `internet`.
     var kindText: String { itemClass == .internetPassword ? "internet" : "generic" }
 
@@ -44,10 +61,7 @@ extension Item {
         ]
         if itemClass == .internetPassword {
             members.append(.init("server", .string(text(.server))))
-            // As --protocol takes it: of Apple's four characters "htps" nobody sees that it is https.
-            let code = text(.protocol)
-            members.append(
-                .init("protocol", .string(InternetProtocol(rawValue: code).scheme ?? code.trimmingBlanks)))
+            members.append(.init("protocol", .string(schemeText ?? "")))
             members.append(.init("port", attributes[.port]?.number.map { .integer($0) } ?? .null))
             members.append(.init("path", .string(text(.path))))
         }

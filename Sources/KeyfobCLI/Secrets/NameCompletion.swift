@@ -53,10 +53,12 @@ enum NameCompletion {
     ///
     /// Names come from whoever may write to the keychain. bash expands the words of `compgen -W`, so that `$(…)` in a
     /// name would be run at the press of a key; zsh takes what follows a colon for a description; and all of them take
-    /// a line for a candidate. What would be an option on the command line is left out.
+    /// a line for a candidate. What would be an option on the command line is left out, and for bash what has a dollar
+    /// sign or a backtick: readline puts these into the command line as they are, taking them for a variable of a path.
     static func candidates(_ names: [String], for shell: CompletionShell?) -> [String] {
         names.filter { name in
             !name.hasPrefix("-") && !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
+                && !(shell == .bash && name.contains { "$`".contains($0) })
         }.map { name in
             switch shell {
             case .bash?: "'" + name.replacing("'", with: "'\\''") + "'"

@@ -71,17 +71,27 @@ struct PasswordChoice {
     func one(_ name: String, in keychain: Keychain) throws -> Item {
         let found = try find(name, in: keychain)
         guard let item = found.first else { throw keychain.noSuchPassword(name, user: user) }
-        guard found.count == 1 else {
-            let accounts = found.prefix(10).map { $0.userText.isEmpty ? "(none)" : Visible.text($0.userText) }
-            throw KeychainError(
-                .ambiguous,
-                "\"\(Visible.text(name))\" matches \(found.count) items; accounts: \(accounts.joined(separator: ", "))"
-                    + (found.count > 10 ? ", …" : "") + ".",
-                hint: "Say which: --user ACCOUNT, or --user \"\" for the one without"
-                    + (found[0].itemClass == .internetPassword ? ", --protocol, --port or --path" : ""),
-                details: ["name": name, "keychain": keychain.name])
-        }
+        guard found.count == 1 else { throw Self.ambiguity(name, found, in: keychain) }
         return item
+    }
+
+    /// The error for a name that several items have, with what tells them from each other.
+    private static func ambiguity(_ name: String, _ found: [Item], in keychain: Keychain) -> KeychainError {
+        let isInternet = found[0].itemClass == .internetPassword
+        let areAccountsEnough = Set(found.map { Array($0.userText.utf8) }).count == found.count
+        let list = found.prefix(10).map { item in
+            if areAccountsEnough { return item.userText.isEmpty ? "(none)" : Visible.text(item.userText) }
+            return Visible.text(isInternet ? item.addressText : item.nameText)
+        }
+        let start = "\"\(Visible.text(name))\" matches \(found.count) items"
+        let rest = list.joined(separator: ", ") + (found.count > 10 ? ", …" : "") + "."
+        let options = isInternet ? ", --protocol, --port or --path" : ""
+        return KeychainError(
+            .ambiguous, areAccountsEnough ? "\(start); accounts: \(rest)" : "\(start): \(rest)",
+            hint: areAccountsEnough || isInternet
+                ? "Say which: --user ACCOUNT, or --user \"\" for the one without\(options)"
+                : "It is their label. Use one's name, and --user ACCOUNT where that has several.",
+            details: ["name": name, "keychain": keychain.name])
     }
 
     /// Whether account, protocol, port and path are those that were asked for.

@@ -150,8 +150,8 @@ struct SecretEdit: ParsableCommand {
     /// Without the newline with which editors end a file.
     private static func edit(_ old: SecretBytes) throws -> SecretBytes {
         let directory = try ScratchDirectory()
-        let newline = SecretBytes([0x0A])
-        let file = try directory.write(old.isEmpty ? old : old + newline, to: "value.txt")
+        let given = old.isEmpty ? old : old + SecretBytes([0x0A])
+        let file = try directory.write(given, to: "value.txt")
         let editor = chosenEditor ?? "vi"
         // By the shell, since the variables may hold options, as in EDITOR="code --wait".
         var process = try ChildProcess(
@@ -171,12 +171,18 @@ struct SecretEdit: ParsableCommand {
                 hint: "Another one: VISUAL=nano keyfob secret edit …     It is $VISUAL, else $EDITOR, else vi.")
         }
         // Opened by its name: editors replace the file they were given.
-        let descriptor = unsafe keyfob_open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)
+        let descriptor = unsafe keyfob_open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
         guard descriptor >= 0 else {
             throw KeychainError(.fileUnavailable, "the editor has removed the file; nothing was changed.")
         }
         defer { close(descriptor) }
-        return try StandardInput.readSecret(strippingNewline: true, from: descriptor)
+        var kind = stat()
+        guard unsafe fstat(descriptor, &kind) == 0, kind.st_mode & S_IFMT == S_IFREG else {
+            throw KeychainError(.fileUnavailable, "the editor has left no regular file; nothing was changed.")
+        }
+        let left = try StandardInput.readSecret(from: descriptor)
+        // What was not touched is what it was, a CR at its end too.
+        return left == given ? old : left.withoutLastNewline
     }
 }
 

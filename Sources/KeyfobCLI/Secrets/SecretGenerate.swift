@@ -51,23 +51,28 @@ struct SecretGenerate: ParsableCommand {
         }
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
-        let secret = try charset.alphabet.text(length: length)
+        var secret = try charset.alphabet.text(length: length)
         let outcome = try storing.store(item, in: keychain, isDryRun: global.dryRun) { secret }
-        // A secret that was not stored is no secret of anything.
-        let isShown = isPrinted && outcome != .kept && !global.dryRun
-        guard isShown else {
+        guard isPrinted, !global.dryRun else {
             return try SecretStoring.report(outcome, name, item, keychain, isDryRun: global.dryRun, output)
+        }
+        if outcome == .kept {
+            // What was not stored is no secret of anything; who runs a script again is to get the same as before.
+            guard let stored = try keychain.stored(like: item) else {
+                throw keychain.noSuchPassword(name, user: item.userText)
+            }
+            secret = try SecretGet.secret(of: stored, in: keychain)
         }
         guard !output.format.isMachineReadable else {
             return try output.emit(
-                Document([
-                    "name": .string(name), "user": .string(item.userText), "kind": .string(item.kindText),
-                    "keychain": .string(keychain.name), "action": .string(outcome.rawValue), "changed": true,
-                    "dry_run": false, "value": .optional(secret.copyString()),
+                Document(members: [
+                    .init("name", .string(name)), .init("user", .string(item.userText)),
+                    .init("kind", .string(item.kindText)), .init("keychain", .string(keychain.name)),
+                    .init("action", .string(outcome.rawValue)), .init("changed", .boolean(outcome != .kept)),
+                    .init("dry_run", false), SecretGet.member(secret),
                 ]), sentence: "")
         }
         // The secret alone on standard output, so that it can be piped on.
-        try StandardOutput.write(secret)
-        try StandardOutput.write("\n")
+        try SecretGet.print(secret)
     }
 }

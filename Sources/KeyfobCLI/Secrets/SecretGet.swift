@@ -43,8 +43,17 @@ struct SecretGet: ParsableCommand {
         let item = try selection.choice.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
         if let file = self.output, file != "-" {
-            guard !global.dryRun else { return try output.say("Nothing was written (--dry-run).") }
-            return try Self.write(secret, to: file)
+            if global.dryRun {
+                try output.say("Nothing was written (--dry-run).")
+            } else {
+                try Self.write(secret, to: file)
+            }
+            guard output.format.isMachineReadable else { return }
+            return try output.emit(
+                Document([
+                    "name": .string(item.nameText), "user": .string(item.userText), "keychain": .string(keychain.name),
+                    "file": .string(file), "written": .boolean(!global.dryRun), "dry_run": .boolean(global.dryRun),
+                ]), sentence: "")
         }
         if self.output != nil { return try Self.print(secret, raw: true, force: force) }
         if output.format.isMachineReadable {

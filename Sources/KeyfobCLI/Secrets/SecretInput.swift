@@ -84,7 +84,7 @@ struct SecretInput: ParsableArguments {
             guard fcntl(fromFd, F_GETFD) >= 0 else { throw Self.unreadable("file descriptor \(fromFd)") }
             value = withoutNewline(try StandardInput.readSecret(from: fromFd))
         } else {
-            value = try global.terminal.readSecret(
+            value = try global.terminal.readValue(
                 "Value for \(Visible.text(name)) (hidden): ",
                 hint: "Give a source: --stdin, --from-file FILE, --from-env VARIABLE or --from-fd N")
         }

@@ -39,6 +39,35 @@ struct Terminal: Sendable {
         }
     }
 
+    /// Asks for a value to be stored, as `readSecret` does, and refuses what a person cannot have meant by one line.
+    ///
+    /// Of several pasted lines the first would be stored, and the rest be for the shell to run. Ctrl-Z or an arrow key
+    /// would be in the value, and nobody see it.
+    ///
+    /// - Throws: as `readSecret`; `UsageError` for several lines, and for control characters.
+    func readValue(_ prompt: String, hint: String) throws -> SecretBytes {
+        try withTerminal(asking: prompt, hint: hint) { descriptor in
+            try Self.withoutEcho(descriptor) {
+                try Self.write(prompt, to: descriptor)
+                let line = try Self.readLine(descriptor)
+                guard try !Self.discardRest(descriptor) else {
+                    throw UsageError(
+                        "more than one line was entered; nothing was stored.",
+                        hint: "Give several lines in a file, or through a pipe: --from-file FILE, --stdin")
+                }
+                let hasControls = unsafe line.withUnsafeBytes { bytes in
+                    unsafe bytes.contains { Self.isControl($0) && $0 != 0x09 }
+                }
+                guard !hasControls else {
+                    throw UsageError(
+                        "there is a control character in what was entered, as of an arrow key; nothing was stored.",
+                        hint: "Enter it again. If it is meant: --from-file FILE, --stdin")
+                }
+                return line
+            }
+        }
+    }
+
     /// Asks for a new secret twice, until both entries agree, at most three times.
     ///
     /// - Throws: as `readSecret`; `KeychainError.cancelled` when the entries never agree.
@@ -145,7 +174,40 @@ struct Terminal: Sendable {
             count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
         }
         guard count > 0 else { throw KeychainError(.cancelled, "cancelled.") }
+        guard count < longestLine else {
+            // The kernel drops what goes beyond, and says nothing.
+            throw KeychainError(
+                .dataTooLarge,
+                "a terminal takes lines of up to \(longestLine - 2) bytes; this one may have been cut off.",
+                hint: "Give it in a file, or through a pipe.")
+        }
         let endsInNewline = unsafe line.withUnsafeBytes { unsafe $0[count - 1] == 0x0A }
         return line.prefix(endsInNewline ? count - 1 : count)
+    }
+
+    private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
+
+    /// Throws away what comes after a line, and says whether that was more than blanks.
+    private static func discardRest(_ descriptor: Int32) throws -> Bool {
+        var settings = termios()
+        guard unsafe tcgetattr(descriptor, &settings) == 0 else { return false }
+        // So that a last line without a newline is seen.
+        settings.c_lflag &= ~tcflag_t(ICANON)
+        unsafe tcsetattr(descriptor, TCSANOW, &settings)
+        var isMore = false
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // A paste comes in parts; nobody types a second line that soon.
+        while unsafe poll(&entry, 1, 50) > 0 {
+            var count = 0
+            let part = try unsafe SecretBytes(count: longestLine) { buffer throws(KeychainError) in
+                count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
+            }
+            guard count > 0 else { break }
+            let isBlank = unsafe part.prefix(count).withUnsafeBytes { bytes in
+                unsafe bytes.allSatisfy { isControl($0) || $0 == 0x20 }
+            }
+            isMore = isMore || !isBlank
+        }
+        return isMore
     }
 }

@@ -107,13 +107,16 @@ struct TokenInventory {
         try? PKCS11URI(configuration.token)
     }
 
-    /// The tokens of a label or URI. - Throws: `KeychainError` with code `invalidArgument`.
+    /// The tokens of a label or URI.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument`; `UsageError` for a PIN in the URI.
     func matches(_ name: String) throws -> [Entry] {
         guard name.hasPrefix("pkcs11:") else { return entries.filter { $0.label == name } }
         let uri: PKCS11URI
         do { uri = try PKCS11URI(name) } catch {
             throw KeychainError(.invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", cause: error)
         }
+        guard !uri.hasPINValue else { throw UsageError.pinOnCommandLine }
         return entries.filter { entry in
             [(uri.token, entry.label), (uri.serial, entry.serial), (uri.model, entry.model)]
                 .allSatisfy { wanted, actual in wanted.map { $0 == actual } ?? true }

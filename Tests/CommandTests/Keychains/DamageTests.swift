@@ -32,6 +32,8 @@ import Testing
         for arguments in [["get", "a"], ["init"], ["set", "b"], ["unlock"]] {
             let failure = try household.failure(arguments, input: Data("x".utf8))
             #expect(failure.code == "token.absent", "\(arguments)")
+            // Nobody can insert files.
+            #expect(failure.hint.contains(tokens) && failure.hint.contains("backup"), "\(failure.hint)")
             #expect(failure.status == 7, "\(arguments)")
         }
         let status = try household.document(["status"])
@@ -43,6 +45,39 @@ import Testing
             try FileManager.default.moveItem(atPath: back, toPath: path)
         }
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
+    }
+
+    @Test(arguments: [true, false], [["--unattended"], ["--pin-source", "env:P"]])
+    func `a home directory may be moved or copied, and a copy leaves the original alone`(
+        isCopied: Bool, options: [String]
+    ) throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init"] + options, environment: ["P": "open sesame"]).status == 0)
+        try household.set("a", "value")
+        // The unlocked state is the keychain's, wherever that is; the PIN's file is needed without it.
+        #expect(try household.keyfob(["lock"]).status == 0)
+        let (old, new) = (household.directory.file("home"), household.directory.file("new"))
+        try FileManager.default.copyItem(atPath: old, toPath: new)
+        if !isCopied { try FileManager.default.removeItem(atPath: old) }
+        let source = options[0] == "--unattended" ? [] : options
+        func there(_ arguments: [String]) throws -> Tool.Result {
+            try household.keyfob(
+                arguments + source, input: Data("x".utf8), environment: ["HOME": new, "P": "open sesame"])
+        }
+        #expect(try there(["get", "a"]).output == "value\n")
+        #expect(try there(["set", "b"]).status == 0)
+        #expect(try there(["keychain", "check"]).status == 0)
+        #expect(try there(["keychain", "show"]).output.contains(new + "/.local/share"))
+        #expect(try there(["keychain", "rm", "login", "-y"]).status == 0)
+        for name in ["vaults", "tokens", "pins"] {
+            let path = new + "/.local/share/keyfob/" + name
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty, "\(name)")
+        }
+        guard isCopied else { return #expect(!FileManager.default.fileExists(atPath: old)) }
+        let names = try household.keyfob(["ls", "--format", "tsv"] + source, environment: ["P": "open sesame"]).output
+        #expect(names.split(separator: "\n").count == 2, "\(names)")
+        #expect(try household.keyfob(["get", "a"] + source, environment: ["P": "open sesame"]).output == "value\n")
     }
 
     @Test func `a vault of another keychain in place of the own one is told, not taken for an empty one`() throws {

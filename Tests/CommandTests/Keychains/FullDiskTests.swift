@@ -75,6 +75,8 @@ struct FullDiskTests {
             done
             keyfob token show --objects 2>&1 | grep -E "${kept:+no }objects|debris" || true
             ls "$HOME"
+            # A vault that was not made leaves no log either.
+            find "$HOME/.local/share/keyfob/vaults" -type f 2>/dev/null | sed 's/-wal$//; s/-shm$//; s/[.]lock$//' | sort -u
         }
         # The disk, but for so many pages of 4096 bytes.
         fill() {

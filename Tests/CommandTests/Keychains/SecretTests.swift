@@ -14,6 +14,23 @@ import Testing
         #expect(try household.failure(["get", "db/prod"]).code == "item.not_found")
     }
 
+    @Test(arguments: [
+        ["set", "a", "--stdin=hunter2"], ["set", "a", "--replace=hunter2"], ["set", "a", "-phunter2"],
+        ["set", "a", "--password=hunter2"], ["-q", "secret", "edit", "a", "hunter2"],
+        ["secret", "generate", "a", "hunter2", "too"], ["unlock", "login", "hunter2"], ["init", "hunter2"],
+        ["keychain", "create", "site", "hunter2"], ["get", "a", "--pin-source=hunter2"],
+        ["uri", "pkcs11:object=web?pin-value=hunter2"], ["cert", "show", "pkcs11:object=web?pin-value=hunter2"],
+        ["token", "show", "pkcs11:token=card?pin-value=hunter2"], ["get", "a", "--token", "pkcs11:?pin-value=hunter2"],
+    ])
+    func `what may be a secret in the wrong place is refused and not repeated`(command: [String]) throws {
+        let household = try Household.unattended()
+        for arguments in [command, ["--json"] + command] {
+            let result = try household.keyfob(arguments)
+            #expect(result.status == 2 && result.output.isEmpty, "\(result.output)\(result.error)")
+            #expect(!result.error.contains("unter2"), "\(result.error)")
+        }
+    }
+
     @Test func `an existing item is replaced only when that is said`() throws {
         let household = try Household.unattended()
         try household.set("db/prod", "one\n", ["--user", "app", "--comment", "kept"])
@@ -57,6 +74,22 @@ import Testing
         #expect(try household.failure(["set", "x", "--kind", "generic", "--port", "1"]).status == 2)
         #expect(try household.failure(["set", "x", "--port", "70000"]).status == 2)
         #expect(try household.failure(["set", "x", "--protocol", "gopher+"]).status == 2)
+    }
+
+    @Test func `items that a name fits are listed by what tells them apart`() throws {
+        let household = try Household.unattended()
+        for options in [["--protocol", "https", "--port", "8443"], ["--protocol", "ssh"], ["--path", "a"]] {
+            try household.set("db.example", "x", ["--kind", "internet", "--user", "bob"] + options)
+        }
+        for name in ["one", "two"] { try household.set(name, "x", ["--label", "both"]) }
+        let servers = try household.keyfob(["get", "db.example"])
+        #expect(
+            servers.error.contains(
+                "matches 3 items: https://bob@db.example:8443, ssh://bob@db.example, bob@db.example/a."))
+        #expect(servers.error.contains("--protocol, --port or --path"))
+        let labels = try household.keyfob(["get", "both"])
+        #expect(labels.error.contains("matches 2 items: one, two.") && labels.error.contains("label"))
+        for result in [servers, labels] { #expect(result.status == 4 && result.output.isEmpty) }
     }
 
     @Test func `a name that is nearly right is suggested`() throws {
@@ -257,6 +290,11 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == printed)
         #expect(try household.keyfob(["secret", "generate", "y"]).output == "Stored y in \"login\".\n")
         #expect(try household.failure(["secret", "generate", "y"]).code == "item.exists")
+        // A script that is run again gets the same secret, and no sentence in its place.
+        let again = ["secret", "generate", "x", "--if-missing", "--print"]
+        #expect(try household.keyfob(again).output == printed)
+        let document = try household.document(again)
+        #expect(document["value"] as? String == printed.trimmingBlanks && document["changed"] as? Bool == false)
         #expect(try household.failure(["secret", "generate", "z", "--length", "0"]).status == 2)
     }
 

@@ -98,6 +98,17 @@ import Testing
         #expect(try household.directory.read("home/keyfob-recovery-login.txt") == Array("older".utf8))
     }
 
+    @Test(arguments: [["--unattended"], ["--unattended", "--json"], ["--token", "card"], ["--module", "softhsm2"]])
+    func `a file is not named in vain for a recovery code that there will not be`(options: [String]) throws {
+        let household = try Household()
+        let file = household.directory.file("code")
+        for command in [["init"], ["keychain", "create", "site"]] {
+            let refused = try household.failure(command + options + ["--recovery-file", file])
+            #expect(refused.code == "usage" && refused.status == 2)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
+    }
+
     @Test func `without a terminal or a source the first run makes nothing`() throws {
         let household = try Household()
         let failure = try household.failure(["init"])
