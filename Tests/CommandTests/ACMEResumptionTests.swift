@@ -1,5 +1,4 @@
 import Foundation
-import KeyfobPrimitives
 import TestSupport
 import Testing
 
@@ -20,7 +19,6 @@ import Testing
                 cd "$(dirname "$0")/.."
                 for url; do :; done
                 echo "$url" >> asked
-                if [ -e hold ]; then case $url in *$(cat hold)*) : > held; while [ -e hold ]; do sleep 0.02; done ;; esac; fi
                 if [ -e before ]; then case $url in *$(cat before)*) rm before; kill -9 $PPID; exit 1 ;; esac; fi
                 /usr/bin/curl "$@"; status=$?
                 if [ -e after ]; then case $url in *$(cat after)*) rm after; kill -9 $PPID ;; esac; fi
@@ -131,38 +129,6 @@ import Testing
         }
     }
 
-    @Test func `who renews beside an order that is under way is told, and takes nothing from it`() throws {
-        let bench = try Bench()
-        let server = try ScriptedACMEServer(bench.home, fault: "")
-        #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
-        let before = try bench.publicKey()
-        try bench.home.shell("printf /cert > hold")
-        let renewal = ["identity", "renew", "web", "--force"]
-        let outcome = Lock<(status: Int32, error: String)?>(nil)
-        let other = try #require(POSIXThread.start("renewal") {
-            let result = Result { try bench.keyfob(renewal + ["--new-key"]) }
-            outcome.withLock { outcome in
-                switch result {
-                case .success(let result): outcome = (result.status, result.error)
-                case .failure(let error): outcome = (-1, "\(error)")
-                }
-            }
-        })
-        try bench.home.shell("for i in $(seq 6000); do [ -e held ] && exit 0; sleep 0.02; done; exit 1")
-        for more in [["--same-key", "--self-signed"], ["--new-key"], []] {
-            let refused = try bench.keyfob(renewal + more + ["--timeout", "1s"])
-            #expect(refused.status == 13 && refused.error.contains("is being made or renewed by another process"))
-        }
-        #expect(try bench.keys().count == 2 && bench.records().count == 1)
-        try bench.home.shell("rm hold")
-        other.join()
-        #expect(outcome.withLock { $0?.status } == 0, "\(String(describing: outcome.withLock { $0 }))")
-        #expect(try bench.keys().count == 2 && bench.records() == [] && bench.publicKey() != before)
-        #expect(try bench.home.keyfob("identity", "check", "web").status == 0)
-        // And nobody is in the way any more.
-        #expect(try bench.keyfob(renewal + ["--same-key"]).status == 0)
-    }
-
     /// What may have become of a record until somebody reads it.
     @Test(arguments: [
         ": > \"$f\"", "echo '{}' > \"$f\"", "head -c 40 \"$f\" > t; cat t > \"$f\"", "chmod 644 \"$f\"",
@@ -222,7 +188,7 @@ import Testing
         #expect(try bench.records().count == 1)
         let removed = try bench.keyfob(["keychain", "rm", "login", "--yes"])
         #expect(removed.status == 0, "\(removed.error)")
-        #expect(try bench.home.shell("find home/.local/state -path '*/order*/*'") == "")
+        #expect(try bench.home.shell("find home/.local/state -path '*/orders/*'") == "")
     }
 
     @Test(

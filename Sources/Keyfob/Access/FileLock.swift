@@ -26,16 +26,14 @@ package struct FileLock: ~Copyable {
         }
     }
 
-    /// Runs `body` with the lock held, or without it where it cannot be had by `deadline`.
-    ///
-    /// - Parameter body: Is told why it has no lock, where it has none.
-    /// - Throws: What `body` throws.
+    /// Runs `body` with the lock held, or without it where it cannot be had by `deadline`. - Throws: What `body`
+    /// throws.
     package static func attempting<Result>(
-        _ url: URL, deadline: Deadline, _ body: (_ refusal: KeychainError?) throws -> Result
+        _ url: URL, deadline: Deadline, _ body: () throws -> Result
     ) throws -> Result {
         let lock: FileLock
-        do throws(KeychainError) { lock = try FileLock(url, deadline: deadline) } catch { return try body(error) }
-        let result = Swift.Result { try body(nil) }
+        do throws(KeychainError) { lock = try FileLock(url, deadline: deadline) } catch { return try body() }
+        let result = Swift.Result { try body() }
         lock.release()
         return try result.get()
     }

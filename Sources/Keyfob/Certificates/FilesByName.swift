@@ -27,12 +27,6 @@ struct FilesByName: Sendable {
         try PrivateFile.write(content, to: file(name))
     }
 
-    /// A file for the lock of a name, in a directory that is there. - Throws: As `read`.
-    func lockFile(_ name: String) throws(KeychainError) -> URL {
-        try PrivateFile.createDirectory(directory)
-        return file(name)
-    }
-
     /// Removes the file of a name. - Throws: As `read`.
     func remove(_ name: String) throws(KeychainError) { try PrivateFile.remove(file(name)) }
 

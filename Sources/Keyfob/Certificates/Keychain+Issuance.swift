@@ -38,42 +38,38 @@ public enum RenewalKey: Sendable, Hashable {
 extension Keychain {
     /// Makes an identity: a key on the token, a request, a certificate by an issuer, and both under one name.
     ///
-    /// Blocks for as long as the issuer takes; where another process is making or renewing the identity of that name,
-    /// first until that has ended, at most for the time of the options. A process that is killed at any instant leaves
-    /// the whole identity or none, and at most a key of the name without a certificate, which the next attempt uses.
+    /// Blocks for as long as the issuer takes. A process that is killed at any instant leaves the whole identity or
+    /// none,
+    /// and at most a key of the name without a certificate, which the next attempt uses.
     ///
     /// - Parameter report: Takes note of the issuer's steps.
     /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no
-    ///   certificate, `invalidArgument` for a name or an extension that cannot be written, `issuerFailed`,
-    ///   `identityMismatch` where the issuer gave a certificate for another key, `vaultBusy` where another process did
-    ///   not end in time, and as for generating a key.
+    ///   certificate, `invalidArgument` for a name
+    ///   or an extension that cannot be written, `issuerFailed`, `identityMismatch` where the issuer gave a certificate
+    ///   for another key, and as for generating a key.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func createIdentity(
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> IdentityInstallation {
-        // Whoever has the name needs not wait to be told.
         try checkIsFree(name)
-        return try ordering(name) { hasWaited in
-            if hasWaited { try checkIsFree(name) }
-            let (key, isNew) = try pendingKey(name, specification.key, isFirst: true)
-            do {
-                let request = try certificationRequest(with: key, specification.subject, specification.extensions)
-                let issued = try certificate(
-                    CertificateOrder(
-                        request: request, key: key, lifetime: specification.lifetime, report: report, name: name,
-                        isKeyNew: isNew || isOrdered(key, for: name)),
-                    issuer)
-                let made = try install(
-                    name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
-                    policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime),
-                    isFirst: true)
-                forgetOrder(for: name)
-                return made
-            } catch {
-                throw abandoning(key, isNew: isNew, after: error, issuer)
-            }
+        let (key, isNew) = try pendingKey(name, specification.key, isFirst: true)
+        do {
+            let request = try certificationRequest(with: key, specification.subject, specification.extensions)
+            let issued = try certificate(
+                CertificateOrder(
+                    request: request, key: key, lifetime: specification.lifetime, report: report, name: name,
+                    isKeyNew: isNew || isOrdered(key, for: name)),
+                issuer)
+            let made = try install(
+                name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
+                policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime),
+                isFirst: true)
+            forgetOrder(for: name)
+            return made
+        } catch {
+            throw abandoning(key, isNew: isNew, after: error, issuer)
         }
     }
 
@@ -89,8 +85,7 @@ extension Keychain {
     ///   - lifetime: In seconds; `nil` does what was said the last time. Where nobody has said anything the issuer
     ///     decides; a certificate that was imported lives as long as it did.
     ///   - issuer: Who issues it.
-    /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` where another process has renewed it
-    ///   meanwhile, and as `createIdentity`.
+    /// - Throws: `KeychainError`; `refused` for an older version, and as `createIdentity`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func renewIdentity(
@@ -102,16 +97,6 @@ extension Keychain {
                 .refused, "an older version is not renewed.", hint: "Renew the version in use.",
                 details: ["name": identity.label ?? ""])
         }
-        return try ordering(name) { hasWaited in
-            if hasWaited { try checkIsCurrent(identity, named: name) }
-            return try renew(identity, named: name, key: key, lifetime: lifetime, issuer: issuer, report: report)
-        }
-    }
-
-    private func renew(
-        _ identity: Identity, named name: String, key: RenewalKey?, lifetime: TimeInterval?,
-        issuer: any CertificateIssuer, report: @escaping @Sendable (String) -> Void
-    ) throws -> IdentityInstallation {
         let old = try identity.certificate()
         let policy = identity.renewalPolicy
         let renewsKey = try renewsKey(of: identity, key)
@@ -262,17 +247,6 @@ extension Keychain {
         }
         guard try findOnToken(Criteria(.identity, [.label: .string(name)])).isEmpty else {
             throw isTaken(name)
-        }
-    }
-
-    /// Refuses to renew what somebody has renewed while we waited: its issuer would be asked for one more.
-    private func checkIsCurrent(_ identity: Identity, named name: String) throws {
-        guard try findOnToken(Criteria(.identity, [.label: .string(name)])).contains(where: {
-            $0.certificateDER == identity.der
-        }) else {
-            throw KeychainError(
-                .vaultBusy, "identity \"\(name)\" was renewed by another process meanwhile.",
-                hint: "See what it is now: keyfob identity show \(name)", details: ["name": name])
         }
     }
 

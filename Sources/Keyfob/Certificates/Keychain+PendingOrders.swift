@@ -1,5 +1,4 @@
 import Foundation
-import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
@@ -13,25 +12,6 @@ extension Keychain {
         if let key { return key != .same }
         if identity.renewalPolicy?.renewsKey == true { return true }
         return try identity.label.map { try orderedKey(for: $0) != nil } ?? false
-    }
-
-    /// Runs an order for a name, as the only one: another would use its key, or end with destroying it.
-    ///
-    /// A process that is killed leaves nothing that others would wait for. Where the user has no room for a lock there
-    /// is none.
-    ///
-    /// - Parameter body: Is told whether another order for the name was waited for, so that things may have changed.
-    /// - Throws: `vaultBusy` where the other did not end within the time of the options, and what `body` throws.
-    func ordering<Result>(_ name: String, _ body: (_ hasWaited: Bool) throws -> Result) throws -> Result {
-        let orders = PendingOrders(self)
-        do { return try orders.locked(name, until: .after(.zero)) { try body(false) } } catch let busy as PendingOrders.Busy {
-            do { return try orders.locked(name, until: deadline) { try body(true) } } catch is PendingOrders.Busy {
-                throw KeychainError(
-                    .vaultBusy, "identity \"\(name)\" is being made or renewed by another process.",
-                    hint: "Wait longer, for an issuer may take its time: --timeout 5m", details: ["name": name],
-                    cause: busy.cause)
-            }
-        }
     }
 
     /// The key that was made for the order of a name, and has no certificate yet.

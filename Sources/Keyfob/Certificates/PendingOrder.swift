@@ -50,19 +50,12 @@ struct PendingOrder: Codable {
 /// somebody is killed.
 struct PendingOrders: Sendable {
     private let files: FilesByName
-    private let locks: FilesByName
-
-    /// Another order for the name is under way.
-    struct Busy: Error {
-        let cause: KeychainError
-    }
 
     /// Those of a keychain. Nothing is read or made yet.
     init(_ keychain: Keychain) { self.init(keychain: keychain.configuration.uuid, keychain.directories) }
 
     init(keychain: UUID, _ directories: Directories) {
         files = FilesByName("orders", keychain: keychain, directories)
-        locks = FilesByName("order-locks", keychain: keychain, directories)
     }
 
     /// The order for an identity.
@@ -85,20 +78,5 @@ struct PendingOrders: Sendable {
     func remove(_ name: String) { do { try files.remove(name) } catch {} }
 
     /// Forgets all, with the directory. - Throws: `fileUnavailable`.
-    func removeAll() throws(KeychainError) {
-        try files.removeAll()
-        try locks.removeAll()
-    }
-
-    /// Runs `body` while no other does for this name, in any process; without a lock where none can be had.
-    ///
-    /// - Throws: `Busy` where another did until the deadline, and what `body` throws.
-    func locked<Result>(_ name: String, until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
-        let file: URL
-        do throws(KeychainError) { file = try locks.lockFile(name) } catch { return try body() }
-        return try FileLock.attempting(file, deadline: deadline) { refusal in
-            if let refusal, refusal.code == .timedOut { throw Busy(cause: refusal) }
-            return try body()
-        }
-    }
+    func removeAll() throws(KeychainError) { try files.removeAll() }
 }

@@ -67,8 +67,7 @@ extension SoftHSMDirectory {
     /// file is empty. Others than Keyfob know nothing of the lock, so that it makes collisions rare and no more: who
     /// cannot have it within two seconds goes on without.
     func holdingLoginLock<Result>(_ body: () throws -> Result) throws -> Result {
-        let file = root.appendingPathComponent("login.lock", isDirectory: false)
-        return try FileLock.attempting(file, deadline: .after(.seconds(2))) { _ in try body() }
+        try FileLock.attempting(root.appendingPathComponent("login.lock", isDirectory: false), deadline: .after(.seconds(2)), body)
     }
 
     /// Puts back what a kill in the middle of a login has emptied. Call it before loading the module.
