@@ -30,6 +30,12 @@ struct FilesByName: Sendable {
     /// Removes the file of a name. - Throws: As `read`.
     func remove(_ name: String) throws(KeychainError) { try PrivateFile.remove(file(name)) }
 
+    /// The path of a name's file, in a directory that is made where it is missing. - Throws: As `read`.
+    func path(of name: String) throws(KeychainError) -> String {
+        try PrivateFile.createDirectory(directory)
+        return file(name).filePath
+    }
+
     /// Removes all, with the directory. - Throws: As `read`.
     func removeAll() throws(KeychainError) {
         guard unsafe access(directory.filePath, F_OK) == 0 else { return }

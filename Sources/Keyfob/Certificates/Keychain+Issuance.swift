@@ -44,7 +44,7 @@ extension Keychain {
     ///
     /// - Parameter report: Takes note of the issuer's steps.
     /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no
-    ///   certificate, `invalidArgument` for a name
+    ///   certificate, `vaultBusy` while another process orders a certificate for the name, `invalidArgument` for a name
     ///   or an extension that cannot be written, `issuerFailed`, `identityMismatch` where the issuer gave a certificate
     ///   for another key, and as for generating a key.
     @available(*, noasync, message: "use the asynchronous form")
@@ -52,6 +52,13 @@ extension Keychain {
     public func createIdentity(
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws -> IdentityInstallation {
+        try ordering(name) { try made(name, specification, issuer, report) }
+    }
+
+    private func made(
+        _ name: String, _ specification: IdentitySpecification, _ issuer: any CertificateIssuer,
+        _ report: @escaping @Sendable (String) -> Void
     ) throws -> IdentityInstallation {
         try checkIsFree(name)
         let (key, isNew) = try pendingKey(name, specification.key, isFirst: true)
@@ -85,7 +92,8 @@ extension Keychain {
     ///   - lifetime: In seconds; `nil` does what was said the last time. Where nobody has said anything the issuer
     ///     decides; a certificate that was imported lives as long as it did.
     ///   - issuer: Who issues it.
-    /// - Throws: `KeychainError`; `refused` for an older version, and as `createIdentity`.
+    /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` where another process renews the identity
+    ///   for longer than the keychain waits, or has renewed it meanwhile, and as `createIdentity`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func renewIdentity(
@@ -97,6 +105,13 @@ extension Keychain {
                 .refused, "an older version is not renewed.", hint: "Renew the version in use.",
                 details: ["name": identity.label ?? ""])
         }
+        return try ordering(name) { try renewed(identity, name, key, lifetime, issuer, report) }
+    }
+
+    private func renewed(
+        _ identity: Identity, _ name: String, _ key: RenewalKey?, _ lifetime: TimeInterval?,
+        _ issuer: any CertificateIssuer, _ report: @escaping @Sendable (String) -> Void
+    ) throws -> IdentityInstallation {
         let old = try identity.certificate()
         let policy = identity.renewalPolicy
         let renewsKey = try renewsKey(of: identity, key)

@@ -34,7 +34,28 @@ extension Keychain {
         PendingOrders(self)[name].map { $0.isKeyNew && $0.key == key.publicKey.identifier } ?? false
     }
 
+    /// Runs `body` while no other process orders a certificate for the name.
+    ///
+    /// - Throws: `KeychainError` with code `vaultBusy` where another is at it until the time of the options is over, or
+    ///   has installed a certificate while it was waited for; what `body` throws.
+    func ordering<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
+        let own = Criteria(.identity, [.label: .string(name)])
+        let before = Set(try findOnToken(own).map(\.certificateDER))
+        return try OrderLocks(keychain: configuration.uuid, directories).ordering(name, until: deadline) {
+            // A renewal goes by the certificate and the key that the caller has seen. To go on with them would bring
+            // back a key that was replaced a moment ago.
+            guard try before.isEmpty || Set(findOnToken(own).map(\.certificateDER)) == before else {
+                throw KeychainError(
+                    .vaultBusy, "identity \"\(name)\" was renewed by another process meanwhile; nothing was done.",
+                    hint: "See what it has now: keyfob identity show \(name)", details: ["name": name])
+            }
+            return try body()
+        }
+    }
+
     /// Forgets the order of a name once the name has a certificate, and destroys the keys of orders that were given up.
+    ///
+    /// Within `ordering` only: the key of an order that is under way is no left-over.
     func forgetOrder(for name: String) {
         let orders = PendingOrders(self)
         guard let order = orders[name] else { return orders.remove(name) }

@@ -138,6 +138,7 @@ extension Keychains {
         }
         try PendingHooks(keychain: configuration.uuid, directories).removeAll()
         try PendingOrders(keychain: configuration.uuid, directories).removeAll()
+        try OrderLocks(keychain: configuration.uuid, directories).removeAll()
         if try !fileNames().contains(configuration.name + ".json") { try clearDefault(configuration.name) }
         for suffix in ["", "-wal", "-shm", ".lock"] {
             try PrivateFile.remove(URL(fileURLWithPath: configuration.vault + suffix))

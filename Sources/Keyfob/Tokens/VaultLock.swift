@@ -2,7 +2,8 @@ import CLinux
 import Foundation
 import KeyfobPrimitives
 
-/// The write lock of a keychain: one process at a time changes objects on its token.
+/// The write lock of a keychain: one process at a time changes objects on its token. Of the same make is the lock of
+/// an order for a certificate.
 ///
 /// An advisory lock on a file beside the vault, so that the kernel releases it with the process. It is
 /// separate from SQLite's own lock because a change to a token spans two transactions: the intent must be
@@ -11,6 +12,8 @@ struct VaultLock: Sendable {
     let path: String
     /// What messages call what is locked.
     let name: String
+    /// What messages say of it between its name and its holder.
+    var state = "is in use by"
 
     /// Runs `body` while this process alone may change the token.
     ///
@@ -62,7 +65,7 @@ struct VaultLock: Sendable {
         let since = (try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate]) as? Date
         let time = since.map { " for \(max(0, Int(Date().timeIntervalSince($0)))) s" } ?? ""
         return KeychainError(
-            .vaultBusy, "\(name) is in use by \(holder.map { $0 + time } ?? "another process").",
+            .vaultBusy, "\(name) \(state) \(holder.map { $0 + time } ?? "another process").",
             hint: "Waiting was limited to \(Int(waited.rounded())) s; wait longer: --timeout 60s",
             details: ["holder": holder ?? ""].filter { !$0.value.isEmpty })
     }

@@ -1,0 +1,109 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Two processes that renew one identity.
+@Suite struct RenewalLockTests {
+    /// A keychain with identity `web`, whose first renewal waits before it asks for its certificate, until the file
+    /// `hold` is removed.
+    private struct Bench {
+        let home: IdentityHome
+        let server: ScriptedACMEServer
+
+        init() throws {
+            home = try IdentityHome()
+            server = try ScriptedACMEServer(home, fault: "")
+            try home.shell(
+                """
+                mkdir bin
+                cat > bin/curl <<'END'
+                #!/bin/sh
+                cd "$(dirname "$0")/.."
+                for url; do :; done
+                case $url in */cert*) if [ -e hold ]; then touch held; fi; while [ -e hold ]; do sleep 0.05; done ;; esac
+                exec /usr/bin/curl "$@"
+                END
+                chmod +x bin/curl
+                """)
+            let made = try home.keyfob(
+                "identity", "create", "web", "--dns", "web.example", "--issuer", "acme:" + server.directory,
+                "--agree-tos", "--web-root", home.file("www"), "--acme-ca", home.file("acme-ca.pem"))
+            try #require(made.status == 0, "\(made.error)")
+        }
+
+        /// Runs a script in which `$keyfob` is the command, once a renewal for a new key waits for its certificate;
+        /// `$first` is its process. - Returns: How the first one ended, and what it printed.
+        func beside(_ script: String) throws -> String {
+            try home.shell(
+                """
+                touch hold
+                PATH="$PWD/bin:$PATH" "$keyfob" identity renew web --force --new-key > first 2>&1 &
+                first=$!
+                for i in $(seq 1200); do [ -e held ] && break; sleep 0.05; done
+                [ -e held ] || { cat first; exit 1; }
+                {
+                \(script)
+                } > log 2>&1 || { cat log; rm -f hold; exit 1; }
+                rm -f hold
+                status=0; wait $first || status=$?
+                echo "status $status"; cat first
+                """, environment: ["keyfob": Tool.keyfob([]).path])
+        }
+
+        func publicKeys() throws -> Set<String> {
+            let listed = try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").dropFirst()
+            return Set(listed.compactMap { $0.split(separator: "\t").first.map(String.init) }.filter { $0.hasPrefix("web") })
+        }
+    }
+
+    @Test func `a renewal with the same key leaves the key of another one alone that is under way`() throws {
+        let bench = try Bench()
+        let first = try bench.beside(
+            """
+            status=0
+            "$keyfob" identity renew web --force --same-key --self-signed --timeout 1s > second 2>&1 || status=$?
+            echo "status $status" >> second
+            """)
+        let second = try bench.home.shell("cat second")
+        #expect(second.contains("another renewal of identity \"web\" is under way, by keyfob (pid "), "\(second)")
+        #expect(second.contains("wait longer: --timeout") && second.contains("status 13"), "\(second)")
+        #expect(first.contains("status 0") && first.contains("installed"), "\(first)")
+        #expect(try bench.publicKeys().count == 2)
+        #expect(try bench.home.keyfob("identity", "check", "web").status == 0)
+        let next = try bench.home.keyfob("identity", "renew", "web", "--force", "--same-key", "--self-signed")
+        #expect(next.status == 0, "\(next.error)")
+    }
+
+    @Test func `who waited for another renewal does not bring the key back that it replaced`() throws {
+        let bench = try Bench()
+        let first = try bench.beside(
+            """
+            "$keyfob" identity renew web --force --same-key --self-signed --timeout 200s > second 2>&1 &
+            second=$!
+            until ls -l /proc/$second/fd | grep -q order-locks; do kill -0 $second; sleep 0.05; done
+            rm hold
+            status=0; wait $second || status=$?
+            echo "status $status" >> second
+            """)
+        #expect(first.contains("status 0"), "\(first)")
+        let second = try bench.home.shell("cat second")
+        #expect(second.contains("was renewed by another process meanwhile") && second.contains("status 13"), "\(second)")
+        #expect(try bench.publicKeys().count == 2)
+        let current = try bench.home.keyfob("identity", "show", "web")
+        #expect(current.status == 0 && !current.output.contains("elf-signed"), "\(current.output)")
+    }
+
+    @Test func `nothing of a renewal that was killed keeps the next one waiting`() throws {
+        let bench = try Bench()
+        // What the killed process has started is running still.
+        let first = try bench.beside(
+            """
+            kill -9 $first
+            "$keyfob" identity renew web --force --same-key --self-signed --timeout 200s
+            """)
+        #expect(first.contains("status 137"), "\(first)")
+        #expect(try bench.publicKeys() == ["web"])
+        #expect(try bench.home.keyfob("keychain", "rm", "login", "--yes").status == 0)
+        #expect(try bench.home.shell("find home/.local/state -path '*/order-locks/*'") == "")
+    }
+}
