@@ -16,8 +16,9 @@ struct OrderLocks: Sendable {
 
     /// Runs `body` while nobody else orders a certificate for the name.
     ///
-    /// Where there is no place for the file it is run all the same, as it is without a record of the order: the keys
-    /// and the certificates are elsewhere, and whoever has no such place is a service with a keychain of its own.
+    /// Where there is no place for the file, or it is not ours to open, it is run all the same, as it is without a
+    /// record of the order: the keys and the certificates are elsewhere, and whoever has no such place is a service with
+    /// a keychain of its own.
     ///
     /// - Parameter deadline: Until when others are waited for.
     /// - Throws: `KeychainError` with code `vaultBusy` where they are not done by then; what `body` throws.
@@ -25,7 +26,13 @@ struct OrderLocks: Sendable {
         let path: String
         do throws(KeychainError) { path = try files.path(of: name) } catch { return try body() }
         let lock = VaultLock(path: path, name: "another renewal of identity \"\(name)\"", state: "is under way, by")
-        return try lock.withLock(until: deadline, body)
+        var isHeld = false
+        do {
+            return try lock.withLock(until: deadline) {
+                isHeld = true
+                return try body()
+            }
+        } catch let error as KeychainError where !isHeld && error.code != .vaultBusy { return try body() }
     }
 
     /// Forgets all, with the directory. - Throws: `fileUnavailable`.

@@ -157,6 +157,12 @@ struct IdentityRenewCommand: ParsableCommand {
             // Where nothing was renewed there is nothing to do after it; where that cannot be told, there may be.
             let now = try? keychain.only(.identity(label: identity.label ?? "")).der
             if isFirst, now == identity.der { try pending.remove(identity.label ?? "") }
+            // Of two timers one comes second, and has nothing to complain of.
+            if !force, (error as? KeychainError)?.code == .vaultBusy, let now, now != identity.der {
+                try output.say("  nothing to do: \(label) was renewed by another process meanwhile")
+                let current = try keychain.only(.identity(label: identity.label ?? ""))
+                return (try IdentityPhrases.document(current, isChanged: false, keychain).value, false)
+            }
             throw error
         }
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)

@@ -1,5 +1,6 @@
 import Foundation
 import KeyfobPrimitives
+import KeyfobTesting
 import OpenSSL
 import TestSupport
 import Testing
@@ -200,6 +201,58 @@ import Testing
         #expect(try keychain.find(.identities).map(\.der) == [new.der])
         #expect(try keychain.find(.keys).count == 2)
         #expect(!(try keychain.checkIdentity(keychain.only(.identity(label: "web")))).contains { $0.state == .bad })
+    }
+
+    /// An issuer that says when it is asked, and waits until it may answer.
+    private struct Slow: CertificateIssuer {
+        let isAsked = Lock(false)
+        let mayAnswer = Lock(false)
+        var issuerDescription: IssuerDescription { .itself }
+
+        func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
+            isAsked.withLock { $0 = true }
+            while !mayAnswer.withLock({ $0 }) { usleep(5_000) }
+            return try SelfIssuer().issue(order)
+        }
+    }
+
+    @Test func `who waited for a renewal of another does not renew once more`() throws {
+        let test = try TestKeychain()
+        let identity = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let issuer = Slow()
+        let outcomes = Lock<[String]>([])
+        func renew(_ name: String, _ issuer: any CertificateIssuer) throws -> POSIXThread.Joinable {
+            let keychain = try test.reopen()
+            return try #require(POSIXThread.start("renewal") {
+                let outcome: String
+                do {
+                    outcome = try keychain.renewIdentity(identity, issuer: issuer).kept.isEmpty ? "not kept" : "renewed"
+                } catch { outcome = (error as? KeychainError)?.code.rawValue ?? "\(error)" }
+                outcomes.withLock { $0.append("\(name) \(outcome)") }
+            })
+        }
+        let first = try renew("first", issuer)
+        while !issuer.isAsked.withLock({ $0 }), outcomes.withLock({ $0.isEmpty }) { usleep(5_000) }
+        let second = try renew("second", SelfIssuer())
+        // It has come to the lock when the file is open twice.
+        while outcomes.withLock({ $0.isEmpty }), try openFiles(below: test.throwaway.directories.state, "order-locks") < 2 {
+            usleep(1_000)
+        }
+        issuer.mayAnswer.withLock { $0 = true }
+        first.join()
+        second.join()
+        #expect(outcomes.withLock { $0 } == ["first renewed", "second db.busy"])
+        #expect(try test.keychain.versions(of: "web").count == 2)
+    }
+
+    /// How many descriptors of this process are of files in a directory with some name.
+    private func openFiles(below directory: URL, _ name: String) throws -> Int {
+        let place = directory.resolvingSymlinksInPath().path
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
+            // One that was closed meanwhile.
+            let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) ?? ""
+            return path.hasPrefix(place) && path.contains("/\(name)/")
+        }
     }
 
     @Test func `versions that expire on one day have different names`() throws {
