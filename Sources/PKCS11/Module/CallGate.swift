@@ -34,11 +34,6 @@ final class CallGate: Sendable {
         calls.subtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Begins to count anew, in a child whose parent had entries that will never leave here.
-    func forgetEntries() {
-        calls.store(0, ordering: .sequentiallyConsistent)
-    }
-
     /// Turns new calls away. Only one thread may do so at a time.
     func shut() {
         state.add(1, ordering: .sequentiallyConsistent)

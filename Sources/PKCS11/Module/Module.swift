@@ -20,8 +20,6 @@ import Synchronization
 
     let functions: FunctionList
     let gate = CallGate()
-    /// Counts what runs on sessions of pools, of several calls each.
-    private let operations = CallGate()
     /// Whether calls that list objects and calls that add one exclude each other.
     private let takesTurns = Atomic(false)
     private let turn = Lock(0)
@@ -31,11 +29,19 @@ import Synchronization
     private let initializationArguments: String?
     private let release: (@Sendable () -> Void)?
     private let lifecycle = Lock(Lifecycle())
+    /// The pools whose operations end before the library is initialised again.
+    private let pools = Lock<[WeakPool]>([])
+    /// Whether no operation is to begin on the session of a pool, because those under way are waited for.
+    private let holding = Atomic(false)
     private let process = Atomic<Int32>(getpid())
     /// The process whose calls `gate` counts; 0 while a child finds out what it inherited.
     private let caller = Atomic<Int32>(getpid())
     /// Whether this process was forked while another thread was inside of the library.
     private let isCutOff = Atomic(false)
+
+    private struct WeakPool {
+        weak var pool: SessionPool?
+    }
 
     private struct Lifecycle {
         /// Whether finalising falls to us: not when somebody else had initialised the library before.
@@ -127,16 +133,9 @@ import Synchronization
             lifecycle.lastReinitialization = .after(.seconds(1))
 
             let deadline = Deadline.after(.seconds(2))
-            operations.shut()
-            defer { operations.open(newGeneration: false) }
-            if isForked {
-                operations.forgetEntries()
-            } else {
-                // A key that is being made is not lost because another token needs the module anew. What takes
-                // longer may be waiting for what is waiting here, or for a daemon that has gone.
-                let patience = Deadline.after(.seconds(1))
-                while !operations.isQuiet, !patience.hasPassed { usleep(500) }
-            }
+            holding.store(true, ordering: .sequentiallyConsistent)
+            defer { holding.store(false, ordering: .sequentiallyConsistent) }
+            if !isForked { awaitOperations() }
             gate.shut()
             // Calls that were in progress in the parent will never end in the child.
             while !isForked, !gate.isQuiet {
@@ -184,17 +183,25 @@ import Synchronization
         }
     }
 
-    /// Counts in what runs on a session of a pool, so that the module is not initialised anew meanwhile;
-    /// `endOperation()` must follow.
-    ///
-    /// Waits while the module is being initialised anew: the session that one has may be of before, then.
-    func beginOperation() {
-        while !operations.enter() { awaitGate() }
+    /// Whether no operation is to begin on the session of a pool. Asked under the lock under which the pool counts its
+    /// sessions: whoever is not seen by the one who waits then sees this.
+    var holdsOperations: Bool { holding.load(ordering: .sequentiallyConsistent) }
+
+    /// Has what runs on a pool's sessions end before the library is initialised again.
+    func register(_ pool: SessionPool) {
+        pools.withLock { pools in
+            pools.removeAll { $0.pool == nil }
+            pools.append(WeakPool(pool: pool))
+        }
     }
 
-    /// Counts it out.
-    func endOperation() {
-        operations.leave()
+    /// Waits for operations that have begun, at most a second.
+    ///
+    /// A key that is being made is not lost because another token needs the module anew. What takes longer may be
+    /// waiting for what is waiting here, or for a daemon that has gone.
+    private func awaitOperations() {
+        let patience = Deadline.after(.seconds(1))
+        while pools.withLock({ $0.compactMap(\.pool) }).contains(where: \.isBusy), !patience.hasPassed { usleep(500) }
     }
 
     /// Makes one C call that belongs to no session, at a moment when the library is not being finalised.

@@ -24,12 +24,17 @@ extension SessionPool {
         _ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb
     ) throws -> PooledSession? {
         try prepare(state, deadline, &climb)
-        let (request, box) = state.withLock { state -> (StateMachine<PooledSession>.Request, Mailbox?) in
+        let step = state.withLock { state -> (request: StateMachine<PooledSession>.Request, box: Mailbox?)? in
+            if module.holdsOperations { return nil }
             let request = state.machine.request()
             guard case .wait(let number) = request else { return (request, nil) }
             let box = Mailbox(nil)
             state.mailboxes[number] = box
             return (request, box)
+        }
+        guard let (request, box) = step else {
+            module.awaitGate()
+            return nil
         }
         var outcome = request
         if case .wait(let number) = request, let box { outcome = try wait(number, box, state, deadline) }

@@ -76,6 +76,7 @@ import Synchronization
         self.pin = pin
         watchdog = configuration.slowCallNotice.map { Watchdog(notice: $0) }
         unsafe sharedState = Lock(State(limit: configuration.maximumSessions, generation: module.generation))
+        module.register(self)
     }
 
     /// Changes whenever handles of objects may have died: with each login, logout and new initialisation.
@@ -100,32 +101,26 @@ import Synchronization
         var climb = Climb(deadline: deadline)
         while true {
             let pooled: PooledSession
-            let generation = module.generation
-            if let ready = state.withLock({ $0.takeReady(generation) }) {
+            let (generation, ready) = state.withLock { state in
+                let generation = module.generation
+                return (generation, module.holdsOperations ? nil : state.takeReady(generation))
+            }
+            if let ready {
                 pooled = ready
             } else {
                 pooled = try acquire(state, &climb)
             }
-            module.beginOperation()
-            guard pooled.generation == module.generation else {
-                module.endOperation()
-                release(pooled, state)
-                continue
-            }
             let failure: any Error
             let watched = watchdog?.begin("session")
             do {
-                // Before anything is healed: that may initialise the module anew, which waits for operations.
-                defer {
-                    module.endOperation()
-                    if let watched { watchdog?.end(watched) }
-                }
                 let result = try body(pooled.session)
+                if let watched { watchdog?.end(watched) }
                 release(pooled, state)
                 return result
             } catch {
                 failure = error
             }
+            if let watched { watchdog?.end(watched) }
             noteFailure(failure, pooled, state)
             release(pooled, state)
             guard let error = failure as? PKCS11Error else { throw failure }
@@ -231,6 +226,11 @@ import Synchronization
         } catch {
             return error.returnValue != .generalError
         }
+    }
+
+    /// Whether something runs on a session of the pool's, or one is being opened for it.
+    var isBusy: Bool {
+        currentState().withLock { $0.machine.sessionCount > $0.machine.idle.count }
     }
 
     /// The state of this process' pool.
