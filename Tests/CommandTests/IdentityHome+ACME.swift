@@ -13,4 +13,22 @@ extension IdentityHome {
             } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
             """)
     }
+
+    /// Puts a program called `curl` into `bin`, for commands whose PATH begins with that.
+    ///
+    /// - Parameter body: Lines of sh(1), run in the home's directory with what is asked for in `$url`; the real one is
+    ///   /usr/bin/curl.
+    func interposeCurl(_ body: String) throws {
+        try shell(
+            """
+            mkdir bin
+            cat > bin/curl <<'END'
+            #!/bin/sh
+            cd "$(dirname "$0")/.."
+            for url; do :; done
+            \(body)
+            END
+            chmod +x bin/curl
+            """)
+    }
 }

@@ -13,19 +13,12 @@ import Testing
         init() throws {
             home = try IdentityHome()
             server = try ScriptedACMEServer(home, fault: "")
-            try home.shell(
+            try home.interposeCurl(
                 """
-                mkdir bin
-                cat > bin/curl <<'END'
-                #!/bin/sh
-                cd "$(dirname "$0")/.."
-                for url; do :; done
                 case $url in
                 */cert*) [ ! -e hold ] || touch held; while [ -e hold ]; do sleep 0.05; done ;;
                 esac
                 exec /usr/bin/curl "$@"
-                END
-                chmod +x bin/curl
                 """)
             let made = try home.keyfob(
                 "identity", "create", "web", "--dns", "web.example", "--issuer", "acme:" + server.directory,
