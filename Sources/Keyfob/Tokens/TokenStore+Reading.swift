@@ -23,7 +23,7 @@ extension TokenStore {
         var objects: [TokenObject]
         /// How many objects could not be understood.
         var debris: Int
-        /// How many there were.
+        /// How many there were, with those that are no items.
         var listed: Int
         /// Whether the user was logged in all the while, so that private objects are among them.
         var isWhole: Bool
@@ -35,36 +35,47 @@ extension TokenStore {
             var objects: [TokenObject] = []
             var debris = 0
             let handles = try session.findObjects()
+            var listed = handles.count
             for handle in handles {
-                let found: TokenObject?
-                do throws(PKCS11Error) { found = try read(handle, in: session) } catch {
+                let found: (isOnToken: Bool, object: TokenObject?)
+                do throws(PKCS11Error) { found = try look(at: handle, in: session) } catch {
                     // Gone since the search, or gone without SoftHSM's other processes being told of it.
                     if error.recovery == .lookUpAgain { continue }
                     guard Self.isDebris(error) else { throw error }
                     debris += 1
                     continue
                 }
-                guard let found else { continue }
-                objects.append(found)
+                if !found.isOnToken { listed -= 1 }
+                if let object = found.object { objects.append(object) }
             }
             let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
             return Listing(
-                objects: Self.completing(objects), debris: debris, listed: handles.count, isWhole: isWhole)
+                objects: Self.completing(objects), debris: debris, listed: listed, isWhole: isWhole)
         }
     }
 
-    /// One object, or `nil` for an object that is no item of ours (data, domain parameters, …).
+    /// One object, or `nil` for an object that is no item of ours (data, domain parameters, …), or not on the token:
+    /// what lives only as long as some session of this process.
     func read(_ handle: ObjectHandle, in session: borrowing Session) throws(PKCS11Error) -> TokenObject? {
-        let first = try session.attributes([.objectClass], of: handle)
+        try look(at: handle, in: session).object
+    }
+
+    private func look(
+        at handle: ObjectHandle, in session: borrowing Session
+    ) throws(PKCS11Error) -> (isOnToken: Bool, object: TokenObject?) {
+        let first = try session.attributes([.objectClass, .token], of: handle)
+        guard first.bool(.token) != false else { return (false, nil) }
         guard let objectClass = first.objectClass else {
             throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeValueInvalid, detail: "no class")
         }
-        guard [.certificate, .privateKey, .publicKey, .secretKey].contains(objectClass) else { return nil }
+        guard [.certificate, .privateKey, .publicKey, .secretKey].contains(objectClass) else {
+            return (true, nil)
+        }
         let values = try session.attributes(TokenObject.attributeTypes(of: objectClass), of: handle)
         guard let object = TokenObject(reading: values, parsesCertificate: true) else {
             throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeValueInvalid, detail: "no value")
         }
-        return object
+        return (true, object)
     }
 
     private static func isDebris(_ error: PKCS11Error) -> Bool {

@@ -396,6 +396,7 @@ final class TokenStore: Sendable {
         } else if let der = object.certificateDER {
             template.append(.value([UInt8](der)))
         }
+        template.append(.token(true))
         func look() throws -> [ObjectHandle] {
             try session.findObjects(template).filter { try isCurrent($0, object, in: session) }
         }
