@@ -83,16 +83,23 @@ final class DirectoryWatch: TokenWatch {
     func changes() -> Changes {
         // The kernel tells that a directory was removed only when nobody has it open any more.
         guard FileNumber(path) == file else { return .unknown }
-        return Self.shared.withLock { shared in
-            guard shared.number == instance, shared.process == getpid() else { return .unknown }
-            Self.read(&shared)
-            guard let changes = shared.pending[watch]?[subscription] else { return .unknown }
-            if changes != .unknown { shared.pending[watch]?[subscription] = .names([]) }
-            return changes
-        }
+        return Self.shared.withLock { changes(in: &$0) }
+    }
+
+    private func changes(in shared: inout Instance) -> Changes {
+        guard shared.number == instance, shared.process == getpid() else { return .unknown }
+        Self.read(&shared)
+        guard let changes = shared.pending[watch]?[subscription] else { return .unknown }
+        if case .names(let names) = changes, !names.isEmpty { shared.pending[watch]?[subscription] = .names([]) }
+        return changes
     }
 
     func isUntouched() -> Bool { changes() == .names([]) }
+
+    func isUntouchedAtOnce() -> Bool? {
+        guard FileNumber(path) == file else { return false }
+        return Self.shared.withLockIfFree { changes(in: &$0) == .names([]) }
+    }
 
     /// ext2 to ext4, XFS, Btrfs, tmpfs, F2FS, overlayfs, ZFS, by the numbers of linux/magic.h.
     private static let localFileSystems: Set<Int> = [
@@ -110,10 +117,12 @@ final class DirectoryWatch: TokenWatch {
     }
 
     private static let headerLength = 16
+    /// On the stack, for mostly there is nothing to tell; at least one change with the longest name.
+    private static let bufferLength = 1024
 
     /// Distributes what the kernel has to tell.
     private static func read(_ shared: inout Instance) {
-        unsafe withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 8) { buffer in
+        unsafe withUnsafeTemporaryAllocation(byteCount: bufferLength, alignment: 8) { buffer in
             while true {
                 let count = unsafe Glibc.read(shared.descriptor, buffer.baseAddress, buffer.count)
                 guard count > 0 else {
