@@ -40,6 +40,8 @@ import Synchronization
 
     /// Work that takes more of a core than this is shared among the cores.
     private static let slow: UInt64 = 300_000
+    /// Of so much work one piece is measured: to ask the kernel costs a twentieth of a quick signature.
+    private static let measured = 4
     private static let cores = ProcessInfo.processInfo.activeProcessorCount
 
     /// `before` is written before others can see the node; both are under the lock of `taken` afterwards.
@@ -130,19 +132,23 @@ import Synchronization
 
     /// What the thread of a number does until the end.
     func run(_ index: Int) {
+        var count = 0
         while !hasEnded.load(ordering: .sequentiallyConsistent) {
             // Again where a signal interrupted it. Who wakes a thread takes its bit.
             while unsafe sem_wait(semaphores + index) != 0 {}
             repeat {
-                while let work = next() { perform(work) }
+                while let work = next() {
+                    perform(work, isMeasured: count % Self.measured == 0)
+                    count &+= 1
+                }
                 asleep.bitwiseOr(1 << UInt64(index), ordering: .sequentiallyConsistent)
                 // What was added meanwhile may have relied on this thread.
             } while unsafe latest.load(ordering: .sequentiallyConsistent) != nil && rises(1 << UInt64(index)) != nil
         }
     }
 
-    private func perform(_ work: @Sendable () -> Void) {
-        let before = ThreadUsage.now()
+    private func perform(_ work: @Sendable () -> Void, isMeasured: Bool) {
+        let before = isMeasured ? ThreadUsage.now() : nil
         begun.store(Self.now(), ordering: .relaxed)
         if waiting.load(ordering: .relaxed) > 0 { wakeOne() }
         if !isWatched.load(ordering: .sequentiallyConsistent),
@@ -151,6 +157,7 @@ import Synchronization
             unsafe sem_post(watcher)
         }
         work()
+        guard let before else { return }
         let after = ThreadUsage.now()
         // Threads may overwrite each other's, which is of no weight in an average.
         let (cost, waits) = (cost.load(ordering: .relaxed), waits.load(ordering: .relaxed))
