@@ -52,7 +52,7 @@ final class SignatureAhead: Sendable {
         var slots: [Slot] = []
         var copy: Copy?
         var watch: (any TokenWatch)?
-        /// Counts how often something was touched.
+        /// Counts how often something was touched, or dropped.
         var touches = 0
 
         /// Takes out what can be used no more; there is another watch where something was touched, or none.
@@ -111,6 +111,9 @@ final class SignatureAhead: Sendable {
     /// Whether somebody has been asked to begin more.
     private let isStockingUp = Atomic(false)
 
+    /// How many sessions it has open.
+    var sessions: Int { state.withLock { $0.slots.count + ($0.copy == nil ? 0 : 1) } }
+
     deinit {
         let all = state.withLock { Stale(slots: $0.slots, copy: $0.copy) }
         guard !all.slots.isEmpty else { return }
@@ -155,6 +158,19 @@ final class SignatureAhead: Sendable {
         return end(own) { () throws(PKCS11Error) in try own.session.endSignatureAtOnce(data) }
     }
 
+    /// Ends what was begun, at the end of a login: SoftHSM keeps a key that it was told to sign with until it has, or
+    /// until the session ends. Blocks.
+    func drop() {
+        _ = state.withLock { state -> Stale in
+            let stale = Stale(slots: state.slots.filter { $0.phase != .taken }, copy: state.copy)
+            state.slots.removeAll { $0.phase != .taken }
+            state.copy = nil
+            // What is just being begun is not kept either.
+            state.touches += 1
+            return stale
+        }
+    }
+
     private func end(_ own: OwnSession, _ body: () throws(PKCS11Error) -> [UInt8]?) -> [UInt8]? {
         let start = DispatchTime.now().uptimeNanoseconds
         guard let signature = try? body() else {
@@ -184,6 +200,7 @@ final class SignatureAhead: Sendable {
         do {
             // What happens to the key from here on, the watch and the moment tell.
             let moment = try token.moment()
+            if !isUsed.exchange(true, ordering: .relaxed) { token.register(self) }
             let isQuick = try duration.load(ordering: .relaxed) < Self.quick && token.keepsHandles()
             self.isQuick.store(isQuick, ordering: .relaxed)
             let enough = isQuick ? Self.stock : 1
@@ -207,7 +224,6 @@ final class SignatureAhead: Sendable {
                 }
                 throw error
             }
-            isUsed.store(true, ordering: .relaxed)
             isToGoOn = state.withLock { state in
                 // Another thread may have asked the watch meanwhile, and got the answer that was for this.
                 guard state.touches == touches else { return false }

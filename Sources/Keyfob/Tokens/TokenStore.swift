@@ -28,6 +28,11 @@ final class TokenStore: Sendable {
     private let opening = Lock<OpeningAhead?>(nil)
     /// Counts `forgetHandles()`.
     private let forgettings = Atomic(0)
+    private let ahead = Lock<[WeakSignatures]>([])
+
+    private struct WeakSignatures {
+        weak var signatures: SignatureAhead?
+    }
 
     private struct State {
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
@@ -194,7 +199,17 @@ final class TokenStore: Sendable {
     func logout() throws {
         guard let pool = madePool.load() else { return }
         forgetHandles()
+        // Also where the token did not answer: it is used no more.
+        defer { for one in ahead.withLock({ $0.compactMap(\.signatures) }) { one.drop() } }
         do { try pool.logout() } catch let error as PKCS11Error { throw refusal(error, .login) }
+    }
+
+    /// Has what is begun with a key of this token end with the login.
+    func register(_ signatures: SignatureAhead) {
+        ahead.withLock { ahead in
+            ahead.removeAll { $0.signatures == nil }
+            ahead.append(WeakSignatures(signatures: signatures))
+        }
     }
 
     /// What a refusal of this token means to a keychain; after a wrong PIN with how many tries the token says are left.

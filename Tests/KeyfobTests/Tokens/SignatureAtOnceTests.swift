@@ -146,6 +146,13 @@ import Testing
         #expect(try copies() == 0)
     }
 
+    @Test func `of a locked keychain no key is left in use`() throws {
+        try #require(try primeAndSign() != nil)
+        #expect(key.ahead.sessions > 8)
+        try test.keychain.lock()
+        #expect(key.ahead.sessions == 0)
+    }
+
     @Test func `a key that may not be copied signs at once all the same`() throws {
         let names: [Attribute] = [.token(true), .id([7]), .bytes(.label, Array("single".utf8))]
         _ = try test.keychain.token.withSession(.generate) { session in
