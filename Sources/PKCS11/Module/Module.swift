@@ -38,6 +38,8 @@ import Synchronization
     private let caller = Atomic<Int32>(getpid())
     /// Whether this process was forked while another thread was inside of the library.
     private let isCutOff = Atomic(false)
+    /// Whether the process ends, and the library with it.
+    private let isEnding = Atomic(false)
 
     private struct WeakPool {
         weak var pool: SessionPool?
@@ -67,6 +69,7 @@ import Synchronization
         // A module that does not say who made it is taken for one that keeps its promises.
         takesTurns.store((try? info())?.manufacturer == "SoftHSM", ordering: .relaxed)
         ForkSafety.register(self)
+        endWithProcess()
     }
 
     /// Runs a call that lists the objects of a token or adds one, with a module that cannot do both at once.
@@ -126,6 +129,7 @@ import Synchronization
     public func reinitialize(ifStillIn generation: Int? = nil) throws(PKCS11Error) {
         // Before the lock, which a thread of the parent's may have held for ever.
         if isForked { try checkFork() }
+        try checkEnd()
         try lifecycle.withLock { lifecycle throws(PKCS11Error) in
             if let generation, generation != gate.generation { return }
             let isForked = self.isForked
@@ -208,14 +212,17 @@ import Synchronization
     func call(_ function: PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
         try checkFork()
         while !gate.enter() {
-            awaitGate()
+            try awaitGate()
         }
         defer { gate.leave() }
         try PKCS11Error.check(function, body())
     }
 
     /// Waits while the library is being finalised and initialised, or the process forks.
-    func awaitGate() {
+    ///
+    /// - Throws: `ReturnValue.functionCanceled` where the process ends.
+    func awaitGate() throws(PKCS11Error) {
+        try checkEnd()
         // Whoever shut the gate holds this lock until it is open again.
         lifecycle.withLock { _ in }
     }
@@ -239,6 +246,40 @@ import Synchronization
         if returnValue == CKR_CRYPTOKI_ALREADY_INITIALIZED { return false }
         try PKCS11Error.check(.initialize, returnValue)
         return true
+    }
+}
+
+/// What happens when the process ends: exit(3) destroys the state of C++ libraries such as SoftHSM while other threads go
+/// on, and those that are inside of one then crash.
+extension Module {
+    private struct Weak {
+        weak var module: Module?
+    }
+
+    private static let all = Lock<[Weak]>([])
+
+    /// Has exit(3) wait for the calls under way. Later calls fail.
+    private func endWithProcess() {
+        Self.all.withLock { all in
+            all.removeAll { $0.module == nil }
+            all.append(Weak(module: self))
+        }
+        // For each library again, after it was loaded: what is registered last is called first.
+        atexit { for one in Module.all.withLock({ $0.compactMap(\.module) }) { one.end() } }
+    }
+
+    private func end() {
+        // The calls of the parent's threads never end in a child.
+        guard !isForked, !isEnding.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        lifecycle.withLock { _ in gate.shut() }
+        // What takes longer hangs, and a crash is better than a process that does not end.
+        let patience = Deadline.after(.seconds(1))
+        while !gate.isQuiet, !patience.hasPassed { usleep(500) }
+    }
+
+    private func checkEnd() throws(PKCS11Error) {
+        guard isEnding.load(ordering: .sequentiallyConsistent) else { return }
+        throw PKCS11Error(function: .finalize, returnValue: .functionCanceled, detail: "the process is ending")
     }
 }
 

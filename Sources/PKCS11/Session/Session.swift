@@ -130,7 +130,7 @@ extension Session {
         if slot.module.gate.enter(generation: generation) { return }
         // Shut for a fork, it opens again in the same generation.
         while slot.module.generation == generation {
-            slot.module.awaitGate()
+            try slot.module.awaitGate()
             if slot.module.gate.enter(generation: generation) { return }
         }
         markBroken()
@@ -185,7 +185,7 @@ extension Session {
         // In a later generation the number may belong to a session of somebody else.
         while !module.gate.enter(generation: generation) {
             guard module.generation == generation else { return }
-            module.awaitGate()
+            try module.awaitGate()
         }
         defer { module.gate.leave() }
         try PKCS11Error.check(.closeSession, module.slotLock.withLock { _ in closeSession(handle) })

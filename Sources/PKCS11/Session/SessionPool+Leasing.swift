@@ -33,7 +33,7 @@ extension SessionPool {
             return (request, box)
         }
         guard let (request, box) = step else {
-            module.awaitGate()
+            try module.awaitGate()
             return nil
         }
         var outcome = request

@@ -1,0 +1,12 @@
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// exit(3) destroys the state of C++ libraries such as SoftHSM while other threads go on.
+@Suite struct ProcessEndTests {
+    @Test func `a process ends in peace while its threads sign`() throws {
+        let test = try TestKeychain()
+        for _ in 0..<12 { #expect(try Child(test, ["end"]).waitForEnd().status == 0) }
+    }
+}
