@@ -114,4 +114,15 @@ import Testing
         try home.makeSelfSigned("c")
         #expect(try home.keyfob("identity", "import", home.file("both.key"), home.file("c.pem")).status == 11)
     }
+
+    @Test func `an empty passphrase needs no source, and an empty source says so`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        try home.shell("openssl pkcs12 -export -inkey web.key -in web.pem -passout pass: -out web.p12; (umask 77; : >empty)")
+        let empty = try home.keyfob("identity", "import", home.file("web.p12"), "--pass-source", "file:" + home.file("empty"))
+        #expect(empty.status == 6 && empty.error.contains("no passphrase in it"), "\(empty.error)")
+        #expect(empty.error.contains("leave out --pass-source"), "\(empty.error)")
+        let result = try home.keyfob("identity", "import", home.file("web.p12"))
+        #expect(result.status == 0 && result.output.contains("integrity ok"), "\(result.error)")
+    }
 }
