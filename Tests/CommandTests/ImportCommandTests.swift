@@ -125,4 +125,28 @@ import Testing
         let result = try home.keyfob("identity", "import", home.file("web.p12"))
         #expect(result.status == 0 && result.output.contains("integrity ok"), "\(result.error)")
     }
+
+    /// Makes `two.p12`, without a passphrase, of the identities `a` and `b` of `makeSelfSigned`, and some more parts.
+    private func makeTwo(_ home: IdentityHome, named names: (String?, String?), _ more: [HandmadePKCS12.Bag] = []) throws {
+        func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: home.file(name))) }
+        var bags: [HandmadePKCS12.Bag] = []
+        for (file, name) in [("a", names.0), ("b", names.1)] {
+            try home.makeSelfSigned(file)
+            try home.shell("openssl pkcs8 -topk8 -nocrypt -in \(file).key -outform DER -out \(file).p8")
+            try home.shell("openssl x509 -in \(file).pem -outform DER -out \(file).der")
+            bags += [.key(try data(file + ".p8"), name: name), .certificate(try data(file + ".der"))]
+        }
+        try home.directory.write(HandmadePKCS12.file(bags + more), to: "two.p12")
+    }
+
+    @Test func `a file without an integrity check is not said to have passed one`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("c")
+        try home.shell("openssl pkcs8 -topk8 -nocrypt -in c.key -outform DER -out c.p8")
+        let odd = try Data(contentsOf: URL(fileURLWithPath: home.file("c.p8")))
+        try makeTwo(home, named: ("a", "b"), [.key(odd)])
+        let result = try home.keyfob("identity", "import", home.file("two.p12"))
+        #expect(result.output.contains("3 private keys, 2 certificates, without an integrity check"), "\(result.output)")
+        #expect(result.output.contains("Not imported: 1 private key without a certificate."))
+    }
 }

@@ -79,7 +79,7 @@ struct IdentityImportCommand: ParsableCommand {
         let summary =
             "\(fileNames): \(Phrases.counted(contents.keys.count, "private key")), "
             + Phrases.counted(contents.certificates.count, "certificate")
-            + (contents.isIntegrityChecked ? ", integrity ok" : "")
+            + (contents.isIntegrityChecked.map { $0 ? ", integrity ok" : ", without an integrity check" } ?? "")
         if global.dryRun {
             let document = Document([
                 "dry_run": true, "keychain": .string(keychain.name),
@@ -106,7 +106,9 @@ struct IdentityImportCommand: ParsableCommand {
         let document = try document(imports, keychain, now)
         let lines = try sentences(imports, summary, keychain, now)
         try output.emit(document, sentence: lines.joined(separator: "\n"))
+        let left = contents.keysWithoutCertificate
         if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
+            + (left == 0 ? [] : ["Not imported: \(Phrases.counted(left, "private key")) without a certificate."])
     }
 
     /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.

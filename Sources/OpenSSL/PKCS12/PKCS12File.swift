@@ -49,6 +49,7 @@ import KeyfobPrimitives
         }
         return content
     }
+        content.isIntegrityChecked = isAuthentic
 
     /// The form of the passphrase that the MAC, or where there is none the content, agrees with.
     private func choose(_ forms: [SecretBytes?], sealed: [SealedPart], ignoringIntegrity: Bool) throws -> SecretBytes? {
@@ -221,7 +222,8 @@ import KeyfobPrimitives
     private static func friendlyName(_ bag: OpaquePointer?) -> String? {
         guard let name = unsafe PKCS12_get_friendlyname(bag) else { return nil }
         defer { unsafe CRYPTO_free(name, nil, 0) }
-        return unsafe String(validatingCString: name)
+        // Some makers write an empty name where they have none.
+        return unsafe String(validatingCString: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func localKeyID(_ bag: OpaquePointer?) -> Data? {
