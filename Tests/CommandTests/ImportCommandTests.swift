@@ -139,6 +139,29 @@ import Testing
         try home.directory.write(HandmadePKCS12.file(bags + more), to: "two.p12")
     }
 
+    @Test func `of a file with several identities all are imported or none`() throws {
+        let home = try IdentityHome()
+        func add(_ more: String...) throws -> Tool.Result {
+            try Tool.keyfob(["identity", "import", home.file("two.p12")] + more, environment: home.environment).run()
+        }
+        func isEmpty() throws -> Bool { try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty }
+        try makeTwo(home, named: ("same", "same"))
+        let same = try add()
+        #expect(same.status == 4 && same.error.contains("two identities are to be called \"same\""), "\(same.error)")
+        #expect(try add("--replace").status == 4)
+        #expect(try isEmpty())
+
+        try makeTwo(home, named: ("first", "second"))
+        #expect(try home.keyfob("identity", "create", "second", "--cn", "other", "--self-signed").status == 0)
+        let taken = try add()
+        #expect(taken.status == 4 && taken.error.contains("\"second\"") && taken.error.contains("--replace"), "\(taken.error)")
+        #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
+        #expect(try add("--replace").status == 0)
+        // Below the titles the two, and the one that made room.
+        #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 4)
+        #expect(try add().output.split(separator: "\n").count == 2)
+    }
+
     @Test func `a file without an integrity check is not said to have passed one`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("c")

@@ -90,6 +90,8 @@ struct IdentityImportCommand: ParsableCommand {
         var imports: [IdentityImport] = []
         let wanted = pairs.enumerated().map { index, _ in label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } }
         for (pair, name) in zip(pairs, wanted) { try refuse(pair, named: name, in: keychain) }
+        try keychain.requireNames(
+            zip(pairs, wanted).map { ($1 ?? $0.friendlyName, $0.certificate) }, isReplacing: replace)
         for (pair, name) in zip(pairs, wanted) {
             let name = name ?? pair.friendlyName
             do {
@@ -104,11 +106,11 @@ struct IdentityImportCommand: ParsableCommand {
             }
         }
         let document = try document(imports, keychain, now)
-        let lines = try sentences(imports, summary, keychain, now)
-        try output.emit(document, sentence: lines.joined(separator: "\n"))
         let left = contents.keysWithoutCertificate
-        if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
+        let lines = try sentences(imports, summary, keychain, now)
             + (left == 0 ? [] : ["Not imported: \(Phrases.counted(left, "private key")) without a certificate."])
+        try output.emit(document, sentence: lines.joined(separator: "\n"))
+        if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
     }
 
     /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.
