@@ -89,6 +89,22 @@ struct ProgramTests {
         }
     }
 
+    @Test(
+        "letters that mean something in a shell or a configuration are letters of a name",
+        arguments: ["o'q \"d\" \\ $HOME `id` $(id) ;#{x}% 50%H é d", "first\nsecond on;"])
+    func letters(name: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        let word = "'" + name.replacing("'", with: "'\\''") + "'"
+        try home.shell(
+            "./keyfob identity create \(word) --dns localhost --self-signed --usage server --usage client")
+        for program in Programs.names where !["haproxy", "ssh"].contains(program) {
+            let result = try home.run("./keyfob uri \(word) --for \(program) --write 'to \(program)' --check")
+            #expect(result.status == 0, "\(program): \(result.error)")
+            let hasNote = result.output.contains(#"%H \u00c3\u00a9 d"#)
+            #expect(hasNote == (program == "java" && name.contains("é")))
+        }
+    }
+
     @Test("nothing of a name becomes a line of its own")
     func lines() throws {
         let home = try ServingHome(keyType: "ec")
