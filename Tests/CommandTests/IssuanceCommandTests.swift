@@ -220,6 +220,21 @@ import Testing
         #expect(again.output.contains("new key: \(key == "--new-key" ? "yes" : "no")"))
     }
 
+    @Test func `a lifetime that the authority does not live to see is said to be shorter`() throws {
+        let home = try IdentityHome()
+        func create(_ words: String...) throws -> String {
+            let made = try Tool.keyfob(["identity", "create"] + words, environment: home.environment).run()
+            #expect(made.status == 0, "\(made.error)")
+            return made.output
+        }
+        _ = try create("root", "--cn", "Root", "--authority", "--self-signed", "--lifetime", "20d")
+        for (lifetime, isShorter) in [("10d", false), ("20d", false), ("40d", true)] {
+            let output = try create("web" + lifetime, "--dns", "a.example", "--issuer", "root", "--lifetime", lifetime)
+            #expect(output.contains("less than the lifetime") == isShorter, "\(lifetime): \(output)")
+        }
+        #expect(try !create("web", "--dns", "a.example", "--issuer", "root").contains("less than"))
+    }
+
     @Test func `an authority that is for clients issues for no server`() throws {
         let home = try IdentityHome()
         try home.shell(
