@@ -200,7 +200,8 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         ("CN=web,O=Example", "/O=Example/CN=web"), ("/C=DE/O=A\\/B/CN=x", "/C=DE/O=A\\/B/CN=x"),
         ("CN=a\\,b+OU=u, 2.5.4.10 = O\\20", "/O=O /CN=a,b+OU=u"), ("cn=\\C3\\BC", "/CN=ü"),
         // RFC 2253, 4: quotation marks. Within a value they are letters.
-        ("CN=\"a, b+c\" + OU = \" u \",O=x", "/O=x/CN=a, b\\+c+OU= u "), ("CN=a \"b\" c,O=x", "/O=x/CN=a \"b\" c"),
+        ("CN=\"a, b+c\" + OU = \" u \",O=x", "/O=x/CN=a, b\\+c+OU= u "),
+        ("CN=a \"b\" c,O=x", "/O=x/CN=a \"b\" c"),
         ("CN=\"say \\\"x\\\"\"", "/CN=say \"x\""), ("/CN=\"a\"", "/CN=\"a\""),
         // RFC 4514, 2.4: DER in hexadecimal, here of a UTF8String and a PrintableString.
         ("2.5.4.3=#0c03c3bc61,O=#130161", "/O=a/CN=üa"), ("CN=\\#a", "/CN=#a"), ("/CN=#0c0161", "/CN=#0c0161"),
