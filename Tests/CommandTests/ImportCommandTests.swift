@@ -114,4 +114,63 @@ import Testing
         try home.makeSelfSigned("c")
         #expect(try home.keyfob("identity", "import", home.file("both.key"), home.file("c.pem")).status == 11)
     }
+
+    @Test func `an empty passphrase needs no source, and an empty source says so`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        try home.shell("openssl pkcs12 -export -inkey web.key -in web.pem -passout pass: -out web.p12; (umask 77; : >empty)")
+        let empty = try home.keyfob("identity", "import", home.file("web.p12"), "--pass-source", "file:" + home.file("empty"))
+        #expect(empty.status == 6 && empty.error.contains("no passphrase in it"), "\(empty.error)")
+        #expect(empty.error.contains("leave out --pass-source"), "\(empty.error)")
+        let result = try home.keyfob("identity", "import", home.file("web.p12"))
+        #expect(result.status == 0 && result.output.contains("integrity ok"), "\(result.error)")
+    }
+
+    /// Makes `two.p12`, without a passphrase, of the identities `a` and `b` of `makeSelfSigned`, and some more parts.
+    private func makeTwo(_ home: IdentityHome, named names: (String?, String?), _ more: [HandmadePKCS12.Bag] = []) throws {
+        func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: home.file(name))) }
+        var bags: [HandmadePKCS12.Bag] = []
+        for (file, name) in [("a", names.0), ("b", names.1)] {
+            try home.makeSelfSigned(file)
+            try home.shell("openssl pkcs8 -topk8 -nocrypt -in \(file).key -outform DER -out \(file).p8")
+            try home.shell("openssl x509 -in \(file).pem -outform DER -out \(file).der")
+            bags += [.key(try data(file + ".p8"), name: name), .certificate(try data(file + ".der"))]
+        }
+        try home.directory.write(HandmadePKCS12.file(bags + more), to: "two.p12")
+    }
+
+    @Test func `of a file with several identities all are imported or none`() throws {
+        let home = try IdentityHome()
+        func add(_ more: String...) throws -> Tool.Result {
+            try Tool.keyfob(["identity", "import", home.file("two.p12")] + more, environment: home.environment).run()
+        }
+        func isEmpty() throws -> Bool { try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty }
+        try makeTwo(home, named: ("same", "same"))
+        let same = try add()
+        #expect(same.status == 4 && same.error.contains("two identities are to be called \"same\""), "\(same.error)")
+        #expect(try add("--replace").status == 4)
+        #expect(try isEmpty())
+
+        try makeTwo(home, named: ("first", "second"))
+        #expect(try home.keyfob("identity", "create", "second", "--cn", "other", "--self-signed").status == 0)
+        let taken = try add()
+        #expect(taken.status == 4 && taken.error.contains("\"second\""), "\(taken.error)")
+        #expect(taken.error.contains("--replace"))
+        #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
+        #expect(try add("--replace").status == 0)
+        // Below the titles the two, and the one that made room.
+        #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 4)
+        #expect(try add().output.split(separator: "\n").count == 2)
+    }
+
+    @Test func `a file without an integrity check is not said to have passed one`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("c")
+        try home.shell("openssl pkcs8 -topk8 -nocrypt -in c.key -outform DER -out c.p8")
+        let odd = try Data(contentsOf: URL(fileURLWithPath: home.file("c.p8")))
+        try makeTwo(home, named: ("a", "b"), [.key(odd)])
+        let result = try home.keyfob("identity", "import", home.file("two.p12"))
+        #expect(result.output.contains("3 private keys, 2 certificates, without an integrity check"), "\(result.output)")
+        #expect(result.output.contains("Not imported: 1 private key without a certificate."))
+    }
 }

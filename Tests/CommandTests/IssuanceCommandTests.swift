@@ -220,6 +220,38 @@ import Testing
         #expect(again.output.contains("new key: \(key == "--new-key" ? "yes" : "no")"))
     }
 
+    @Test func `a lifetime that the authority does not live to see is said to be shorter`() throws {
+        let home = try IdentityHome()
+        func create(_ words: String...) throws -> String {
+            let made = try Tool.keyfob(["identity", "create"] + words, environment: home.environment).run()
+            #expect(made.status == 0, "\(made.error)")
+            return made.output
+        }
+        _ = try create("root", "--cn", "Root", "--authority", "--self-signed", "--lifetime", "20d")
+        for (lifetime, isShorter) in [("10d", false), ("20d", false), ("40d", true)] {
+            let output = try create("web" + lifetime, "--dns", "a.example", "--issuer", "root", "--lifetime", lifetime)
+            #expect(output.contains("less than the lifetime") == isShorter, "\(lifetime): \(output)")
+        }
+        #expect(try !create("web", "--dns", "a.example", "--issuer", "root").contains("less than"))
+    }
+
+    @Test func `an authority that is for clients issues for no server`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 30 \
+                -subj /CN=Clients -addext extendedKeyUsage=clientAuth 2>openssl.log
+            """)
+        #expect(try home.keyfob("identity", "import", home.file("ca.key"), home.file("ca.pem"), "--name", "ca").status == 0)
+        #expect(try home.keyfob("trust", "add", home.file("ca.pem")).status == 0)
+        let server = try home.keyfob("identity", "create", "web", "--dns", "a.example", "--issuer", "ca")
+        #expect(server.status == 2 && server.error.contains("Clients is not for serverAuth"), "\(server.error)")
+        let client = try home.keyfob(
+            "identity", "create", "backup", "--dns", "a.example", "--usage", "client", "--issuer", "ca")
+        #expect(client.status == 0, "\(client.error)")
+        #expect(try home.keyfob("identity", "check", "backup").status == 0)
+    }
+
     @Test func `the words of an issuing command may be quoted, and no shell sees them`() throws {
         let home = try IdentityHome()
         try makeAuthority(home)

@@ -152,6 +152,11 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         Refusal(testDescription: "no type") { _ = try DistinguishedName(parsing: "web") },
         Refusal(testDescription: "an empty part") { _ = try DistinguishedName(parsing: "CN=a,,O=b") },
         Refusal(testDescription: "an empty value") { _ = try DistinguishedName(commonName: "") },
+        Refusal(testDescription: "a mark that is not closed") { _ = try DistinguishedName(parsing: "CN=\"a,O=b") },
+        Refusal(testDescription: "text after a mark") { _ = try DistinguishedName(parsing: "CN=\"a\"b") },
+        Refusal(testDescription: "DER of no string") { _ = try DistinguishedName(parsing: "CN=#020101") },
+        Refusal(testDescription: "a digit too few") { _ = try DistinguishedName(parsing: "CN=#0c016") },
+        Refusal(testDescription: "no hexadecimal") { _ = try DistinguishedName(parsing: "CN=#abx") },
         Refusal(testDescription: "65 characters") { _ = try DistinguishedName(commonName: String(repeating: "a", count: 65)) },
         Refusal(testDescription: "a host name with a blank") { try request(.dns("a b")) },
         Refusal(testDescription: "a host name that is not ASCII") { try request(.dns("bücher.example")) },
@@ -194,6 +199,13 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
     @Test(arguments: [
         ("CN=web,O=Example", "/O=Example/CN=web"), ("/C=DE/O=A\\/B/CN=x", "/C=DE/O=A\\/B/CN=x"),
         ("CN=a\\,b+OU=u, 2.5.4.10 = O\\20", "/O=O /CN=a,b+OU=u"), ("cn=\\C3\\BC", "/CN=ü"),
+        // RFC 2253, 4: quotation marks. Within a value they are letters.
+        ("CN=\"a, b+c\" + OU = \" u \",O=x", "/O=x/CN=a, b\\+c+OU= u "),
+        ("CN=a \"b\" c,O=x", "/O=x/CN=a \"b\" c"),
+        ("CN=\"say \\\"x\\\"\"", "/CN=say \"x\""), ("/CN=\"a\"", "/CN=\"a\""),
+        // RFC 4514, 2.4: DER in hexadecimal, here of a UTF8String and a PrintableString.
+        ("2.5.4.3=#0c03c3bc61,O=#130161", "/O=a/CN=üa"), ("CN=\\#a", "/CN=#a"), ("/CN=#0c0161", "/CN=#0c0161"),
+        ("E=a@b,postalCode=1", "/postalCode=1/emailAddress=a@b"),
     ])
     func `a name in text is the one that openssl makes of it`(_ text: String, _ subject: String) throws {
         let openssl = try OpenSSLCommand()

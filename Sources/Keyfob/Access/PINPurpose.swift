@@ -9,6 +9,9 @@ public struct PINPurpose: Sendable, Hashable {
     /// The error when it cannot be asked for.
     let absence: String
     let remedy: String
+    /// What it is called, and what to do where a source has an empty one.
+    private(set) var secretName = "PIN"
+    private(set) var remedyOfEmptiness: String?
 
     private init(prompt: String, confirms: Bool = false, absence: String, remedy: String) {
         self.prompt = prompt
@@ -69,10 +72,13 @@ public struct PINPurpose: Sendable, Hashable {
 
     /// The passphrase of a file that is read, or, with `isNew`, written.
     public static func file(_ name: String, isNew: Bool = false) -> PINPurpose {
-        PINPurpose(
+        var purpose = PINPurpose(
             prompt: isNew ? "New passphrase for \(name)" : "Passphrase for \(name)", confirms: isNew,
             absence: "\(name) needs a passphrase and there is no terminal to ask for it.",
             remedy: "Give a source: --pass-source file:… | credential:… | env:…")
+        purpose.secretName = "passphrase"
+        if !isNew { purpose.remedyOfEmptiness = "Where \(name) is under none, leave out --pass-source." }
+        return purpose
     }
 
     /// The HMAC key of an account that the owner has with a certificate authority.

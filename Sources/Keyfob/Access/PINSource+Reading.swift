@@ -47,7 +47,9 @@ extension PINSource {
         }
         guard secret.count <= Self.maximumLength else { throw tooLong }
         guard !secret.isEmpty else {
-            throw KeychainError(.pinRequired, "\(name) has no PIN in it: it is empty.", details: ["source": name])
+            throw KeychainError(
+                .pinRequired, "\(name) has no \(purpose.secretName) in it: it is empty.",
+                hint: purpose.remedyOfEmptiness, details: ["source": name])
         }
         return secret
     }

@@ -156,12 +156,34 @@ public struct AuthorityIssuer: CertificateIssuer {
                 hint: "See what it is for: keyfob cert show \(name)", details: ["reason": failure.code.description])
         }
         let above = try keychain.chain(of: authority).certificates
+        if let (usage, issuer) = Self.usageNotAllowed(of: certificate, by: above) {
+            let allowed = issuer.extendedKeyUsage.map(\.description).joined(separator: ", ")
+            throw KeychainError(
+                .invalidArgument,
+                "authority \"\(name)\" may not issue this certificate: "
+                    + "\(issuer.subjectSummary ?? name) is not for \(usage).",
+                hint: "It is for: \(allowed). See keyfob cert chain \(name)", details: ["usage": usage.description])
+        }
         if let reason = try Self.refusal(of: certificate, by: above) {
             throw KeychainError(
                 .invalidArgument, "those above authority \"\(name)\" do not allow this certificate: \(reason).",
                 hint: "See what they are for: keyfob cert chain \(name)", details: ["reason": reason])
         }
         return IssuedCertificate(certificate: certificate, chain: above)
+    }
+
+    /// The first usage that a certificate names and one of those above it does not, with that one: programs take the
+    /// usages of an authority as a limit for what it issues (RFC 5280 does not say so).
+    private static func usageNotAllowed(
+        of certificate: Certificate, by chain: [Certificate]
+    ) -> (ExtendedKeyUsage, Certificate)? {
+        for usage in certificate.extendedKeyUsage where usage != .any {
+            for issuer in chain where !issuer.extendedKeyUsage.isEmpty {
+                let allowed = issuer.extendedKeyUsage
+                if !allowed.contains(usage), !allowed.contains(.any) { return (usage, issuer) }
+            }
+        }
+        return nil
     }
 
     /// Why a certificate is worthless below a chain, the one that signed it first, by what the others have to say.

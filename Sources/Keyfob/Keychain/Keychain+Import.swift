@@ -152,11 +152,41 @@ extension Keychain {
                 .itemNotFound, "\(fileName) has no private key with its certificate.",
                 hint: "It holds \(contents.keys.count) keys and \(contents.certificates.count) certificates.")
         }
-        return try identities.enumerated().map { index, entry in
-            let name = label.map { identities.count == 1 ? $0 : "\($0)-\(index + 1)" } ?? entry.friendlyName
-            return try importIdentity(
+        let names = identities.enumerated().map { index, entry in
+            label.map { identities.count == 1 ? $0 : "\($0)-\(index + 1)" } ?? entry.friendlyName
+        }
+        try requireNames(zip(names, identities.map(\.certificate)).map { ($0, $1) }, isReplacing: isReplacing)
+        return try zip(names, identities).map { name, entry in
+            try importIdentity(
                 key: entry.key, certificate: entry.certificate, chain: contents.certificates.map(\.certificate),
                 label: name, isExtractable: isExtractable, isReplacing: isReplacing)
+        }
+    }
+
+    /// Refuses names that identities cannot have, before the first of several is imported: each is imported for
+    /// itself, and the error of a later one would leave the earlier ones behind.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem` where two are to have one name, or another identity has it.
+    package func requireNames(
+        _ identities: [(name: String?, certificate: Certificate)], isReplacing: Bool
+    ) throws {
+        guard identities.count > 1 else { return }
+        var names: Set<String> = []
+        for case (let name?, let certificate) in identities {
+            guard names.insert(name).inserted else {
+                throw KeychainError(
+                    .duplicateItem, "two identities are to be called \"\(name)\"; none was imported.",
+                    hint: "Number them under a name of yours: --name OTHER",
+                    details: ["keychain": self.name, "name": name])
+            }
+            let isTaken = try !isReplacing
+                && find(.identity(label: name)).contains { try $0.certificate() != certificate }
+            guard !isTaken else {
+                let error = duplicate(.identity, [.label: .string(name)])
+                throw KeychainError(
+                    error.code, error.message, hint: "Replace it: add --replace. Keep both: --name OTHER",
+                    details: error.details)
+            }
         }
     }
 

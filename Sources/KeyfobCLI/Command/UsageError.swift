@@ -29,7 +29,8 @@ struct UsageError: Error, CustomStringConvertible {
 
 /// Words for a POSIX shell.
 enum ShellWord {
-    /// `word` as it can be typed: bare where that is safe, else in single quotes.
+    /// `word` as it can be typed in any shell: bare where that is safe, else in single quotes. Characters that a
+    /// terminal must not get are made by printf(1): the shell's word is the same, whoever wrote the name.
     static func quoted(_ word: String) -> String {
         let isPlain = word.unicodeScalars.allSatisfy { scalar in
             switch scalar {
@@ -38,6 +39,23 @@ enum ShellWord {
             }
         }
         if isPlain, !word.isEmpty { return word }
-        return "'" + Visible.text(word).replacing("'", with: "'\\''") + "'"
+        guard word.unicodeScalars.contains(where: Visible.isHidden) else {
+            return "'" + word.replacing("'", with: "'\\''") + "'"
+        }
+        let format = word.unicodeScalars.map { scalar -> String in
+            switch scalar {
+            case "\\": "\\\\"
+            case "%": "%%"
+            case "'": "'\\''"
+            case _ where Visible.isHidden(scalar): String(scalar).utf8.map(octal).joined()
+            default: String(scalar)
+            }
+        }
+        return "\"$(printf -- '" + format.joined() + "')\""
+    }
+
+    private static func octal(_ byte: UInt8) -> String {
+        let digits = String(byte, radix: 8)
+        return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
     }
 }

@@ -75,10 +75,16 @@ struct IdentityCreateCommand: ParsableCommand {
                   key     \(specification.key) on "\(Visible.text(keychain.tokenLabel))", not extractable
                   leaf    \(Visible.text(CertificatePhrases.subject(certificate))), \
                 \(CertificatePhrases.validity(certificate, on: now)), issuer \
-                \(Visible.text(CertificatePhrases.issuer(certificate)))
+                \(Visible.text(CertificatePhrases.issuer(certificate)))\(remark(certificate, now))
                 Identity "\(Visible.text(name))" is ready.
                 """)
         try OpenSSLEngine.warn(of: keychain, output)
+    }
+
+    /// A line where the issuer gave less than was asked for, by more than what some take off for clocks.
+    private func remark(_ certificate: Certificate, _ now: Date) -> String {
+        guard let seconds = issuance.seconds, certificate.notAfter < now + seconds - 86_400 else { return "" }
+        return "\n  note    the issuer gave less than the lifetime that was asked for"
     }
 }
 

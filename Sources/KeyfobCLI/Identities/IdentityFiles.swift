@@ -17,8 +17,9 @@ struct IdentityFiles {
 
     private(set) var keys: [(key: PrivateKey, fileName: String, friendlyName: String?)] = []
     private(set) var certificates: [(certificate: Certificate, fileName: String, friendlyName: String?)] = []
-    /// Whether a file had a check over its content, as PKCS#12 has.
-    private(set) var isIntegrityChecked = false
+    /// Whether the PKCS#12 files had a check over their content, as most have, and it was right; `nil` without such
+    /// files.
+    private(set) var isIntegrityChecked: Bool?
     let passphrase: (String) throws -> SecretBytes
     let hasPassphraseSource: Bool
     let allowsLegacy: Bool
@@ -63,7 +64,13 @@ struct IdentityFiles {
         if kind(of: data, file) == .pkcs12 { try addPKCS12(data, file.name) } else { try addCertificates(data, file.name) }
     }
 
-    /// Every key with its certificate.
+    /// How many keys have no certificate among the files, where others have one.
+    var keysWithoutCertificate: Int {
+        Set(keys.map(\.key.publicKey.subjectPublicKeyInfo))
+            .subtracting(certificates.map(\.certificate.publicKey.subjectPublicKeyInfo)).count
+    }
+
+    /// Every key with its certificate, once where the files hold them twice.
     ///
     /// - Throws: `KeychainError`; `itemNotFound` where there is no key or no certificate, `identityMismatch` where
     ///   a key has none of the certificates.
@@ -77,6 +84,7 @@ struct IdentityFiles {
             throw KeychainError(
                 .itemNotFound, "there is no certificate among the files.", hint: "Name its file: --cert FILE")
         }
+        var seen: Set<Data> = []
         return try keys.flatMap { entry -> [Pair] in
             let own = certificates.filter { $0.certificate.publicKey == entry.key.publicKey }
             guard !own.isEmpty else {
@@ -88,7 +96,7 @@ struct IdentityFiles {
                 guard isOneOfSeveral else { throw mismatch(entry.key, entry.fileName) }
                 return []
             }
-            return own.map {
+            return own.filter { seen.insert($0.certificate.der).inserted }.map {
                 Pair(
                     fileName: entry.fileName, key: entry.key, certificate: $0.certificate,
                     certificateFileName: $0.fileName,
@@ -136,7 +144,7 @@ struct IdentityFiles {
 
     private mutating func addPKCS12(_ data: Data, _ name: String) throws {
         let contents = try readPKCS12(data, name)
-        isIntegrityChecked = true
+        isIntegrityChecked = (isIntegrityChecked ?? true) && contents.isIntegrityChecked
         for entry in contents.keys { try Self.requireUsable(entry.key, name) }
         keys += contents.keys.map { ($0.key, name, $0.friendlyName) }
         certificates += contents.certificates.map { ($0.certificate, name, $0.friendlyName) }

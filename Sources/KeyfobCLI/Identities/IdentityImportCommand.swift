@@ -79,7 +79,7 @@ struct IdentityImportCommand: ParsableCommand {
         let summary =
             "\(fileNames): \(Phrases.counted(contents.keys.count, "private key")), "
             + Phrases.counted(contents.certificates.count, "certificate")
-            + (contents.isIntegrityChecked ? ", integrity ok" : "")
+            + (contents.isIntegrityChecked.map { $0 ? ", integrity ok" : ", without an integrity check" } ?? "")
         if global.dryRun {
             let document = Document([
                 "dry_run": true, "keychain": .string(keychain.name),
@@ -90,6 +90,8 @@ struct IdentityImportCommand: ParsableCommand {
         var imports: [IdentityImport] = []
         let wanted = pairs.enumerated().map { index, _ in label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } }
         for (pair, name) in zip(pairs, wanted) { try refuse(pair, named: name, in: keychain) }
+        try keychain.requireNames(
+            zip(pairs, wanted).map { ($1 ?? $0.friendlyName, $0.certificate) }, isReplacing: replace)
         for (pair, name) in zip(pairs, wanted) {
             let name = name ?? pair.friendlyName
             do {
@@ -104,7 +106,9 @@ struct IdentityImportCommand: ParsableCommand {
             }
         }
         let document = try document(imports, keychain, now)
+        let left = contents.keysWithoutCertificate
         let lines = try sentences(imports, summary, keychain, now)
+            + (left == 0 ? [] : ["Not imported: \(Phrases.counted(left, "private key")) without a certificate."])
         try output.emit(document, sentence: lines.joined(separator: "\n"))
         if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
     }

@@ -25,7 +25,8 @@ enum Visible {
         return result
     }
 
-    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether a character is spelled out.
+    static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .privateUse: return true

@@ -33,8 +33,26 @@ struct Java: Program {
                 "#   KeyStore store = KeyStore.getInstance(\"PKCS11\", provider);",
                 "#   store.load(null, pin);",
             ],
-            notes: ["the slot's number is the token's for as long as it exists; SunPKCS11 cannot be told a label"],
+            notes: ["the slot's number is the token's for as long as it exists; SunPKCS11 cannot be told a label"]
+                + aliasNotes(use.label),
             check: check(use, configuration.name, options(configuration.name), pin))
+    }
+
+    /// The label as SunPKCS11 reads it: each byte of its UTF-8 for a letter.
+    private static func alias(_ label: String) -> String {
+        String(String.UnicodeScalarView(label.utf8.map { Unicode.Scalar($0) }))
+    }
+
+    private static func aliasNotes(_ label: String) -> [String] {
+        guard label.utf8.contains(where: { $0 >= 0x80 }) else { return [] }
+        let text = alias(label).unicodeScalars.map { scalar -> String in
+            switch scalar {
+            case "\"", "\\": "\\\(scalar)"
+            case " "..."~": String(scalar)
+            default: "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+            }
+        }.joined()
+        return ["SunPKCS11 takes each byte of the label for a letter; in code it is \"\(text)\""]
     }
 
     /// Lists the identity under its label, and signs with it: `jarsigner` verifies what it made.
@@ -46,7 +64,9 @@ struct Java: Program {
         }
         return """
             command -v keytool >/dev/null || { echo 'keytool (a JRE) is not installed'; exit 127; }
-            label=\(TokenUse.quoted(use.label))
+            # Java takes letters that the locale has not for question marks.
+            export LC_ALL=C.UTF-8
+            label=\(TokenUse.quoted(alias(use.label)))
             timeout 60 keytool -list \(options)\(pin) -alias "$label" >list.log 2>&1 || { cat list.log; exit 1; }
             grep -q 'PrivateKeyEntry' list.log || { cat list.log; exit 1; }
             # keytool signs a request with the key; openssl verifies it.

@@ -24,8 +24,11 @@ struct Recipe {
     let check: String
 
     /// All of it as text that a shell or a configuration takes, apart from `files`.
+    ///
+    /// A note is one line: what stands on a further one would be no comment, and a name may come from anybody's file.
     var text: String {
         let exports = environment.map { "export \($0.name)=\(ShellWord.quoted($0.value))" }
-        return (["# \(title)"] + exports + lines + notes.map { "# \($0)" }).map { $0 + "\n" }.joined()
+        let comments = notes.map { "# " + Visible.text($0) }
+        return (["# " + Visible.text(title)] + exports + lines + comments).map { $0 + "\n" }.joined()
     }
 }

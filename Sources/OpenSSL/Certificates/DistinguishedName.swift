@@ -146,8 +146,13 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func text(of element: DERElement) -> String {
+        string(of: element) ?? "#" + element.whole.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// The text of an element that is a string; `nil` where it is something else.
+    static func string(of element: DERElement) -> String? {
         let octets = element.content
-        let decoded: String? = switch element.tag {
+        return switch element.tag {
         case DERTag.utf8String, DERTag.printableString, DERTag.ia5String, 0x12:
             String(validating: octets, as: UTF8.self)
         case DERTag.teletexString: String(String.UnicodeScalarView(octets.map { Unicode.Scalar($0) }))
@@ -155,7 +160,6 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         case DERTag.universalString: String(bytes: octets, encoding: .utf32BigEndian)
         default: nil
         }
-        return decoded ?? "#" + element.whole.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private static func escaped(_ value: String) -> String {

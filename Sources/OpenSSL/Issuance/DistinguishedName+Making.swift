@@ -31,21 +31,23 @@ extension DistinguishedName {
     /// it, such as `/O=Example/CN=web`, most specific last.
     ///
     /// Types are the usual short names, in any case, or object identifiers. A backslash takes the next character as it
-    /// is, or two hexadecimal digits for a byte of UTF-8.
+    /// is, or two hexadecimal digits for a byte of UTF-8. In the first form a value may stand in quotation marks (RFC
+    /// 2253 4), or be the DER of a string in hexadecimal after `#`.
     ///
     /// - Throws: `CryptoError` (`invalidInput`) for text of another form, and as `init(relativeNames:)`.
     public init(parsing text: String) throws {
         let isSlashed = text.hasPrefix("/")
         let body = isSlashed ? text.dropFirst() : text[...]
         guard !body.isEmpty else { throw CryptoError(.invalidInput, "the name is empty") }
-        let parts = try Self.split(body, at: isSlashed ? "/" : ",")
+        let parts = try Self.split(body, at: isSlashed ? "/" : ",", hasQuotes: !isSlashed)
         let names = try parts.map { part in
-            try Self.split(part, at: "+").map { pair -> Attribute in
+            try Self.split(part, at: "+", hasQuotes: !isSlashed).map { pair -> Attribute in
                 guard let equals = pair.firstIndex(of: "=") else {
                     throw CryptoError(.invalidInput, "each part of a name is TYPE=VALUE")
                 }
                 let type = try Self.type(pair[..<equals].trimmingBlanks)
-                return Attribute(type: type, value: try Self.unescaped(pair[pair.index(after: equals)...]))
+                let value = pair[pair.index(after: equals)...]
+                return Attribute(type: type, value: try isSlashed ? Self.unescaped(value) : Self.value(value))
             }
         }
         try self.init(relativeNames: isSlashed ? names : names.reversed())
@@ -90,6 +92,7 @@ extension DistinguishedName {
     private static func type(_ text: String) throws -> OID {
         let wanted = text.lowercased()
         if let known = shortNames.first(where: { $0.value.lowercased() == wanted }) { return OID(rawValue: known.key) }
+        if let known = furtherNames[wanted] { return OID(rawValue: known) }
         let isNumber = wanted.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
         guard isNumber, OID(rawValue: wanted).der != nil else {
             throw CryptoError(.invalidInput, "a type of a name is one of CN, O, OU, L, ST, C, … or an identifier")
@@ -97,34 +100,85 @@ extension DistinguishedName {
         return OID(rawValue: wanted)
     }
 
-    /// The parts between separators that no backslash stands before.
-    private static func split(_ text: Substring, at separator: Character) throws -> [Substring] {
+    /// Names of types that are read and not written.
+    private static let furtherNames = [
+        "e": "1.2.840.113549.1.9.1", "surname": "2.5.4.4", "givenname": "2.5.4.42", "businesscategory": "2.5.4.15",
+        "postalcode": "2.5.4.17", "dnqualifier": "2.5.4.46", "organizationidentifier": "2.5.4.97",
+    ]
+
+    /// The parts between separators that no backslash stands before and, with `hasQuotes`, that are not in a value
+    /// in quotation marks.
+    private static func split(_ text: Substring, at separator: Character, hasQuotes: Bool) throws -> [Substring] {
         var parts: [Substring] = []
         var start = text.startIndex
         var position = start
+        var isQuoted = false
+        // The last character that is no blank: a quotation mark opens a value, or is a letter in it.
+        var last: Character?
         while position < text.endIndex {
-            let next = text.index(after: position)
-            if text[position] == "\\", next < text.endIndex {
-                position = text.index(after: next)
+            let (character, next) = (text[position], text.index(after: position))
+            if character == "\\", next < text.endIndex {
+                (position, last) = (text.index(after: next), character)
                 continue
             }
-            if text[position] == separator {
+            if character == "\"", hasQuotes, isQuoted || last == "=" { isQuoted.toggle() }
+            if character == separator, !isQuoted {
                 parts.append(text[start..<position])
                 start = next
             }
+            if character != " " { last = character }
             position = next
         }
+        guard !isQuoted else { throw CryptoError(.invalidInput, "a quotation mark of the name is not closed") }
         parts.append(text[start...])
         guard parts.allSatisfy({ !$0.isEmpty }) else { throw CryptoError(.invalidInput, "a part of the name is empty") }
         return parts
     }
 
-    private static func unescaped(_ text: Substring) throws -> String {
+    /// A value of RFC 4514: a string, DER in hexadecimal, or what RFC 2253 has besides, a string in quotation marks.
+    private static func value(_ text: Substring) throws -> String {
+        let trimmed = text.drop { $0 == " " }
+        if trimmed.first == "#" { return try decoded(hexadecimal: trimmed.dropFirst().trimmingBlanks) }
+        guard trimmed.first == "\"" else { return try unescaped(text) }
+        let inside = trimmed.dropFirst()
+        var end = inside.startIndex
+        while end < inside.endIndex, inside[end] != "\"" {
+            let count = inside[end] == "\\" ? 2 : 1
+            end = inside.index(end, offsetBy: count, limitedBy: inside.endIndex) ?? inside.endIndex
+        }
+        guard inside[end...].trimmingBlanks == "\"" else {
+            throw CryptoError(.invalidInput, "a value in quotation marks ends with the second one")
+        }
+        return try unescaped(inside[..<end], isWhole: true)
+    }
+
+    /// The text of a string in DER.
+    private static func decoded(hexadecimal text: String) throws -> String {
+        let digits = Array(text.utf8)
+        let octets = stride(from: 0, to: digits.count - 1, by: 2).compactMap { index in
+            UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16)
+        }
+        do {
+            var reader = DERReader(octets[...])
+            let element = try reader.next()
+            guard reader.isAtEnd, octets.count * 2 == digits.count, let value = string(of: element) else {
+                throw DERError()
+            }
+            return value
+        } catch {
+            throw CryptoError(
+                .invalidInput,
+                "a value that begins with # is the DER of a string; with a backslash before it, it is text")
+        }
+    }
+
+    /// - Parameter isWhole: Whether blanks around a value are part of it. Else they are not, unless a backslash stands
+    ///   before them.
+    private static func unescaped(_ text: Substring, isWhole: Bool = false) throws -> String {
         var octets: [UInt8] = []
         var rest = Array(text.utf8)[...]
-        // Blanks around a value are no part of it, unless a backslash stands before them.
-        while rest.first == 0x20 { rest.removeFirst() }
-        while rest.last == 0x20, rest.dropLast().last != 0x5C { rest.removeLast() }
+        while !isWhole, rest.first == 0x20 { rest.removeFirst() }
+        while !isWhole, rest.last == 0x20, rest.dropLast().last != 0x5C { rest.removeLast() }
         while let octet = rest.popFirst() {
             guard octet == 0x5C else {
                 octets.append(octet)

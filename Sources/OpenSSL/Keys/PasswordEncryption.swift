@@ -7,7 +7,7 @@ struct PasswordEncryption {
     let name: String
     /// Whether it is older than PBES2 with AES.
     let isLegacy: Bool
-    /// How often the derivation runs; 1 where the identifier does not say.
+    /// How often the derivation runs, or as often as takes about as long; 1 where the identifier does not say.
     let iterations: Int
 
     /// More than this would hold the process for minutes: a file that asks for it is hostile.
@@ -31,13 +31,26 @@ struct PasswordEncryption {
         name = Self.ciphers[cipherOID] ?? Self.oldCiphers[cipherOID] ?? cipherOID
         isLegacy = Self.oldCiphers[cipherOID] != nil
         let derivation = try schemes[0].children()
-        guard derivation.count == 2, try derivation[0].objectIdentifier().rawValue == "1.2.840.113549.1.5.12" else {
-            iterations = 1
-            return
-        }
+        guard derivation.count == 2 else { throw DERError() }
         let parameters = try derivation[1].children()
-        guard parameters.count >= 2 else { throw DERError() }
-        iterations = try parameters[1].smallInteger()
+        switch try derivation[0].objectIdentifier().rawValue {
+        case "1.2.840.113549.1.5.12":
+            guard parameters.count >= 2 else { throw DERError() }
+            iterations = try parameters[1].smallInteger()
+        case "1.3.6.1.4.1.11591.4.11":
+            guard parameters.count >= 4 else { throw DERError() }
+            iterations = try Self.cost(
+                scrypt: [parameters[1].smallInteger(), parameters[2].smallInteger(), parameters[3].smallInteger()])
+        default: iterations = 1
+        }
+    }
+
+    /// The work of scrypt (RFC 7914): libcrypto bounds its memory, and what is left takes hours.
+    private static func cost(scrypt parameters: [Int]) -> Int {
+        parameters.reduce(1) { product, parameter in
+            let (result, isTooLarge) = product.multipliedReportingOverflow(by: parameter)
+            return isTooLarge ? Int.max : result
+        }
     }
 
     /// Reads an X509_ALGOR of libcrypto; `nil` where it is not of the expected shape.

@@ -49,12 +49,17 @@ public struct PKCS12: Sendable {
         public internal(set) var keys: [KeyEntry] = []
         /// The certificates, in the order of the file.
         public internal(set) var certificates: [CertificateEntry] = []
+        /// Whether a MAC under the passphrase stood over the content and was right; many files have none.
+        public internal(set) var isIntegrityChecked = false
 
         /// The pairs by public key, one for each certificate that fits a key. Local key ids are not consulted: files
-        /// with wrong ones exist, and a public key cannot be wrong.
+        /// with wrong ones exist, and a public key cannot be wrong. What a file holds twice is one pair.
         public var identities: [Identity] {
-            keys.flatMap { entry in
-                certificates.filter { $0.certificate.publicKey == entry.key.publicKey }.map { match in
+            var seen: Set<Data> = []
+            return keys.flatMap { entry in
+                certificates.filter {
+                    $0.certificate.publicKey == entry.key.publicKey && seen.insert($0.certificate.der).inserted
+                }.map { match in
                     Identity(
                         key: entry.key, certificate: match.certificate,
                         friendlyName: entry.friendlyName ?? match.friendlyName,

@@ -9,6 +9,8 @@ import KeyfobPrimitives
     private var content = PKCS12.Contents()
     /// Whether the MAC vouches for every byte.
     private var isAuthentic = false
+    /// How many iterations the parts seen so far ask for, each of them once.
+    private var iterations = 0
 
     /// Parses `der`; algorithms come from `library`, which outlives the file.
     @unsafe init(der: Data, library: OpaquePointer?) throws {
@@ -36,7 +38,7 @@ import KeyfobPrimitives
         let sealed = try unsafe sealedParts(safes)
         for part in sealed {
             if part.encryption.isLegacy, !allowLegacy { throw Self.legacy(part.encryption) }
-            try Self.checkIterations(part.encryption.iterations)
+            try count(part.encryption.iterations)
         }
         // No passphrase and an empty one are two different inputs to the old derivation.
         let forms: [SecretBytes?] =
@@ -47,6 +49,7 @@ import KeyfobPrimitives
             let part = unsafe OPENSSL_sk_value(safes, index).assumingMemoryBound(to: PKCS7.self)
             try unsafe open(part, form, allowLegacy: allowLegacy)
         }
+        content.isIntegrityChecked = isAuthentic
         return content
     }
 
@@ -56,7 +59,7 @@ import KeyfobPrimitives
         if hasMAC {
             var count: UnsafePointer<ASN1_INTEGER>?
             unsafe PKCS12_get0_mac(nil, nil, nil, &count, pointer)
-            try Self.checkIterations(unsafe count == nil ? 1 : ASN1_INTEGER_get(count))
+            try self.count(unsafe count == nil ? 1 : ASN1_INTEGER_get(count))
             let modern = try unsafe PBMAC1(ofPFX: [UInt8](encoded("i2d_PKCS12") { unsafe i2d_PKCS12(pointer, $0) }))
             for form in forms {
                 let isRight = try modern?.isRight(form)
@@ -156,17 +159,22 @@ import KeyfobPrimitives
         }
         guard let bags = unsafe bags else { throw Self.failure("PKCS12_unpack_p7encdata") }
         let owner = unsafe Self.owner(ofBags: bags)
-        try unsafe owner.withPointer { try unsafe open(bags: $0, form, allowLegacy: allowLegacy, depth: 0) }
+        try unsafe owner.withPointer {
+            try unsafe open(bags: $0, form, allowLegacy: allowLegacy, isCounted: !isEncrypted, depth: 0)
+        }
     }
 
-    private func open(bags: OpaquePointer, _ form: SecretBytes?, allowLegacy: Bool, depth: Int) throws {
+    /// - Parameter isCounted: Whether `sealedParts` has seen the keys.
+    private func open(
+        bags: OpaquePointer, _ form: SecretBytes?, allowLegacy: Bool, isCounted: Bool, depth: Int
+    ) throws {
         for index in 0..<max(0, unsafe OPENSSL_sk_num(bags)) {
             let bag = unsafe OpaquePointer(OPENSSL_sk_value(bags, index))
             switch unsafe PKCS12_SAFEBAG_get_nid(bag) {
             case NID_keyBag:
                 try unsafe append(key: PKCS12_SAFEBAG_get0_p8inf(bag), bag)
             case NID_pkcs8ShroudedKeyBag:
-                try unsafe openKey(bag, form, allowLegacy: allowLegacy)
+                try unsafe openKey(bag, form, allowLegacy: allowLegacy, isCounted: isCounted && depth == 0)
             case NID_certBag where unsafe PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate:
                 let certificate = try unsafe check("PKCS12_SAFEBAG_get1_cert", PKCS12_SAFEBAG_get1_cert(bag))
                 defer { unsafe X509_free(certificate) }
@@ -180,7 +188,8 @@ import KeyfobPrimitives
                 guard depth < 8, let inner = unsafe PKCS12_SAFEBAG_get0_safes(bag) else {
                     throw PKCS12Error(.damaged, "its parts are nested too deeply")
                 }
-                try unsafe open(bags: inner, form, allowLegacy: allowLegacy, depth: depth + 1)
+                try unsafe open(
+                    bags: inner, form, allowLegacy: allowLegacy, isCounted: isCounted, depth: depth + 1)
             default:
                 // Revocation lists, secrets of Java and certificates of other kinds are not ours to judge.
                 continue
@@ -188,14 +197,16 @@ import KeyfobPrimitives
         }
     }
 
-    private func openKey(_ bag: OpaquePointer?, _ form: SecretBytes?, allowLegacy: Bool) throws {
+    private func openKey(
+        _ bag: OpaquePointer?, _ form: SecretBytes?, allowLegacy: Bool, isCounted: Bool
+    ) throws {
         var algorithm: UnsafePointer<X509_ALGOR>?
         unsafe X509_SIG_get0(PKCS12_SAFEBAG_get0_pkcs8(bag), &algorithm, nil)
         guard let encryption = unsafe PasswordEncryption(algorithm) else {
             throw PKCS12Error(.damaged, "the encryption of a key is not described")
         }
         if encryption.isLegacy, !allowLegacy { throw Self.legacy(encryption) }
-        try Self.checkIterations(encryption.iterations)
+        if !isCounted { try count(encryption.iterations) }
         let opened = unsafe Self.withPassphrase(form) { secret, count in
             unsafe PKCS12_decrypt_skey_ex(bag, secret, count, library, nil)
         }
@@ -221,7 +232,8 @@ import KeyfobPrimitives
     private static func friendlyName(_ bag: OpaquePointer?) -> String? {
         guard let name = unsafe PKCS12_get_friendlyname(bag) else { return nil }
         defer { unsafe CRYPTO_free(name, nil, 0) }
-        return unsafe String(validatingCString: name)
+        // Some makers write an empty name where they have none.
+        return unsafe String(validatingCString: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func localKeyID(_ bag: OpaquePointer?) -> Data? {
@@ -276,9 +288,17 @@ import KeyfobPrimitives
         PKCS12Error(.legacyEncryption, "it uses \(encryption.name)", algorithm: encryption.name)
     }
 
-    private static func checkIterations(_ count: Int) throws(PKCS12Error) {
+    /// Takes note of a derivation that the file asks for.
+    ///
+    /// - Throws: `unsupported` for more than is sane: by one, or by all together, as many keys of a small file can.
+    private func count(_ count: Int) throws(PKCS12Error) {
         guard (0...PasswordEncryption.maximumIterations).contains(count) else {
             throw PKCS12Error(.unsupported, "it asks for \(count) iterations")
+        }
+        iterations += count
+        // The integrity check, the certificates and a key at their most.
+        guard iterations <= 3 * PasswordEncryption.maximumIterations else {
+            throw PKCS12Error(.unsupported, "its parts ask for more than \(iterations - count) iterations together")
         }
     }
 

@@ -89,6 +89,49 @@ struct ProgramTests {
         }
     }
 
+    @Test(
+        "letters that mean something in a shell or a configuration are letters of a name",
+        arguments: ["o'q \"d\" \\ $HOME `id` $(id) ;#{x}% 50%H é d", "first\nsecond on;"])
+    func letters(name: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        let word = "'" + name.replacing("'", with: "'\\''") + "'"
+        try home.shell(
+            "./keyfob identity create \(word) --dns localhost --self-signed --usage server --usage client")
+        for program in Programs.names where !["haproxy", "ssh"].contains(program) {
+            let result = try home.run("./keyfob uri \(word) --for \(program) --write 'to \(program)' --check")
+            #expect(result.status == 0, "\(program): \(result.error)")
+            let hasNote = result.output.contains(#"%H \u00c3\u00a9 d"#)
+            #expect(hasNote == (program == "java" && name.contains("é")))
+        }
+    }
+
+    @Test("nothing of a name becomes a line of its own")
+    func lines() throws {
+        let home = try ServingHome(keyType: "ec")
+        let word = "'mail\nexport INJECTED=1; #\u{202e}\u{7}'"
+        try home.shell("./keyfob identity create \(word) --email a@b.example --self-signed --usage email")
+        try home.shell("./keyfob identity create \(word)ed --cn a --self-signed --key ed25519")
+        for program in Programs.names where program != "haproxy" {
+            for name in [word, "imported"] {
+                let output = try home.run("./keyfob uri \(name) --for \(program)").output
+                #expect(!output.isEmpty)
+                #expect(!output.split(separator: "\n").contains { $0.hasPrefix("export INJ") }, "\(program): \(output)")
+                #expect(!output.contains("\u{202e}") && !output.contains("\u{7}"), "\(program): \(output)")
+            }
+        }
+        // The command that is printed is right all the same.
+        let command = try home.shell("./keyfob uri \(word) --for curl --json | python3 -c \(Self.hook)")
+        let written = try home.run("PATH=$PWD:$PATH; " + command)
+        #expect(written.status == 0 && written.output.contains("Wrote "), "\(command): \(written.error)")
+    }
+
+    /// Prints the command that a renewal is to run, as the note about it has it.
+    private static let hook = """
+        'import json, shlex, sys
+        note = [n for n in json.load(sys.stdin)["notes"] if "--exec" in n][0]
+        print(shlex.split(note)[-1])'
+        """
+
     @Test("a check tells a server with another key, and one that does not start", arguments: ["other", "missing"])
     func failures(own: String) throws {
         let recipe = Recipe(

@@ -1,0 +1,73 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import TestSupport
+import Testing
+
+/// Files that other makers, or somebody with bad intentions, may have made.
+@Suite struct HandmadePKCS12Tests {
+    private static func key(_ openssl: OpenSSLCommand) throws -> Data {
+        try openssl("pkcs8 -topk8 -nocrypt -in leaf.key -outform DER -out leaf.p8")
+        return try openssl.data("leaf.p8")
+    }
+
+    @Test func `what a file holds twice is one identity, and an empty name is none`() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let (key, leaf) = (try Self.key(openssl), try openssl.certificate("leaf.pem"))
+        let data = HandmadePKCS12.file([
+            .key(key, name: ""), .key(key), .certificate(leaf.der, name: "web"), .certificate(leaf.der),
+        ])
+        let contents = try PKCS12.read(data, passphrase: nil)
+        #expect(contents.keys.count == 2 && contents.certificates.count == 2)
+        #expect(contents.identities.count == 1)
+        #expect(contents.keys.first?.friendlyName == nil && contents.identities.first?.friendlyName == "web")
+    }
+
+    @Test(arguments: [("", true), ("-nomac", false)])
+    func `whether a file has an integrity check is said`(_ options: String, _ isChecked: Bool) throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        try openssl("pkcs12 -export -in leaf.pem -inkey leaf.key -out web.p12 -passout pass:geheim \(options)")
+        let contents = try PKCS12.read(openssl.data("web.p12"), passphrase: SecretBytes(utf8: "geheim"))
+        #expect(contents.isIntegrityChecked == isChecked)
+    }
+
+    /// The bytes with one sequence of them replaced by another, once.
+    private static func replacing(_ old: [UInt8], with new: [UInt8], in data: Data) throws -> Data {
+        let range = try #require(data.firstRange(of: old))
+        return data[..<range.lowerBound] + new + data[range.upperBound...]
+    }
+
+    @Test func `many parts may not take long together, each of which alone may`() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        // 74 565 iterations, made 8 388 607 afterwards.
+        try openssl("pkcs8 -topk8 -v2 aes-256-cbc -iter 74565 -in leaf.key -outform DER -out p8 -passout pass:geheim")
+        let sealed = try Self.replacing(
+            [2, 3, 0x01, 0x23, 0x45], with: [2, 3, 0x7F, 0xFF, 0xFF], in: openssl.data("p8"))
+        let leaf = try openssl.certificate("leaf.pem").der
+        let data = HandmadePKCS12.file([.certificate(leaf)] + (0..<10).map { _ in .sealedKey(sealed) })
+        let error = #expect(throws: PKCS12Error.self) {
+            try PKCS12.read(data, passphrase: SecretBytes(utf8: "geheim"))
+        }
+        #expect(error?.code == .unsupported && error?.detail.contains("iterations together") == true)
+    }
+
+    @Test func `scrypt may not take hours`() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        try openssl(
+            "pkcs8 -topk8 -in leaf.key -outform DER -out p8 -scrypt_N 256 -scrypt_r 1 -scrypt_p 257 -passout pass:geheim")
+        let data = try openssl.data("p8")
+        #expect(try PrivateKey.load(data) { SecretBytes(utf8: "geheim") }.publicKey.algorithm == .ec(.p256))
+        // N = 16384 and p = 32767: little memory, and 500 million rounds.
+        let slow = try Self.replacing(
+            [2, 2, 0x01, 0x00, 2, 1, 1, 2, 2, 0x01, 0x01], with: [2, 2, 0x40, 0x00, 2, 1, 1, 2, 2, 0x7F, 0xFF],
+            in: data)
+        let error = #expect(throws: KeyFileError.self) {
+            try PrivateKey.load(slow) { SecretBytes(utf8: "geheim") }
+        }
+        #expect(error?.code == .unsupported)
+        let inFile = #expect(throws: PKCS12Error.self) {
+            try PKCS12.read(HandmadePKCS12.file([.sealedKey(slow)]), passphrase: SecretBytes(utf8: "geheim"))
+        }
+        #expect(inFile?.code == .unsupported)
+    }
+}

@@ -1,0 +1,61 @@
+public import Foundation
+
+/// Files of PKCS#12 (RFC 7292) that no program at hand makes: without a MAC, and with any parts, as often as one likes.
+public enum HandmadePKCS12 {
+    /// One part: a "bag".
+    public enum Bag {
+        /// A private key in PKCS#8.
+        case key(Data, name: String? = nil)
+        /// An encrypted private key in PKCS#8.
+        case sealedKey(Data)
+        /// A certificate in DER.
+        case certificate(Data, name: String? = nil)
+    }
+
+    /// A file of these parts, none of them encrypted by itself.
+    public static func file(_ bags: [Bag]) -> Data {
+        let contents = sequence(bags.map(encoded))
+        let safe = sequence([data, element(0xA0, [element(0x04, [contents])])])
+        return Data(
+            sequence([[2, 1, 3], sequence([data, element(0xA0, [element(0x04, [sequence([safe])])])])]))
+    }
+
+    private static func encoded(_ bag: Bag) -> [UInt8] {
+        switch bag {
+        case .key(let key, let name): sequence([kind(1), element(0xA0, [[UInt8](key)]), attributes(name)])
+        case .sealedKey(let key): sequence([kind(2), element(0xA0, [[UInt8](key)])])
+        case .certificate(let certificate, let name):
+            sequence([
+                kind(3),
+                element(0xA0, [sequence([x509, element(0xA0, [element(0x04, [[UInt8](certificate)])])])]),
+                attributes(name),
+            ])
+        }
+    }
+
+    /// The friendly name, a BMPString.
+    private static func attributes(_ name: String?) -> [UInt8] {
+        guard let name else { return [] }
+        let text = name.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        return element(0x31, [sequence([friendlyName, element(0x31, [element(0x1E, [text])])])])
+    }
+
+    private static func kind(_ number: UInt8) -> [UInt8] {
+        [0x06, 0x0B, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x0C, 0x0A, 0x01, number]
+    }
+
+    private static let data: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
+    private static let x509: [UInt8] = [0x06, 0x0A, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x16, 0x01]
+    private static let friendlyName: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x14]
+
+    private static func sequence(_ parts: [[UInt8]]) -> [UInt8] { element(0x30, parts) }
+
+    /// An element of DER.
+    private static func element(_ tag: UInt8, _ parts: [[UInt8]]) -> [UInt8] {
+        let content = parts.flatMap { $0 }
+        guard content.count >= 0x80 else { return [tag, UInt8(content.count)] + content }
+        let octets: [UInt8] = [16, 8, 0].map { UInt8(content.count >> $0 & 0xFF) }
+        let length = octets.drop { $0 == 0 }
+        return [tag, 0x80 | UInt8(length.count)] + length + content
+    }
+}
