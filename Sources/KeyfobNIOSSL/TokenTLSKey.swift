@@ -12,12 +12,13 @@ public typealias SigningFailureHandler = @Sendable (KeychainError) -> Void
 
 /// A private key on the token, as swift-nio-ssl's handshakes use it.
 ///
-/// Signs on threads of Keyfob's own. Only where the token is SoftHSM, in this process, and has shown that the rest of a
-/// signature that a thread has begun takes a fraction of a millisecond (as with EC P-256), the event loop does that rest
-/// itself: it costs it less than to be woken by a thread. It opens no file then, and waits for no lock of Keyfob's.
+/// Signs on threads of Keyfob's own. Only where the token is SoftHSM, in this process, and has shown that the rest of
+/// a signature that a thread has begun takes a fraction of a millisecond (as with EC P-256), the event loop does that
+/// rest itself: it costs it less than to be woken by a thread. It opens no file then, and waits for no lock of
+/// Keyfob's.
 ///
-/// Offers only the algorithms that the token has proved with a real signature. The key never leaves the token. One value
-/// serves any number of channels on any event loops.
+/// Offers only the algorithms that the token has proved with a real signature. The key never leaves the token. One
+/// value serves any number of channels on any event loops.
 ///
 /// Most programs want ``TLSIdentity``, which brings the certificates along.
 public struct TokenTLSKey: NIOSSLCustomPrivateKey {

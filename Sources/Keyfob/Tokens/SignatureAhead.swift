@@ -116,7 +116,7 @@ final class SignatureAhead: Sendable {
 
     deinit {
         let all = state.withLock { Stale(slots: $0.slots, copy: $0.copy) }
-        guard !all.slots.isEmpty else { return }
+        guard !all.slots.isEmpty || all.copy != nil else { return }
         // The last owner may be an event loop, and to close a session is to call the token.
         BlockingExecutor.shared.start { withExtendedLifetime(all) {} }
     }
@@ -131,7 +131,6 @@ final class SignatureAhead: Sendable {
             let stale = state.removeStale(on: token, at: now, isForUse: true)
             return (state.take(mechanism, at: now), stale)
         }
-        // What went wrong is met again by whoever makes the signature from its beginning.
         return own.flatMap { own in end(own) { () throws(PKCS11Error) in try own.session.endSignature(data) } }
     }
 
@@ -173,6 +172,7 @@ final class SignatureAhead: Sendable {
 
     private func end(_ own: OwnSession, _ body: () throws(PKCS11Error) -> [UInt8]?) -> [UInt8]? {
         let start = DispatchTime.now().uptimeNanoseconds
+        // Why it was not made is met again by whoever makes it from its beginning.
         guard let signature = try? body() else {
             own.phase.store(.spent, ordering: .releasing)
             return nil

@@ -249,8 +249,8 @@ import Synchronization
     }
 }
 
-/// What happens when the process ends: exit(3) destroys the state of C++ libraries such as SoftHSM while other threads go
-/// on, and those that are inside of one then crash.
+/// What happens when the process ends: exit(3) destroys the state of C++ libraries such as SoftHSM while other threads
+/// go on, and those that are inside of one then crash.
 extension Module {
     private struct Weak {
         weak var module: Module?
