@@ -12,13 +12,8 @@ public typealias SigningFailureHandler = @Sendable (KeychainError) -> Void
 
 /// A private key on the token, as swift-nio-ssl's handshakes use it.
 ///
-/// Signs on threads of Keyfob's own. Only where the token is SoftHSM, in this process, and has shown that the rest of
-/// a signature that a thread has begun takes a fraction of a millisecond (as with EC P-256), the event loop does that
-/// rest itself: it costs it less than to be woken by a thread. It opens no file then, and waits for no lock of
-/// Keyfob's.
-///
-/// Offers only the algorithms that the token has proved with a real signature. The key never leaves the token. One
-/// value serves any number of channels on any event loops.
+/// Signs on threads of Keyfob's own, never on an event loop, and offers only the algorithms that the token has proved
+/// with a real signature. The key never leaves the token. One value serves any number of channels on any event loops.
 ///
 /// Most programs want ``TLSIdentity``, which brings the certificates along.
 public struct TokenTLSKey: NIOSSLCustomPrivateKey {
@@ -63,11 +58,10 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
     /// Whether the key can serve TLS 1.3; RSA keys of tokens without RSA-PSS and without raw RSA cannot.
     public var supportsTLS13: Bool { signatureAlgorithms.contains { $0.servesTLS13(with: publicKey.algorithm) } }
 
-    /// Signs a handshake, on a thread of Keyfob's own or at once. Does not block.
+    /// Signs a handshake on a thread of Keyfob's own. Does not block.
     ///
-    /// - Returns: A future, kept already where it was signed at once. It fails with the `KeychainError` of the token;
-    ///   swift-nio-ssl turns it into a failed handshake of this one connection. Where the channel is closed first, it
-    ///   fails then, with a `ChannelError`.
+    /// - Returns: A future that fails with the `KeychainError` of the token; swift-nio-ssl turns it into a failed
+    ///   handshake of this one connection. Where the channel is closed first, it fails then, with a `ChannelError`.
     public func sign(
         channel: any Channel, algorithm: SignatureAlgorithm, data: ByteBuffer
     ) -> EventLoopFuture<ByteBuffer> {
@@ -75,20 +69,14 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
             return channel.eventLoop.makeFailedFuture(
                 KeychainError(.mechanismUnsupported, "the key does not sign with TLS algorithm \(algorithm)."))
         }
-        let signedAtOnce = unsafe data.withUnsafeReadableBytes { message in
-            unsafe key.signAtOnce(message, using: scheme, stockUp: { stockUp(scheme) })
-        }
-        if let bytes = signedAtOnce {
-            return channel.eventLoop.makeSucceededFuture(ByteBuffer(bytes: bytes))
-        }
         let signature = PendingSignature(for: channel)
-        threads.start { [self] in
+        threads.start { [key, onSigningFailure] in
             guard !signature.isAbandoned else { return }
             do {
                 let bytes = try key.sign([UInt8](data.readableBytesView), using: scheme)
                 signature.settle(.success(ByteBuffer(bytes: bytes)))
                 // While nobody waits: the next handshake is answered so much sooner.
-                if key.beginNextSignature(using: scheme) { stockUp(scheme) }
+                key.beginNextSignature(using: scheme)
             } catch {
                 let error = (error as? KeychainError)
                     ?? KeychainError(.failed, "the token could not sign a handshake.", cause: error)
@@ -97,14 +85,6 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
             }
         }
         return signature.future
-    }
-
-    /// Has signatures begun on a thread, one after the other, with those that somebody waits for in between.
-    private func stockUp(_ scheme: SignatureScheme) {
-        threads.start {
-            for _ in 0..<4 where !key.beginNextSignature(using: scheme) { return }
-            stockUp(scheme)
-        }
     }
 
     /// Refuses: RSA key transport has no forward secrecy and is not offered.

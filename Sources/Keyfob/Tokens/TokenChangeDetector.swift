@@ -18,9 +18,6 @@ protocol TokenWatch: Sendable {
     /// Whether certainly nothing was. After `false` the question may have no answer any more: then another watch is
     /// needed.
     func isUntouched() -> Bool
-
-    /// As `isUntouched()`, without waiting for other threads: `nil` where one of them is asking. For event loops.
-    func isUntouchedAtOnce() -> Bool?
 }
 
 /// The state of a token's objects: for each what identifies it, and its version.

@@ -92,31 +92,10 @@ public struct TokenKey: Sendable {
     ///
     /// For who signs again and again, when he has nothing else to do. Blocks. Where the token is of no kind that can
     /// tell what other programs do to it, and for keys that want the PIN at each use, it does nothing.
-    ///
-    /// - Returns: Whether another one is to be begun, for `signAtOnce`.
-    @discardableResult
-    package func beginNextSignature(using scheme: SignatureScheme) -> Bool {
-        guard !object.flags.contains(.alwaysAuthenticate), let (mechanism, _) = plain(scheme, []) else { return false }
+    package func beginNextSignature(using scheme: SignatureScheme) {
+        guard !object.flags.contains(.alwaysAuthenticate), let (mechanism, _) = plain(scheme, []) else { return }
         let token = keychain.token
-        return ahead.begin(mechanism, on: token) { try token.handle(of: object, known: handle, in: $0) }
-    }
-
-    /// Signs a message on an event loop, with a signature that was begun, where the token has shown that it takes a
-    /// fraction of a millisecond to end one; `nil` otherwise, and then a thread has to sign. Waits for no other thread
-    /// of ours, and opens no file.
-    ///
-    /// - Parameter stockUp: Called where a thread is to call `beginNextSignature(using:)` until it returns `false`.
-    package func signAtOnce(
-        _ message: UnsafeRawBufferPointer, using scheme: SignatureScheme, stockUp: () -> Void
-    ) -> [UInt8]? {
-        guard ahead.signsAtOnce, scheme.fits(publicKey.algorithm) else { return nil }
-        let digest: [UInt8]
-        if let hash = scheme.digest { digest = [UInt8](unsafe hash(message)) } else { digest = unsafe [UInt8](message) }
-        guard let (mechanism, input) = plain(scheme, digest),
-            let signature = ahead.signAtOnce(input, using: mechanism, on: keychain.token, stockUp: stockUp)
-        else { return nil }
-        // One that cannot be read is made once more, and reported, by a thread.
-        return try? encoded(signature)
+        ahead.begin(mechanism, on: token) { try token.handle(of: object, known: handle, in: $0) }
     }
 
     /// How the token makes a signature by itself, and of what; `nil` where it is known not to.

@@ -54,25 +54,9 @@ extension Session {
     /// - Throws: `ReturnValue.operationNotInitialized` where none was begun; as
     ///   `sign(_:with:using:authenticatingWith:)`. `bufferTooSmall` for a signature of more than a kilobyte.
     public func endSignature(_ data: [UInt8]) throws(PKCS11Error) -> [UInt8] {
+        let sign = try unsafe functions.entry(functions.table.pointee.C_Sign, .sign)
         try begin(.sign)
         defer { end() }
-        return try finishSignature(data)
-    }
-
-    /// As `endSignature(_:)`, for a caller that must not wait: `nil` while the library is being initialised anew, or
-    /// the process forks. How long the token takes is the caller's to know.
-    ///
-    /// Corresponds to `C_Sign`.
-    ///
-    /// - Throws: as `endSignature(_:)`.
-    public func endSignatureAtOnce(_ data: [UInt8]) throws(PKCS11Error) -> [UInt8]? {
-        guard beginAtOnce() else { return nil }
-        defer { end() }
-        return try finishSignature(data)
-    }
-
-    private func finishSignature(_ data: [UInt8]) throws(PKCS11Error) -> [UInt8] {
-        let sign = try unsafe functions.entry(functions.table.pointee.C_Sign, .sign)
         var returnValue = CKR_OK
         let signature = unsafe Array<UInt8>(unsafeUninitializedCapacity: Self.stackBytes) { buffer, count in
             var length = CK_ULONG(buffer.count)

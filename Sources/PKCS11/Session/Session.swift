@@ -138,10 +138,6 @@ extension Session {
             function: function(), returnValue: .sessionHandleInvalid, detail: "the module was initialised again")
     }
 
-    /// As `begin`, without waiting: whether the calls may be made.
-    @inline(__always)
-    func beginAtOnce() -> Bool { slot.module.gate.enter(generation: generation) }
-
     /// Ends a run of C calls.
     @inline(__always)
     func end() {

@@ -46,7 +46,6 @@ import Testing
 
     @Test func `what was begun is a signature of the key, once`() throws {
         #expect(try begun() == nil)
-        key.beginNextSignature(using: .ecdsa(.sha256))
         let signature = try ECDSASignature(raw: #require(try beginAndTake())).der
         #expect(try key.publicKey.verify(signature, ofDigest: digest, using: .ecdsa(.sha256)))
         #expect(try begun() == nil)
@@ -101,13 +100,18 @@ import Testing
     @Test func `what was removed while it was begun is not used by whoever asked meanwhile`() throws {
         let token = test.keychain.token
         #expect(try beginAndTake() != nil)
+        // Without the copy, for which the key would not be looked for.
+        key.ahead.drop()
+        var isAsked = false
         key.ahead.begin(Self.mechanism, on: token) { session in
             let handle = try token.handle(of: key.object, known: key.handle, in: session)
             // Another thread's question takes the answer that was for this one.
             for file in try objectFiles() { try Data("touched".utf8).write(to: file.appendingPathExtension("new")) }
             _ = try key.ahead.sign(digest, using: Self.mechanism, on: token)
+            isAsked = true
             return handle
         }
+        #expect(isAsked)
         #expect(try begun() == nil)
     }
 
@@ -120,17 +124,85 @@ import Testing
         #expect(try !key.sign(digest, using: .ecdsa(.sha256)).isEmpty)
     }
 
-    @Test func `threads that sign and begin at once get signatures of the key`() throws {
+    /// How many keys there are in memory; other tests of this process have theirs on other tokens.
+    private func copies() throws -> Int {
+        try test.keychain.token.withSession(.read) { session in
+            try session.findObjects([.objectClass(.privateKey), .token(false)]).count
+        }
+    }
+
+    /// Begins as many as may be. Other tests of this process may initialise SoftHSM anew in between.
+    private func beginAll() {
+        for _ in 0..<20 where key.ahead.inUse.begun < 4 {
+            for _ in 0..<5 { key.beginNextSignature(using: .ecdsa(.sha256)) }
+        }
+    }
+
+    @Test func `several are begun for who answers several at a time, and no more than that`() throws {
+        beginAll()
+        #expect(key.ahead.inUse == (begun: 4, isCopied: true))
+        var made: [[UInt8]] = []
+        while let signature = try begun() { made.append(signature) }
+        #expect(made.count <= 4)
+        for signature in made {
+            let der = try ECDSASignature(raw: signature).der
+            #expect(try key.publicKey.verify(der, ofDigest: digest, using: .ecdsa(.sha256)))
+        }
+    }
+
+    @Test func `the copy that it is done with is on no list, and not what is found or removed`() throws {
+        beginAll()
+        #expect(try copies() == 1)
+        _ = try test.keychain.generateKey(.p256, label: "second")
+        #expect(try test.keychain.find(.key().keyClass(.private)).compactMap(\.label).sorted() == ["key", "second"])
+        let listed = try test.keychain.token.readObjects().objects.filter { $0.objectClass == .privateKey }
+        #expect(listed.count == 2)
+        beginAll()
+        try test.keychain.delete(test.keychain.only(.key(label: "key").keyClass(.private)))
+        #expect(try !test.tool(["--list-objects", "--type", "privkey"]).stdout.contains("key\n"))
+        #expect(try test.keychain.find(.key().keyClass(.private)).map(\.label) == ["second"])
+        // It goes with the next look at what was begun.
+        #expect(code { _ = try key.sign(digest, using: .ecdsa(.sha256)) } == .itemNotFound)
+        #expect(try copies() == 0)
+    }
+
+    @Test func `of a locked keychain no key is left in use`() throws {
+        beginAll()
+        #expect(key.ahead.inUse == (begun: 4, isCopied: true))
+        try test.keychain.lock()
+        #expect(key.ahead.inUse == (begun: 0, isCopied: false))
+    }
+
+    @Test func `a key that may not be copied has its signatures begun all the same`() throws {
+        let names: [Attribute] = [.token(true), .id([7]), .bytes(.label, Array("single".utf8))]
+        _ = try test.keychain.token.withSession(.generate) { session in
+            try session.generateKeyPair(
+                Mechanism(.ecKeyPairGeneration),
+                publicTemplate: AttributeTemplate(names + [.ecParameters(EllipticCurve.p256.parametersDER)]),
+                privateTemplate: AttributeTemplate(
+                    names + [.isPrivate(true), .sign(true), .bool(.copyable, false)]))
+        }
+        let single = try test.keychain.tokenKey(for: test.keychain.only(.key(label: "single").keyClass(.private)))
+        for _ in 0..<20 where single.ahead.inUse.begun == 0 { single.beginNextSignature(using: .ecdsa(.sha256)) }
+        #expect(single.ahead.inUse == (begun: 1, isCopied: false))
+        let signature = try single.sign(digest, using: .ecdsa(.sha256))
+        #expect(try single.publicKey.verify(signature, of: digest, using: .ecdsa(.sha256)))
+        #expect(try copies() == 0)
+    }
+
+    @Test func `threads that sign, begin and remove what was begun get signatures of the key`() throws {
         let message = Array("message".utf8)
         let failures = Lock(0)
         let key = key
-        let threads = (0..<4).compactMap { _ in
+        let token = test.keychain.token
+        let threads = (0..<4).compactMap { number in
             POSIXThread.start("signer") {
-                for _ in 0..<100 {
+                for round in 0..<200 {
                     let isRight = (try? key.publicKey.verify(
                         key.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256))) ?? false
                     if !isRight { failures.withLock { $0 += 1 } }
                     key.beginNextSignature(using: .ecdsa(.sha256))
+                    if number == 0, round % 20 == 0 { token.forgetHandles() }
                 }
             }
         }

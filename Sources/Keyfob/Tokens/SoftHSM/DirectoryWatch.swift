@@ -83,23 +83,16 @@ final class DirectoryWatch: TokenWatch {
     func changes() -> Changes {
         // The kernel tells that a directory was removed only when nobody has it open any more.
         guard FileNumber(path) == file else { return .unknown }
-        return Self.shared.withLock { changes(in: &$0) }
-    }
-
-    private func changes(in shared: inout Instance) -> Changes {
-        guard shared.number == instance, shared.process == getpid() else { return .unknown }
-        Self.read(&shared)
-        guard let changes = shared.pending[watch]?[subscription] else { return .unknown }
-        if case .names(let names) = changes, !names.isEmpty { shared.pending[watch]?[subscription] = .names([]) }
-        return changes
+        return Self.shared.withLock { shared in
+            guard shared.number == instance, shared.process == getpid() else { return .unknown }
+            Self.read(&shared)
+            guard let changes = shared.pending[watch]?[subscription] else { return .unknown }
+            if case .names(let names) = changes, !names.isEmpty { shared.pending[watch]?[subscription] = .names([]) }
+            return changes
+        }
     }
 
     func isUntouched() -> Bool { changes() == .names([]) }
-
-    func isUntouchedAtOnce() -> Bool? {
-        guard FileNumber(path) == file else { return false }
-        return Self.shared.withLockIfFree { changes(in: &$0) == .names([]) }
-    }
 
     /// ext2 to ext4, XFS, Btrfs, tmpfs, F2FS, overlayfs, ZFS, by the numbers of linux/magic.h.
     private static let localFileSystems: Set<Int> = [
