@@ -81,13 +81,36 @@ package enum PrivateFile {
             throw .file("open", url.filePath, errno)
         }
         let status = try directory.status()
-        guard status.st_uid == geteuid() else { throw refusal(url.filePath, "belongs to another user") }
+        guard status.st_uid == geteuid() else {
+            throw refusal(url.filePath, "belongs to another user", ofDirectory: true)
+        }
         guard status.st_mode & 0o022 == 0 else {
             throw refusal(url.filePath, "can be written by other users", status.st_mode)
         }
         if status.st_mode & 0o777 != 0o700, fchmod(directory.descriptor, 0o700) != 0 {
             throw .file("protect", url.filePath, errno)
         }
+    }
+
+    /// Refuses a directory whose files others than we and root can exchange or take away. One that is missing is fine.
+    ///
+    /// For directories that `createDirectory` made, with no regard to the sticky bit or to groups of one member: no
+    /// umask made them so. Links are followed. Those above are not judged. Whoever can write to them could put another
+    /// directory of ours here, but none of their own, and home directories that a group can write are common: images
+    /// of containers that any user may run, and every home where umask is 002.
+    ///
+    /// - Throws: `unsafeFile`; `fileUnavailable`.
+    static func requireOwnDirectory(_ url: URL) throws(KeychainError) {
+        let path = url.filePath
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return }
+            throw .file("read", path, errno)
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw refusal(path, "belongs to another user", ofDirectory: true)
+        }
+        guard status.st_mode & 0o022 == 0 else { throw refusal(path, "can be written by other users", status.st_mode) }
     }
 
     /// Makes what was created or renamed in the directory survive a power cut.
@@ -105,7 +128,12 @@ package enum PrivateFile {
         guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(path, "is not a regular file") }
         guard status.st_uid == geteuid() || status.st_uid == 0 else { throw refusal(path, "belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
-            let others = status.st_mode & 0o044 != 0 ? "can be read by other users" : "can be written by other users"
+            let others =
+                switch (status.st_mode & 0o044 != 0, status.st_mode & 0o022 != 0) {
+                case (true, true): "can be read and written by other users"
+                case (_, true): "can be written by other users"
+                default: "can be read by other users"
+                }
             throw refusal(path, others, status.st_mode, option: option)
         }
     }
@@ -128,6 +156,9 @@ package enum PrivateFile {
         guard status.st_mode & 0o022 == 0 else { throw refusal(path, "can be written by other users", status.st_mode) }
         let directory = try resolvedDirectory(of: path)
         guard unsafe stat(directory, &status) == 0 else { throw .file("read", directory, errno) }
+        guard status.st_uid == geteuid() || status.st_uid == 0 || geteuid() == 0 else {
+            throw refusal(directory, "belongs to another user", ofDirectory: true)
+        }
         guard status.st_mode & 0o022 == 0 || status.st_mode & 0o1000 != 0 else {
             throw refusal(directory, "can be written by other users", status.st_mode)
         }
@@ -144,11 +175,11 @@ package enum PrivateFile {
     }
 
     private static func refusal(
-        _ path: String, _ what: String, _ mode: mode_t? = nil, option: String? = nil
+        _ path: String, _ what: String, _ mode: mode_t? = nil, ofDirectory: Bool = false, option: String? = nil
     ) -> KeychainError {
         guard let mode else {
-            return KeychainError(
-                .unsafeFile, "\(path) \(what).", hint: "Use a file of your own, mode 0600.", details: ["path": path])
+            let own = ofDirectory ? "directory of your own, mode 0700" : "file of your own, mode 0600"
+            return KeychainError(.unsafeFile, "\(path) \(what).", hint: "Use a \(own).", details: ["path": path])
         }
         let octal = String(mode & 0o777, radix: 8)
         let isDirectory = mode & S_IFMT == S_IFDIR

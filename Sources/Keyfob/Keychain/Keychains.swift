@@ -66,8 +66,10 @@ public struct Keychains: Sendable {
 
     /// The name of the default keychain: what `KEYFOB_KEYCHAIN` says is the caller's business.
     ///
-    /// - Throws: `KeychainError`; `unsafeFile` where others can write the file that says so, `fileUnavailable`.
+    /// - Throws: `KeychainError`; `unsafeFile` where others can write the file that says so or its directory,
+    ///   `fileUnavailable`.
     public func defaultName() throws -> String? {
+        try PrivateFile.requireOwnDirectory(directories.configuration)
         guard let bytes = try PrivateFile.read(defaultFile, limit: 4096) else { return nil }
         let name = bytes.copyString()?.trimmingBlanks ?? ""
         return name.isEmpty ? nil : name
@@ -83,10 +85,14 @@ public struct Keychains: Sendable {
     /// The configuration of a keychain.
     ///
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized` where there is no keychain at all,
-    ///   `invalidConfiguration` where the file cannot be understood, `unsafeFile` where others can write it.
+    ///   `invalidConfiguration` where the file cannot be understood, `unsafeFile` where others can write it or its
+    ///   directory.
     public func configuration(_ name: String? = nil) throws -> KeychainConfiguration {
         let wanted = try name ?? defaultName() ?? "login"
         try Self.validate(wanted)
+        // The file names a library to load, and a command that prints the PIN.
+        try PrivateFile.requireOwnDirectory(directories.configuration)
+        try PrivateFile.requireOwnDirectory(folder)
         guard let bytes = try PrivateFile.read(file(wanted), limit: 1 << 20) else {
             throw try missing(wanted, isNamed: name != nil)
         }

@@ -64,6 +64,36 @@ import Testing
         try PrivateFile.requireUnwritableByOthers(directory.file("open/file"))
     }
 
+    @Test func `a directory that others can write, or that is another user's, is not ours`() throws {
+        let directory = try TemporaryDirectory()
+        let url = directory.url("own")
+        try PrivateFile.requireOwnDirectory(url)
+        try PrivateFile.createDirectory(url)
+        unsafe symlink(url.path, directory.file("link"))
+        for mode: mode_t in [0o700, 0o755, 0o500] {
+            unsafe chmod(url.path, mode)
+            try PrivateFile.requireOwnDirectory(url)
+        }
+        for mode: mode_t in [0o720, 0o702, 0o777, 0o1777] {
+            unsafe chmod(url.path, mode)
+            #expect(code { try PrivateFile.requireOwnDirectory(url) } == .unsafeFile)
+            #expect(code { try PrivateFile.requireOwnDirectory(directory.url("link")) } == .unsafeFile)
+        }
+    }
+
+    @Test func `what is wrong with a file is said as it is`() throws {
+        let directory = try TemporaryDirectory()
+        let url = directory.url("secret")
+        try PrivateFile.write(SecretBytes(utf8: "1"), to: url)
+        for (mode, text) in [
+            (0o644, "can be read"), (0o620, "can be written"), (0o666, "can be read and written"),
+        ] as [(mode_t, String)] {
+            unsafe chmod(url.path, mode)
+            let error = #expect(throws: KeychainError.self) { _ = try PrivateFile.read(url, limit: 9) }
+            #expect(error?.message.contains(" \(text) by other users (mode 0") == true)
+        }
+    }
+
     @Test
     func `a directory is made with its parents, narrowed if need be, and refused if it is not ours alone`() throws {
         let directory = try TemporaryDirectory()

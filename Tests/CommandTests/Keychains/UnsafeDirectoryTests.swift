@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Directories in which others than the user could exchange what is read.
+@Suite struct UnsafeDirectoryTests {
+    private func change(_ path: String, owner: uid_t? = nil, mode: mode_t = 0o755) throws {
+        let isGiven = owner.map { unsafe chown(path, $0, gid_t.max) == 0 } ?? true
+        let isSet = unsafe chmod(path, mode) == 0
+        try #require(isGiven && isSet)
+    }
+
+    private static let directories = [".config/keyfob", ".config/keyfob/keychains", ".local/share/keyfob/vaults"]
+
+    @Test(arguments: directories)
+    func `one that others can write is refused, and the error says what to do`(directory: String) throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let path = household.directory.file("home/" + directory)
+        for mode in [0o777, 0o770] as [mode_t] {
+            try change(path, mode: mode)
+            let result = try household.keyfob(["get", "a"])
+            let octal = String(mode, radix: 8)
+            #expect(result.status == 12 && result.output.isEmpty)
+            #expect(
+                result.error
+                    == "keyfob: \(path) can be written by other users (mode 0\(octal)).\n    chmod 700 \(path)\n")
+        }
+        // Readable by others, as some tool may have restored it, it shows no secret; and those above are not judged.
+        for mode in [0o755, 0o700] as [mode_t] {
+            try change(path, mode: mode)
+            #expect(try household.keyfob(["get", "a"]).output == "value\n")
+        }
+        try change(household.directory.file("home"), mode: 0o775)
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives directories away"), arguments: directories.prefix(2))
+    func `one of another user is refused`(directory: String) throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let path = household.directory.file("home/" + directory)
+        try change(path, owner: 65_533)
+        let result = try household.keyfob(["get", "a"])
+        #expect(result.status == 12)
+        #expect(
+            result.error == "keyfob: \(path) belongs to another user.\n    Use a directory of your own, mode 0700.\n")
+        try change(path, owner: 0, mode: 0o700)
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+    }
+}
