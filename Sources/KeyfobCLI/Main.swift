@@ -59,9 +59,14 @@ import KeyfobPrimitives
         do {
             // A completion script calls back with the words typed so far: never to be judged by us.
             if arguments.first?.hasPrefix("---completion") == true {
-                var command = try KeyfobCommand.parseAsRoot(arguments)
-                try command.run()
-                return .success
+                do {
+                    var command = try CompletedCommand<KeyfobCommand>.parseAsRoot(arguments)
+                    try command.run()
+                    return .success
+                } catch where KeyfobCommand.exitCode(for: error) != .success {
+                    // A message would stand in the line that is being typed.
+                    return .usage
+                }
             }
             if let plain = PlainGet(arguments) {
                 try plain.run()
@@ -71,6 +76,10 @@ import KeyfobPrimitives
             var command = try invocation.parse(root: KeyfobCommand.self)
             if !type(of: command).configuration.subcommands.isEmpty {
                 // A noun alone: in a script it is a verb that got lost, so it must not look like success.
+                guard !ErrorForm(arguments).isJSON else {
+                    let words = (["keyfob"] + invocation.path).joined(separator: " ")
+                    throw UsageError("a command is missing behind \"\(words)\".", hint: "All commands: \(words) --help")
+                }
                 StandardError.write(KeyfobCommand.helpMessage(for: invocation.command) + "\n")
                 return .usage
             }

@@ -36,6 +36,23 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: household.directory.file("home/ran")))
     }
 
+    @Test func `an option before the verb is known, and its value is no verb`() throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        try household.set("one", "x")
+        for line in [["-k"], ["--keychain"], ["secret", "-k"], ["--json", "get", "-k"]] {
+            #expect(try bash(household, ["keyfob"] + line + ["lo"]) == ["login"], "\(line)")
+        }
+        for line in [["-k", "login", "get"], ["--json", "get"], ["secret", "--quiet", "get"]] {
+            #expect(try bash(household, ["keyfob"] + line + ["o"]) == ["one"], "\(line)")
+        }
+        #expect(try bash(household, ["keyfob", "-k", "login", "loc"]) == ["lock"])
+        #expect(try bash(household, ["keyfob", "--col"]) == ["--color"])
+        // Where a verb is due and no hyphen was typed nobody wants twenty options.
+        let verbs = try bash(household, ["keyfob", ""])
+        #expect(verbs.contains("init") && !verbs.contains { $0.hasPrefix("-") })
+    }
+
     /// `COMPREPLY` is not all: readline puts it into the command line, and leaves the quotes of some names out.
     @Test(arguments: ["n`./made`", "n$(touch ran)", "n${IFS}", "n(o)", "n;touch ran", "n >(touch ran)", "n!!", "no"])
     func `what is completed at a prompt is the name, or nothing`(name: String) throws {

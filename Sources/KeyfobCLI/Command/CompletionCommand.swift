@@ -29,6 +29,6 @@ struct CompletionCommand: ParsableCommand {
     var global: GlobalOptions
 
     func run() throws {
-        try StandardOutput.write(KeyfobCommand.completionScript(for: shell.completion) + "\n")
+        try StandardOutput.write(CompletedCommand<KeyfobCommand>.script(for: shell.completion) + "\n")
     }
 }
