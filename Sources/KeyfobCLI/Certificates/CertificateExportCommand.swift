@@ -64,7 +64,10 @@ struct CertificateExportCommand: ParsableCommand {
         if !hasFile, output.format.isMachineReadable {
             return try output.emit(document(item, certificates, isComplete), sentence: "")
         }
-        guard !global.dryRun else { return try output.say("Nothing was written (--dry-run).") }
+        guard !global.dryRun else {
+            return try output.emit(
+                document(item, certificates, isComplete), sentence: "Nothing was written (--dry-run).")
+        }
         try FileDestination(path: destination, mode: 0o644).write(bytes, force: force)
         guard hasFile else { return }
         try output.emit(document(item, certificates, isComplete), sentence: sentence(certificates, isComplete))
@@ -94,7 +97,8 @@ struct CertificateExportCommand: ParsableCommand {
 
     private func document(_ item: CertificateItem, _ certificates: [Certificate], _ isComplete: Bool) -> Document {
         Document([
-            "name": .optional(item.label), "file": .optional(destination), "chain_complete": .boolean(isComplete),
+            "name": .optional(item.label), "file": .optional(destination), "dry_run": .boolean(global.dryRun),
+            "chain_complete": .boolean(isComplete),
             "certificates": .array(
                 certificates.map { certificate in
                     .object([

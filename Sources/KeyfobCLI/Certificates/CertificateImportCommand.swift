@@ -102,18 +102,21 @@ struct CertificateRemoveCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let found: CertificateItem
-        do { found = try name.certificate(in: keychain) } catch let error as KeychainError
+        do {
+            found = try name.certificate(in: keychain)
+            try name.requireMeant(found, .certificate, in: keychain)
+        } catch let error as KeychainError
             where ifExists && error.code == .itemNotFound
         {
             return try output.emit(
-                Document(["removed": false, "name": .string(name.text)]),
+                .removal(of: name.text, isDone: false, isDryRun: global.dryRun),
                 sentence: "Nothing to do: there is no such certificate.")
         }
         let label = found.label ?? name.text
         try RemovalPrompt(global).confirm("Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?")
         guard !global.dryRun else {
             return try output.emit(
-                Document(["removed": false, "dry_run": true, "name": .string(label)]),
+                .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would remove certificate \"\(Visible.text(label))\".")
         }
         let (items, others) = try name.certificates(of: found, in: keychain)
@@ -122,7 +125,7 @@ struct CertificateRemoveCommand: ParsableCommand {
         let remark = kept.isEmpty
             ? "" : " It stays as \(kept.map { "\"\(Visible.text($0))\"" }.joined(separator: ", "))."
         try output.emit(
-            Document(["removed": true, "name": .string(label), "kept": .array(kept.map { .string($0) })]),
+            .removal(of: label, isDone: true, further: [.init("kept", .array(kept.map { .string($0) }))]),
             sentence: "Removed certificate \"\(Visible.text(label))\".\(remark)")
     }
 }

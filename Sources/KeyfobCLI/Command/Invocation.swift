@@ -72,7 +72,11 @@ struct Invocation {
     ///
     /// - Throws: what ArgumentParser throws, with the root's view of usage and help.
     func parse(root: any ParsableCommand.Type) throws -> any ParsableCommand {
-        guard command.configuration.subcommands.isEmpty else { return try root.parseAsRoot(normalized) }
+        guard command.configuration.subcommands.isEmpty else {
+            // Global options are fine here, though root and nouns declare none; what is missing is the verb.
+            let isVerbless = (try? GlobalOptions.parse(arguments)) != nil
+            return try root.parseAsRoot(isVerbless ? path : normalized)
+        }
         do {
             return try Self.parse(command, arguments)
         } catch {

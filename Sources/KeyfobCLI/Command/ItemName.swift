@@ -120,6 +120,22 @@ struct ItemName: ExpressibleByArgument {
         return nil
     }
 
+    /// Refuses a version before the one in use that no more than its common name has led to.
+    ///
+    /// For what removes: run once more, the same command would remove the version before what it has removed, and its
+    /// key, until none is left.
+    ///
+    /// - Throws: `KeychainError.itemNotFound`.
+    func requireMeant(_ item: some KeychainItem, _ noun: Noun, in keychain: Keychain) throws {
+        guard item.nameOfVersion != nil, !text.hasPrefix("pkcs11:"), fingerprintPrefix == nil, let label = item.label,
+            !label.utf8.elementsEqual(text.utf8)
+        else { return }
+        let error = notFound([], noun, keychain)
+        throw KeychainError(
+            error.code, error.message, hint: "An earlier version has this common name: \"\(label)\"",
+            details: error.details)
+    }
+
     private func notFound(_ names: [String], _ noun: Noun, _ keychain: Keychain) -> KeychainError {
         let all = "All \(noun.plural): \(noun.listing)"
         let nearest = text.hasPrefix("pkcs11:") ? nil : Spelling.nearest(to: text, among: names)

@@ -105,10 +105,11 @@ enum IdentityPhrases {
     /// The members of a document about one identity.
     static func document(
         _ identity: Identity, isChanged: Bool, _ keychain: Keychain, kept: [String] = [],
-        chain: CertificateChain? = nil, further: [Value.Member] = []
+        chain: CertificateChain? = nil, isDryRun: Bool = false
     ) throws -> Document {
         var members: [Value.Member] = [
-            .init("changed", .boolean(isChanged)), .init("name", .optional(identity.label)),
+            .init("changed", .boolean(isChanged)), .init("dry_run", .boolean(isDryRun)),
+            .init("name", .optional(identity.label)),
             .init("keychain", .string(keychain.name)), .init("token", .string(keychain.tokenLabel)),
             .init("uri", .string(try keychain.uri(of: identity).description)),
             .init("issuer_policy", .optional(identity.renewalPolicy?.issuer.description)),
@@ -119,7 +120,7 @@ enum IdentityPhrases {
             members.append(.init("chain_length", .count(chain.certificates.count)))
         }
         return Document(
-            members: members + further + CertificatePhrases.members(try identity.certificate(), on: Date()))
+            members: members + CertificatePhrases.members(try identity.certificate(), on: Date()))
     }
 
     /// `Chain complete (1 intermediate).`, or what is missing.

@@ -53,6 +53,7 @@ struct IdentityExportCommand: ParsableCommand {
         try output.emit(
             Document([
                 "name": .string(label), "file": .string(destination), "format": "pkcs12", "bytes": .count(data.count),
+                "dry_run": false,
             ]),
             sentence: "Wrote \(Visible.text(fileName)): key, certificate and what is above it, under the passphrase.")
     }

@@ -82,7 +82,7 @@ struct IdentityImportCommand: ParsableCommand {
             + (contents.isIntegrityChecked.map { $0 ? ", integrity ok" : ", without an integrity check" } ?? "")
         if global.dryRun {
             let document = Document([
-                "dry_run": true, "keychain": .string(keychain.name),
+                "changed": false, "dry_run": true, "keychain": .string(keychain.name),
                 "identities": .array(pairs.map { .object(CertificatePhrases.members($0.certificate, on: now)) }),
             ])
             return try output.emit(document, sentence: "\(summary)\nNothing was imported (--dry-run).")
@@ -157,7 +157,8 @@ struct IdentityImportCommand: ParsableCommand {
                 ] + CertificatePhrases.members(certificate, on: now))
         }
         return Document([
-            "changed": .boolean(imports.contains { !$0.isUnchanged }), "keychain": .string(keychain.name),
+            "changed": .boolean(imports.contains { !$0.isUnchanged }), "dry_run": false,
+            "keychain": .string(keychain.name),
             "identities": .array(identities),
         ])
     }

@@ -47,7 +47,7 @@ struct IdentityInstallCommand: ParsableCommand {
         guard !global.dryRun else {
             return try output.emit(
                 Document(
-                    members: [.init("dry_run", true), .init("name", .string(name))]
+                    members: [.init("changed", false), .init("dry_run", true), .init("name", .string(name))]
                         + CertificatePhrases.members(leaf, on: now)),
                 sentence: "Nothing was installed (--dry-run).")
         }

@@ -22,11 +22,14 @@ struct IdentityRemoveCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let items: [Identity]
-        do { items = try name.identities(in: keychain) } catch let error as KeychainError
+        do {
+            items = try name.identities(in: keychain)
+            for item in items { try name.requireMeant(item, .identity, in: keychain) }
+        } catch let error as KeychainError
             where ifExists && error.code == .itemNotFound
         {
             return try output.emit(
-                Document(["removed": false, "name": .string(name.text)]),
+                .removal(of: name.text, isDone: false, isDryRun: global.dryRun),
                 sentence: "Nothing to do: there is no such identity.")
         }
         let label = items.first?.label ?? name.text
@@ -34,7 +37,7 @@ struct IdentityRemoveCommand: ParsableCommand {
             "Destroy identity \"\(label)\" and its key on token \"\(keychain.tokenLabel)\"?", typing: label)
         guard !global.dryRun else {
             return try output.emit(
-                Document(["removed": false, "dry_run": true, "name": .string(label)]),
+                .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would remove identity \"\(Visible.text(label))\".")
         }
         for item in items {
@@ -43,7 +46,7 @@ struct IdentityRemoveCommand: ParsableCommand {
                 where error.code == .itemNotFound && item.reference != items.first?.reference {}
         }
         try output.emit(
-            Document(["removed": true, "name": .string(label)]),
+            .removal(of: label, isDone: true),
             sentence: "Removed identity \"\(Visible.text(label))\".")
     }
 }

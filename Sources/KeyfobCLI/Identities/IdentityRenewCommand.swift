@@ -107,7 +107,8 @@ struct IdentityRenewCommand: ParsableCommand {
         if output.format.isMachineReadable {
             try output.emit(
                 Document([
-                    "changed": .boolean(renewed > 0), "keychain": .string(keychain.name),
+                    "changed": .boolean(renewed > 0), "dry_run": .boolean(global.dryRun),
+                    "keychain": .string(keychain.name),
                     "identities": .array(documents), "hook_status": hook,
                 ]), sentence: "")
         }
@@ -139,7 +140,7 @@ struct IdentityRenewCommand: ParsableCommand {
                 + "\(Visible.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
         guard !global.dryRun else {
             try output.say("  nothing was done (--dry-run)")
-            return (try IdentityPhrases.document(identity, isChanged: false, keychain).value, false)
+            return (try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: true).value, false)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = RenewalSteps()

@@ -31,7 +31,10 @@ struct IdentityUseCommand: ParsableCommand {
         if let service {
             if !global.dryRun { try keychain.prefer(identity, for: service) }
             return try output.emit(
-                Document(["name": .string(label), "service": .string(service), "dry_run": .boolean(global.dryRun)]),
+                Document([
+                    "name": .string(label), "service": .string(service), "changed": .boolean(!global.dryRun),
+                    "dry_run": .boolean(global.dryRun),
+                ]),
                 sentence: "\"\(Visible.text(label))\" \(global.dryRun ? "would be" : "is") preferred for "
                     + "\(Visible.text(service)).")
         }
@@ -41,7 +44,7 @@ struct IdentityUseCommand: ParsableCommand {
         }
         guard !global.dryRun else {
             let document = try IdentityPhrases.document(
-                identity, isChanged: false, keychain, further: [.init("dry_run", true)])
+                identity, isChanged: false, keychain, isDryRun: true)
             return try output.emit(document, sentence: "Nothing was changed (--dry-run).")
         }
         let made = try keychain.use(identity)
@@ -91,8 +94,8 @@ struct IdentityRetireCommand: ParsableCommand {
         let verb = global.dryRun ? "Would retire" : "Retired"
         try output.emit(
             Document([
-                "name": .string(name), "dry_run": .boolean(global.dryRun),
-                "retired": .array(labels.map { .string($0) }),
+                "name": .string(name), "changed": .boolean(!labels.isEmpty && !global.dryRun),
+                "dry_run": .boolean(global.dryRun), "retired": .array(labels.map { .string($0) }),
             ]),
             sentence: labels.isEmpty
                 ? "Nothing to do: \"\(Visible.text(name))\" has no \(expired ? "expired" : "older") version."

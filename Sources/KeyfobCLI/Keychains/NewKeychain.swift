@@ -161,6 +161,12 @@ struct NewKeychain {
         }
         // Where the code itself is printed nothing else is: it may be going to a file after all.
         if recoveryFile?.path == "-" { return }
+        try Output.afterChange { try tell(made, token, recoveryFile, isNew: isNew, isDefault: isDefault) }
+    }
+
+    private func tell(
+        _ made: Keychains.Creation, _ token: String, _ recoveryFile: RecoveryFile?, isNew: Bool, isDefault: Bool
+    ) throws {
         try output.say(
             "Created \(isNew ? "token \"\(Visible.text(token))\", " : "")wrapping key \"\(made.wrappingKey)\" "
                 + "(\(Self.keyName(suite: made.suite)), not extractable), keychain \"\(name)\".")

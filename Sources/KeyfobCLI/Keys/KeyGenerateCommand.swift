@@ -104,7 +104,10 @@ struct KeyGenerateCommand: ParsableCommand {
     private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {
         let publicKey = try keychain.publicKey(of: key)
         let document = Document(
-            members: [.init("changed", .boolean(isNew)), .init("keychain", .string(keychain.name))]
+            members: [
+                .init("changed", .boolean(isNew)), .init("dry_run", .boolean(global.dryRun)),
+                .init("keychain", .string(keychain.name)),
+            ]
                 + KeyPhrases.members(key, publicKey, uri: try keychain.uri(of: key).description))
         let token = Visible.text(keychain.tokenLabel)
         let uses = KeyPhrases.uses(key)

@@ -31,7 +31,7 @@ struct KeyRemoveCommand: ParsableCommand {
             where ifExists && error.code == .itemNotFound
         {
             return try output.emit(
-                Document(["removed": false, "name": .string(name.text)]),
+                .removal(of: name.text, isDone: false, isDryRun: global.dryRun),
                 sentence: "Nothing to do: there is no such key.")
         }
         guard let key = items.first else { return }
@@ -47,11 +47,11 @@ struct KeyRemoveCommand: ParsableCommand {
             "Destroy key \"\(label)\" on token \"\(keychain.tokenLabel)\"?\(consequence)", typing: label)
         guard !global.dryRun else {
             return try output.emit(
-                Document(["removed": false, "dry_run": true, "name": .string(label)]),
+                .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would destroy key \"\(Visible.text(label))\".\(Visible.text(consequence))")
         }
         for item in items { try keychain.delete(item) }
         try output.emit(
-            Document(["removed": true, "name": .string(label)]), sentence: "Destroyed key \"\(Visible.text(label))\".")
+            .removal(of: label, isDone: true), sentence: "Destroyed key \"\(Visible.text(label))\".")
     }
 }

@@ -66,14 +66,15 @@ struct KeyRequestCommand: ParsableCommand {
             for: key, subject: subject, extensions: extensions, scheme: scheme)
         let hasFile = destination.map { $0 != "-" } ?? false
         let document = Document([
-            "name": .string(label), "file": .optional(destination), "subject": .string(request.subject.description),
+            "name": .string(label), "file": .optional(destination), "dry_run": .boolean(global.dryRun),
+            "subject": .string(request.subject.description),
             "names": .array(request.extensions.subjectAlternativeNames.map { .string($0.description) }),
             "signature": .string(scheme.displayName),
             "key_fingerprint": .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo)),
             "pem": .string(request.pem),
         ])
         if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
-        guard !global.dryRun else { return try output.say("Nothing was written (--dry-run).") }
+        guard !global.dryRun else { return try output.emit(document, sentence: "Nothing was written (--dry-run).") }
         let bytes = form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem)
         try FileDestination(path: destination, mode: 0o644).write(bytes, force: force)
         guard hasFile else { return }

@@ -21,6 +21,18 @@ struct Document: Equatable, Sendable {
         self.members = members
     }
 
+    /// Whether a command says by this that it has changed something.
+    var tellsOfChange: Bool { members.contains { $0.name == "changed" && $0.value == .boolean(true) } }
+
+    /// The document of a command that removes one thing, and of its dry run.
+    static func removal(of name: String, isDone: Bool, isDryRun: Bool = false, further: [Value.Member] = []) -> Self {
+        Self(
+            members: [
+                .init("removed", .boolean(isDone)), .init("name", .string(name)), .init("changed", .boolean(isDone)),
+                .init("dry_run", .boolean(isDryRun)),
+            ] + further)
+    }
+
     /// The whole document, schema first.
     var value: Value { .object([Value.Member("schema", .string(Self.schema))] + members) }
 

@@ -1,3 +1,5 @@
+import Keyfob
+
 /// Where a command puts its result, its sentences and its notes.
 struct Output: Sendable {
     let format: OutputFormat
@@ -20,8 +22,27 @@ struct Output: Sendable {
         if format.isMachineReadable {
             try emit(document())
         } else if !isQuiet {
-            try StandardOutput.write(sentence() + "\n")
+            let line = sentence() + "\n"
+            do { try StandardOutput.write(line) } catch {
+                throw document().tellsOfChange ? Self.unreported(error) : error
+            }
         }
+    }
+
+    /// Runs `report`, which tells of a change that is made by now.
+    ///
+    /// - Throws: What `report` throws, as the error of a command whose work is done: nobody shall repeat it.
+    static func afterChange(_ report: () throws -> Void) throws {
+        do { try report() } catch { throw unreported(error) }
+    }
+
+    private static func unreported(_ error: any Error) -> any Error {
+        guard let error = error as? KeychainError, [.diskFull, .fileUnavailable].contains(error.code) else {
+            return error
+        }
+        return KeychainError(
+            error.code, "what was asked for is done, but \(error.message)", hint: "Only the report of it is missing.",
+            details: error.details, cause: error.cause)
     }
 
     /// Prints a sentence to people who want sentences; nothing where a document will be printed.
@@ -39,6 +60,9 @@ struct Output: Sendable {
     }
 
     private func emit(_ document: Document) throws {
-        try StandardOutput.write(document.rendered(as: format))
+        let text = try document.rendered(as: format)
+        do { try StandardOutput.write(text) } catch {
+            throw document.tellsOfChange ? Self.unreported(error) : error
+        }
     }
 }

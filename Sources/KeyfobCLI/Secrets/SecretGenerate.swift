@@ -73,6 +73,7 @@ struct SecretGenerate: ParsableCommand {
                 ]), sentence: "")
         }
         // The secret alone on standard output, so that it can be piped on.
-        try SecretGet.print(secret)
+        guard outcome != .kept else { return try SecretGet.print(secret) }
+        try Output.afterChange { try SecretGet.print(secret) }
     }
 }

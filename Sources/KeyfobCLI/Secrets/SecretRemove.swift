@@ -51,7 +51,7 @@ struct SecretRemove: ParsableCommand {
             }
             try keychain.delete(Criteria(reference))
             removed.append(item)
-            try output.say("Removed \(what) from \"\(keychain.name)\".")
+            try Output.afterChange { try output.say("Removed \(what) from \"\(keychain.name)\".") }
         }
         guard kept.isEmpty else {
             // Whoever goes on where this succeeds must not find what was kept.

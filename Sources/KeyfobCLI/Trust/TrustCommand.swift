@@ -73,11 +73,21 @@ struct TrustAddCommand: ParsableCommand {
         let subject = Visible.text(CertificatePhrases.subject(anchor))
         try RemovalPrompt(global).confirmTrust(
             "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16))…)?")
-        guard !global.dryRun else { return try output.say("Would trust \"\(subject)\".") }
+        guard !global.dryRun else {
+            return try output.emit(
+                Document(
+                    members: [
+                        .init("scope", .string(scope.rawValue)), .init("changed", false), .init("dry_run", true),
+                    ] + CertificatePhrases.members(anchor, on: now)),
+                sentence: "Would trust \"\(subject)\".")
+        }
         if scope == .system {
             let path = try SystemTrustStore.add(anchor)
             return try output.emit(
-                Document(members: [.init("scope", "system"), .init("file", .string(path))]
+                Document(members: [
+                    .init("scope", "system"), .init("file", .string(path)), .init("changed", true),
+                    .init("dry_run", false),
+                ]
                     + CertificatePhrases.members(anchor, on: now)),
                 sentence: "Every program of this machine trusts \"\(subject)\" now (\(path)).")
         }
@@ -85,6 +95,7 @@ struct TrustAddCommand: ParsableCommand {
         let before = try keychain.trustAnchors().first { $0.certificate == anchor }?.usages ?? []
         let wanted = usages.isEmpty || before.contains(.any) ? [] : before + usages.map(\.usage)
         let trusted = try keychain.trust(anchor, for: wanted, label: label)
+        let isChanged = Set(before) != Set(trusted.usages)
         var words = trusted.usages.map(\.rawValue).joined(separator: ", ")
         var hint = ""
         if !usages.isEmpty, before.contains(.any) {
@@ -101,6 +112,7 @@ struct TrustAddCommand: ParsableCommand {
                     .init("scope", "user"), .init("keychain", .string(keychain.name)),
                     .init("name", .optional(trusted.item.label)),
                     .init("usages", .array(trusted.usages.map { .string($0.rawValue) })),
+                    .init("changed", .boolean(isChanged)), .init("dry_run", false),
                 ] + CertificatePhrases.members(anchor, on: now)),
             sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).\(hint)")
     }
@@ -209,12 +221,12 @@ struct TrustExportCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let anchors = try keychain.trustAnchors(for: usage.usage)
         let document = Document([
-            "file": .optional(destination), "count": .count(anchors.count),
+            "file": .optional(destination), "dry_run": .boolean(global.dryRun), "count": .count(anchors.count),
             "pem": .string(anchors.map(\.certificate.pem).joined()),
         ])
         let hasFile = destination.map { $0 != "-" } ?? false
         if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
-        guard !global.dryRun else { return try output.say("Nothing was written (--dry-run).") }
+        guard !global.dryRun else { return try output.emit(document, sentence: "Nothing was written (--dry-run).") }
         try FileDestination(path: destination, mode: 0o644)
             .write(SecretBytes(utf8: anchors.map(\.certificate.pem).joined()))
         guard hasFile else { return }

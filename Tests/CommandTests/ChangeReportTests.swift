@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What commands that change something tell programs, and what where they cannot tell.
+@Suite struct ChangeReportTests {
+    /// A home with something of each kind, for one command that changes it.
+    private func home() throws -> IdentityHome {
+        let home = try IdentityHome()
+        try home.shell("openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ca -days 9")
+        #expect(try home.keyfob("key", "generate", "k").status == 0)
+        #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
+        #expect(try home.keyfob("secret", "generate", "a").status == 0)
+        return home
+    }
+
+    private static let commands = [
+        ["secret", "generate", "b"], ["secret", "copy", "a", "c"], ["rm", "a", "-y"], ["key", "generate", "k2"],
+        ["key", "rm", "k", "-y"], ["identity", "create", "api", "--dns", "api.example", "--self-signed"],
+        ["identity", "renew", "web", "--force"], ["identity", "use", "web", "--service", "https://web.example"],
+        ["identity", "rm", "web", "-y"], ["cert", "import", "FILE/ca.pem"], ["cert", "rm", "web", "-y"],
+        ["trust", "add", "FILE/ca.pem"], ["keychain", "create", "site", "--unattended"], ["keychain", "rm", "login", "-y"],
+    ]
+
+    @Test(arguments: commands)
+    func `whether anything was changed is a member of each document`(command: [String]) throws {
+        let home = try home()
+        let words = command.map { $0.replacing("FILE", with: home.directory.path) } + ["--json"]
+        for (options, changed) in [(["--dry-run"], false), ([], true)] {
+            let result = try Tool.keyfob(words + options, environment: home.environment).run()
+            let document = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+            #expect(document?["changed"] as? Bool == changed, "\(result.output) \(result.error)")
+            #expect(document?["dry_run"] as? Bool == !changed, "\(result.output)")
+        }
+    }
+
+    @Test(arguments: commands)
+    func `a change that cannot be reported is not called a failure to make it`(command: [String]) throws {
+        // A renewal and a new keychain report before and after: nothing is begun that cannot be told of.
+        guard command[1] != "renew", command.prefix(2) != ["keychain", "create"] else { return }
+        let home = try home()
+        let words = command.map { $0.replacing("FILE", with: home.directory.path) }
+        for options in [["--json", "--dry-run"], ["--dry-run"], []] {
+            let tool = Tool(
+                "/bin/sh", ["-c", "exec \"$@\" >/dev/full", "sh", Tool.keyfob([]).path] + words + options,
+                environment: home.environment)
+            let result = try tool.run()
+            #expect(result.status == 1 && result.error.contains("standard output cannot be written"), "\(result.error)")
+            let isDone = result.error.contains("what was asked for is done, but standard output")
+            #expect(isDone == options.isEmpty, "\(result.error)")
+        }
+    }
+
+    @Test func `a removal that is repeated does not remove the version before`() throws {
+        let home = try IdentityHome()
+        let make = ["identity", "create", "web", "--cn", "web", "--self-signed"]
+        #expect(try Tool.keyfob(make, environment: home.environment).run().status == 0)
+        #expect(try home.keyfob("identity", "renew", "web", "--force").status == 0)
+        let names = try home.keyfob("cert", "ls", "--all", "--json").output
+        let version = try #require(names.firstMatch(of: /web@[0-9-]+/)).output
+        #expect(try home.keyfob("identity", "rm", "web", "-y").status == 0)
+        for noun in ["identity", "cert"] {
+            let again = try home.keyfob(noun, "rm", "web", "-y")
+            #expect(
+                again.status == 3
+                    && again.error.contains("An earlier version has this common name: \"\(version)\""), "\(again.error)")
+            #expect(try home.keyfob(noun, "rm", "web", "-y", "--if-exists").output.hasPrefix("Nothing to do"))
+        }
+        #expect(try home.keyfob("cert", "show", "web").status == 0)
+        #expect(try home.keyfob("identity", "rm", String(version), "-y").status == 0)
+        #expect(try home.keyfob("cert", "show", "web").status == 3)
+    }
+
+    @Test(arguments: [[], ["secret"], ["-k", "login", "keychain"]])
+    func `a verb that is missing is what is said to be missing`(words: [String]) throws {
+        let result = try Tool.keyfob(words + ["--json"], environment: [:]).run()
+        #expect(result.status == 2 && result.error.contains("a command is missing behind"), "\(result.error)")
+        let plain = try Tool.keyfob(words + ["--no-input"], environment: [:]).run()
+        #expect(plain.status == 2 && plain.error.contains("SUBCOMMANDS:"), "\(plain.error)")
+    }
+}
