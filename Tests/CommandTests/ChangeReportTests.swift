@@ -51,6 +51,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (["identity", "create", "web", "--cn", "web", "--self-signed"], 4),
+        (["identity", "import", "FILE/ca.pem", "--key", "FILE/ca.key", "--name", "web"], 4),
+        (["identity", "install", "web", "--cert", "FILE/ca.pem"], 11),
+        (["identity", "install", "none", "--cert", "FILE/ca.pem"], 3), (["key", "generate", "k"], 4),
+        (["identity", "import", "FILE/ca.pem", "--key", "FILE/ca.key", "--name", "ca"], 0),
+    ] as [([String], Int32)])
+    func `a dry run is refused where the run would be`(command: [String], status: Int32) throws {
+        let home = try home()
+        let words = command.map { $0.replacing("FILE", with: home.directory.path) }
+        let dry = try Tool.keyfob(words + ["--dry-run"], environment: home.environment).run()
+        let run = try Tool.keyfob(words, environment: home.environment).run()
+        #expect(dry.status == status && run.status == status, "\(dry.error) \(run.error)")
+        #expect(dry.error == run.error)
+    }
+
     @Test func `a removal that is repeated does not remove the version before`() throws {
         let home = try IdentityHome()
         let make = ["identity", "create", "web", "--cn", "web", "--self-signed"]

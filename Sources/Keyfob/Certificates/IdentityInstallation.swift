@@ -50,6 +50,12 @@ extension Keychain {
         }
     }
 
+    /// Refuses what `installIdentity` would refuse, and changes nothing. - Throws: As it does.
+    package func requireInstallable(_ name: String, certificate: Certificate, fileName: String?) throws {
+        _ = try keys()
+        _ = try installableKey(name, for: certificate, fileName: fileName)
+    }
+
     /// The private key on the token that a certificate for a name is about.
     private func installableKey(_ name: String, for certificate: Certificate, fileName: String?) throws -> TokenObject {
         var own = Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])

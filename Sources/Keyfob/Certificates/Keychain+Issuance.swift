@@ -254,7 +254,10 @@ extension Keychain {
         return object
     }
 
-    private func checkIsFree(_ name: String) throws {
+    /// Refuses a name that no new identity can have.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem` where there is an identity of the name, `invalidArgument`.
+    package func checkIsFree(_ name: String) throws {
         guard !name.isEmpty else { throw KeychainError(.invalidArgument, "an identity needs a name.") }
         guard IdentityVersion.name(ofVersion: name) == nil else {
             throw KeychainError(

@@ -164,13 +164,12 @@ extension Keychain {
     }
 
     /// Refuses names that identities cannot have, before the first of several is imported: each is imported for
-    /// itself, and the error of a later one would leave the earlier ones behind.
+    /// itself, and the error of a later one would leave the earlier ones behind. And in a dry run.
     ///
     /// - Throws: `KeychainError`; `duplicateItem` where two are to have one name, or another identity has it.
     package func requireNames(
         _ identities: [(name: String?, certificate: Certificate)], isReplacing: Bool
     ) throws {
-        guard identities.count > 1 else { return }
         var names: Set<String> = []
         for case (let name?, let certificate) in identities {
             guard names.insert(name).inserted else {

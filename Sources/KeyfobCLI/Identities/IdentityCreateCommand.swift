@@ -47,12 +47,14 @@ struct IdentityCreateCommand: ParsableCommand {
             key: key.specification, lifetime: issuance.seconds)
         let keychain = try global.openKeychain()
         if ifMissing, let known = try keychain.find(.identity(label: name)).first {
-            let document = try IdentityPhrases.document(known, isChanged: false, keychain)
+            let document = try IdentityPhrases.document(
+                known, isChanged: false, keychain, isDryRun: global.dryRun)
             return try output.emit(
                 document,
                 sentence: "Nothing to do: identity \"\(Visible.text(name))\" exists.")
         }
         guard !global.dryRun else {
+            try keychain.checkIsFree(name)
             return try output.emit(
                 Document([
                     "dry_run": true, "changed": false, "name": .string(name),

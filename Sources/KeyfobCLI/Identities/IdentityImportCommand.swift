@@ -80,6 +80,10 @@ struct IdentityImportCommand: ParsableCommand {
             "\(fileNames): \(Phrases.counted(contents.keys.count, "private key")), "
             + Phrases.counted(contents.certificates.count, "certificate")
             + (contents.isIntegrityChecked.map { $0 ? ", integrity ok" : ", without an integrity check" } ?? "")
+        let wanted = pairs.enumerated().map { index, _ in label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } }
+        for (pair, name) in zip(pairs, wanted) { try refuse(pair, named: name, in: keychain) }
+        try keychain.requireNames(
+            zip(pairs, wanted).map { ($1 ?? $0.friendlyName, $0.certificate) }, isReplacing: replace)
         if global.dryRun {
             let document = Document([
                 "changed": false, "dry_run": true, "keychain": .string(keychain.name),
@@ -88,10 +92,6 @@ struct IdentityImportCommand: ParsableCommand {
             return try output.emit(document, sentence: "\(summary)\nNothing was imported (--dry-run).")
         }
         var imports: [IdentityImport] = []
-        let wanted = pairs.enumerated().map { index, _ in label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } }
-        for (pair, name) in zip(pairs, wanted) { try refuse(pair, named: name, in: keychain) }
-        try keychain.requireNames(
-            zip(pairs, wanted).map { ($1 ?? $0.friendlyName, $0.certificate) }, isReplacing: replace)
         for (pair, name) in zip(pairs, wanted) {
             let name = name ?? pair.friendlyName
             do {

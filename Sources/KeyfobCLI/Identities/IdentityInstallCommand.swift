@@ -45,6 +45,7 @@ struct IdentityInstallCommand: ParsableCommand {
         }
         let keychain = try global.openKeychain()
         guard !global.dryRun else {
+            try keychain.requireInstallable(name, certificate: leaf, fileName: cert.name)
             return try output.emit(
                 Document(
                     members: [.init("changed", false), .init("dry_run", true), .init("name", .string(name))]

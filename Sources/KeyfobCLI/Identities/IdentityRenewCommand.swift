@@ -130,7 +130,9 @@ struct IdentityRenewCommand: ParsableCommand {
             try output.say(
                 "Nothing to do: \(label) is at \(max(0, percent))% of its lifetime; renewal starts at "
                     + "\(Int(RenewalPolicy.dueAfter * 100))%. Use --force to renew now.")
-            return (try IdentityPhrases.document(identity, isChanged: false, keychain).value, false)
+            let document = try IdentityPhrases.document(
+                identity, isChanged: false, keychain, isDryRun: global.dryRun)
+            return (document.value, false)
         }
         let wanted: RenewalKey? = newKey || key.isGiven
             ? .new(key.isGiven ? key.specification : nil) : sameKey ? .same : nil

@@ -39,7 +39,8 @@ struct IdentityUseCommand: ParsableCommand {
                     + "\(Visible.text(service)).")
         }
         guard let current = identity.nameOfVersion else {
-            let document = try IdentityPhrases.document(identity, isChanged: false, keychain)
+            let document = try IdentityPhrases.document(
+                identity, isChanged: false, keychain, isDryRun: global.dryRun)
             return try output.emit(document, sentence: "Nothing to do: \"\(Visible.text(label))\" is in use.")
         }
         guard !global.dryRun else {
