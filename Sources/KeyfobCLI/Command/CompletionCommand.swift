@@ -7,7 +7,11 @@ struct CompletionCommand: ParsableCommand {
         examples: Examples(
             "keyfob completion bash > ~/.local/share/bash-completion/completions/keyfob",
             "keyfob completion zsh > \"${fpath[1]}/_keyfob\"",
-            "keyfob completion fish > ~/.config/fish/completions/keyfob.fish"))
+            "keyfob completion fish > ~/.config/fish/completions/keyfob.fish"),
+        discussion: """
+            The directory must be there, and writable. For the running shell alone: source <(keyfob completion bash), \
+            the same with zsh, or keyfob completion fish | source.
+            """)
 
     /// A shell that can complete.
     enum Shell: String, CaseIterable, ExpressibleByArgument {

@@ -8,8 +8,11 @@ struct IdentityRenewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "renew", "Get the next certificate of an identity.",
         examples: Examples(
-            "keyfob identity renew --all --exec 'keyfob uri web --for nginx --write /etc/nginx/tls "
-                + "&& systemctl reload nginx'",
+            """
+            keyfob identity renew --all \\
+                  --exec 'keyfob uri web --for nginx --write /etc/nginx/tls &&
+                      systemctl reload nginx'
+            """,
             "keyfob identity renew api",
             "keyfob identity renew api --new-key --force"),
         discussion: """
