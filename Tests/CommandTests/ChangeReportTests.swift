@@ -19,7 +19,8 @@ import Testing
         ["key", "rm", "k", "-y"], ["identity", "create", "api", "--dns", "api.example", "--self-signed"],
         ["identity", "renew", "web", "--force"], ["identity", "use", "web", "--service", "https://web.example"],
         ["identity", "rm", "web", "-y"], ["cert", "import", "FILE/ca.pem"], ["cert", "rm", "web", "-y"],
-        ["trust", "add", "FILE/ca.pem"], ["keychain", "create", "site", "--unattended"], ["keychain", "rm", "login", "-y"],
+        ["trust", "add", "FILE/ca.pem"], ["keychain", "create", "site", "--unattended"],
+        ["keychain", "rm", "login", "-y"],
     ]
 
     @Test(arguments: commands)

@@ -61,9 +61,15 @@ struct TokenUse {
 
     /// What to say where no file holds the PIN.
     var pinNotes: [String] {
-        pinFile == nil
-            ? ["the PIN is not in a file: the program will ask for the token's PIN, not for the keychain's passphrase"]
-            : []
+        guard pinFile == nil else { return [] }
+        let asked =
+            "the PIN is not in a file: the program will ask for the token's PIN, not for the keychain's passphrase"
+        // Of a token of ours the PIN was made at random, and the passphrase seals it.
+        guard softHSMConfiguration != nil else { return [asked] }
+        return [
+            asked, "  nobody knows the PIN of a token that Keyfob made; a keychain whose PIN lies in a file:",
+            "  keyfob keychain create NAME --unattended",
+        ]
     }
 
     /// What to say of servers whose children sign, and run as another user than the one who starts them.

@@ -1,0 +1,20 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a program asks for that nobody can answer.
+@Suite struct UnknownPINTests {
+    @Test(arguments: [(["--pin-source", "env:P"], true), (["--unattended"], false)])
+    func `who cannot know the token's PIN is told what helps`(options: [String], isUnknown: Bool) throws {
+        let household = try Household()
+        let secret = ["P": "open sesame"]
+        #expect(try household.keyfob(["init"] + options, environment: secret).status == 0)
+        let make = ["identity", "create", "web", "--cn", "web", "--self-signed"]
+        #expect(try household.keyfob(make, environment: secret).status == 0)
+        let result = try household.keyfob(["uri", "web", "--for", "gnutls"], environment: secret)
+        #expect(result.status == 0, "\(result.error)")
+        for text in ["# the PIN is not in a file", "nobody knows the PIN", "keyfob keychain create NAME --unattended"] {
+            #expect(result.output.contains(text) == isUnknown, "\(result.output)")
+        }
+    }
+}
