@@ -91,7 +91,15 @@ import Testing
             unsafe chmod(url.path, mode)
             let error = #expect(throws: KeychainError.self) { _ = try PrivateFile.read(url, limit: 9) }
             #expect(error?.message.contains(" \(text) by other users (mode 0") == true)
+            #expect(error?.hint == "chmod 600 \(url.path)")
         }
+        // The remedy is one for the shell, whatever the name.
+        let odd = directory.url("it's $HOME; 1")
+        try PrivateFile.write(SecretBytes(utf8: "1"), to: odd)
+        unsafe chmod(odd.path, 0o644)
+        let error = #expect(throws: KeychainError.self) { _ = try PrivateFile.read(odd, limit: 9) }
+        let remedy = try run("/bin/sh", ["-c", try #require(error?.hint)])
+        #expect(remedy.status == 0 && mode(odd.path) == 0o600, "\(remedy.stderr)")
     }
 
     @Test
