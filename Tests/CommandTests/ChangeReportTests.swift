@@ -80,7 +80,8 @@ import Testing
             let again = try home.keyfob(noun, "rm", "web", "-y")
             #expect(
                 again.status == 3
-                    && again.error.contains("An earlier version has this common name: \"\(version)\""), "\(again.error)")
+                    && again.error.contains("An earlier version has this common name: \"\(version)\""),
+                "\(again.error)")
             #expect(try home.keyfob(noun, "rm", "web", "-y", "--if-exists").output.hasPrefix("Nothing to do"))
         }
         #expect(try home.keyfob("cert", "show", "web").status == 0)

@@ -43,8 +43,8 @@ import Testing
             fpath=("$HOME/zsh" "$HOME/zsh"); cd; set -e
             \(lines.joined(separator: "\n"))
             """
-        let result = try Tool("/bin/bash", ["-c", "{ \(script)\n} 3>&1 >/dev/null"], environment: ["HOME": directory.path])
-            .run()
+        let bash = Tool("/bin/bash", ["-c", "{ \(script)\n} 3>&1 >/dev/null"], environment: ["HOME": directory.path])
+        let result = try bash.run()
         #expect(result.status == 0 && result.error.isEmpty, "\(result.error)")
         let commands = result.output.split(separator: "\n\0").map { $0.split(separator: "\0").map(String.init) }
         #expect(commands.count == 3, "\(commands)")
