@@ -40,6 +40,8 @@ extension ItemOperations {
             if let certificate = try? Certificate(der: der) { return try store(certificate, attributes) }
         case (_, let data?) where request.itemClass == .key:
             guard let material = KeyMaterial(data.copyData(), attributes) else { break }
+            // Who adds bytes reads them again. They are sealed like a password where no token would give them back.
+            if material.neverLeavesTokens, Self.mayLeave(attributes) { break }
             // Apple takes the key for bytes: what nobody said of it counts as not given, and two keys of the same
             // attributes are the same item.
             for name: AttributeName in [.keySizeInBits, .effectiveKeySize] where attributes[name] == nil {

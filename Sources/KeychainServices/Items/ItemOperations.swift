@@ -273,17 +273,26 @@ struct ItemOperations {
 }
 
 extension Item {
-    /// Whether a reference of either kind names the item.
+    /// Whether a reference of either kind names the item: an identity is named by either of its halves too, and names
+    /// them.
     func isNamed(by object: AnyObject) -> Bool {
         switch object {
         case let data as NSData:
             // What is no reference names nothing.
             guard let reference = try? PersistentReference(Data(referencing: data)) else { return false }
-            return reference == self.reference
+            if reference == self.reference { return true }
+            // An identity has the row of its certificate, under the name of its own class.
+            let isOfCertificates = [reference.itemClass, itemClass].allSatisfy { $0 == .certificate || $0 == .identity }
+            return isOfCertificates && reference.identity == self.reference?.identity
         case let certificate as SecCertificate: return certificateDER == certificate.certificate.der
-        case let identity as SecIdentity: return certificateDER == identity.certificate.certificate.der
+        case let identity as SecIdentity:
+            guard itemClass == .key else { return certificateDER == identity.certificate.certificate.der }
+            return isNamed(by: identity.privateKey)
         case let key as SecKey:
-            return itemClass == .key && searchAttributes(of: key).allSatisfy { attributes[$0.name]?.matches($0.value) ?? false }
+            guard itemClass == .key || itemClass == .identity else { return false }
+            // An item that was made of bytes knows nothing of its key, and that of an identity what its owner said.
+            if let item = key.item, item.itemClass == itemClass, item.reference == reference { return true }
+            return searchAttributes(of: key).allSatisfy { attributes[$0.name]?.matches($0.value) ?? false }
         default: return false
         }
     }

@@ -212,14 +212,15 @@ extension ItemRequest {
             default: throw .parameter("kSecMatchLimit has no such value")
             }
         }
-        guard Boolean.value(value) == nil, let number = value as? NSNumber else {
-            throw .parameter("kSecMatchLimit takes a number")
+        guard Boolean.value(value) == nil, let object = value as? NSNumber, let number = AttributeCoding.whole(object)
+        else {
+            throw .parameter("kSecMatchLimit takes a whole number")
         }
-        switch number.int64Value {
+        switch number {
         case 0: return .none
         case 1: return .one
         case -1: return .several(nil)
-        case 2...: return .several(Int(number.int64Value))
+        case 2...: return .several(Int(number))
         default: throw .parameter("kSecMatchLimit is negative")
         }
     }

@@ -131,6 +131,35 @@ extension Rule {
             #expect(attributes["klbl"] as? Data == one.certificate.publicKey.identifier && attributes["bsiz"] as? Int == 256)
             #expect(attributes["esiz"] as? Int == 256 && attributes["kcls"] as? String == "1" && attributes["atag"] as? String == "t")
         },
+        Rule("1.7 2.8", "the bytes of an Ed25519 key that were added are read again, unless they may not be") { bench in
+            let key = SecKey(.memory(try PrivateKey.generate(.ed25519)))
+            let data = try key.externalRepresentation()
+            let item: [String: Any] = ["class": "keys", "type": "105", "kcls": "1", "v_Data": data]
+            let added = bench.adding(item + ["atag": "t"] + wantsData)
+            #expect(added.status == 0 && added.data == data)
+            let query: [String: Any] = ["class": "keys", "type": "105", "atag": "t"]
+            #expect(bench.copying(query + wantsData).data == data)
+            #expect(bench.copying(query + wantsReference).value as? SecKey == key)
+            let listed = try #require(bench.copying(query + wantsReference).value)
+            bench.expect(0, bench.copy(["class": "keys", "m_ItemList": [listed]]))
+            bench.expect(-25300, bench.copy(["class": "keys", "m_ItemList": [SecKeyCopyPublicKey(key) as Any]]))
+            bench.expect(0, bench.add(item + ["atag": "kept", "extr": false]))
+            let kept = bench.copying(["class": "keys", "atag": "kept"] + wantsData)
+            #expect(kept.status == 0 && kept.data == nil)
+        },
+        Rule("2.5", "a limit is a whole number that has room") { bench in
+            bench.expect(0, bench.add(genp("a", "s")))
+            for limit in [0.5, 1.5, -0.5, Double.nan, Double.infinity, Float(2.5), UInt64.max, true, "1", NSNull(), Data()] as [Any] {
+                let found = bench.copying(genp("a", "s", ["m_Limit": limit]) + wantsAttributes)
+                #expect(found.status == -50 && !found.isTouched, "\(limit)")
+            }
+            for limit in [1.0, UInt8(1)] as [Any] {
+                #expect(bench.copying(genp("a", "s", ["m_Limit": limit]) + wantsAttributes).dictionary != nil, "\(limit)")
+            }
+            for limit in [2.0, Float(2), Int.max, -1, -1.0] as [Any] {
+                #expect(bench.copying(genp("a", "s", ["m_Limit": limit]) + wantsAttributes).array?.count == 1, "\(limit)")
+            }
+        },
         Rule("4.1 2.8", "what a token does not give out, neither of the two ways gives") { bench in
             // SoftHSM wraps no keys of Ed25519, whatever they may do.
             for (index, kind) in [["type": "42", "bsiz": 2048], ["type": "73", "bsiz": 384], ["type": "105", "bsiz": 256]].enumerated() {

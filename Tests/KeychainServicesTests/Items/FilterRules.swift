@@ -97,6 +97,10 @@ extension Rule {
                 ("cert", [references[1], pair.secCertificate, references[1]], 1), ("cert", [pair.secKey], 0),
                 ("keys", [pair.secKey], 1), ("keys", [pair.secPublicKey], 0), ("keys", [references[2]], 1),
                 ("idnt", [pair.secIdentity], 1), ("idnt", [references[3]], 1), ("idnt", [try TestPair().secIdentity], 0),
+                // Of an identity either half names it, and it names both.
+                ("idnt", [pair.secKey], 1), ("idnt", [pair.secPublicKey], 0), ("idnt", [try TestPair().secKey], 0),
+                ("idnt", [pair.secCertificate], 1), ("keys", [pair.secIdentity], 1), ("keys", [pair.secCertificate], 0),
+                ("idnt", [references[1]], 1), ("cert", [references[3]], 1), ("keys", [references[3]], 0),
                 ("cert", ["x", NSNull(), 7, Data([1]), [1]], 0), ("cert", ["x", NSNull(), pair.secCertificate], 1),
             ] as [(String, [Any], Int)] {
                 #expect(bench.count(["class": itemClass, "m_ItemList": list]) == count, "\(itemClass) \(list)")
