@@ -120,13 +120,28 @@ struct URICommand: ParsableCommand {
         case .path(let path): module = path
         case .softHSM, .registered: module = slot.module.path
         }
-        return TokenUse(
+        let use = TokenUse(
             label: label, uri: uri, module: module, slotID: slot.id, tokenLabel: keychain.tokenLabel,
             softHSMConfiguration: keychain.configuration.module == .softHSM
                 ? Keychains().softHSM.configuration.path : nil,
             pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
             root: root,
             directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path)
+        try checkPaths(of: use, program)
+        return use
+    }
+
+    /// Refuses paths that no line can hold: httpd and systemd end a line where it breaks, also in quotation marks, and
+    /// in what is printed the rest of a comment would be a command.
+    private func checkPaths(of use: TokenUse, _ program: any Program.Type) throws {
+        for path in [use.directory, use.module, use.softHSMConfiguration, use.pinFile].compactMap(\.self)
+        where path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+            throw KeychainError(
+                .invalidArgument,
+                "the path \"\(path)\" has a line break or another control character in it, and \(program.name)'s "
+                    + "configuration cannot name it.",
+                hint: "Choose another directory: --write DIRECTORY", details: ["path": path])
+        }
     }
 
     /// Writes, checks and prints what the command line asks for.

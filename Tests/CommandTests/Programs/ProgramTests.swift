@@ -125,6 +125,18 @@ struct ProgramTests {
         #expect(written.status == 0 && written.output.contains("Wrote "), "\(command): \(written.error)")
     }
 
+    @Test("a directory that no line of a configuration can name is refused", arguments: ["line\nbreak", "bell\u{7}"])
+    func unspeakableDirectory(name: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        for program in Programs.names {
+            let refused = try home.run("./keyfob uri imported --for \(program) --write './\(name)'")
+            #expect(refused.status == 2 && refused.error.contains("control character"), "\(program): \(refused)")
+        }
+        #expect(try home.run("test -e './\(name)'").status == 1)
+        let here = try home.run("mkdir './\(name)'; cd './\(name)'; ../keyfob uri imported --for nginx")
+        #expect(here.status == 2 && here.output.isEmpty, "\(here)")
+    }
+
     /// Prints the command that a renewal is to run, as the note about it has it.
     private static let hook = """
         'import json, shlex, sys
