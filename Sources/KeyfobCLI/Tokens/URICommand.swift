@@ -142,6 +142,12 @@ struct URICommand: ParsableCommand {
                     + "configuration cannot name it.",
                 hint: "Choose another directory: --write DIRECTORY", details: ["path": path])
         }
+        for word in program.unspeakable where use.directory.contains(word) {
+            throw KeychainError(
+                .invalidArgument,
+                "the path \"\(use.directory)\" has \"\(word)\" in it, which \(program.name) takes for something else.",
+                hint: "Choose another directory: --write DIRECTORY", details: ["path": use.directory])
+        }
     }
 
     /// Writes, checks and prints what the command line asks for.
