@@ -101,6 +101,12 @@ struct URICommand: ParsableCommand {
                     "certificate \"\(label)\" has no private key in the keychain, and \(program.name) needs one.",
                     hint: "Import both: keyfob identity import KEYFILE CERTFILE", details: ["certificate": label])
             }
+            guard uri.type != .publicKey || type != nil else {
+                throw KeychainError(
+                    .itemNotFound,
+                    "of key \"\(label)\" the token has the public half only, and \(program.name) needs the private one.",
+                    hint: "All keys: keyfob key ls", details: ["key": label])
+            }
             guard !program.needsCertificate, let name else {
                 throw KeychainError(
                     .itemNotFound,
