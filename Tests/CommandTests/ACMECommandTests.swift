@@ -67,6 +67,7 @@ struct ACMECommandTests {
         let name = ["--dns", "www.example.org"]
         let terms = try create(home, "web", server, name + root + authority)
         #expect(terms.status == 12 && terms.error.contains("terms of service"), "\(terms.error)")
+        #expect(try !home.keyfob("key", "ls").output.contains("acme account"))
 
         let stranger = try create(home, "web", server, name + root + ["--agree-tos"])
         #expect(stranger.status == 1 && stranger.error.contains("is not trusted"), "\(stranger.error)")

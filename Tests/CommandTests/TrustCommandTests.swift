@@ -54,6 +54,12 @@ import Testing
             #expect(result.status == 11)
             #expect(try IdentityHome.code(result) == code, "\(options)")
         }
+        // It is the question that names the moment, and no clock.
+        for (moment, text) in [("2199-01-01", ", before 2199-01-01"), ("1999-01-01", ", and not yet at 1999-01-01")] {
+            let told = try home.keyfob("cert", "verify", "web", "--at", moment)
+            #expect(told.error.contains(text) && !told.error.contains("clock"), "\(told.error)")
+            #expect(!told.error.contains("days ago"), "\(told.error)")
+        }
         let given = try home.keyfob(
             "cert", "verify", home.file("web.pem"), "--untrusted", home.file("r10.pem"), "--ca", home.file("root.pem"),
             "--no-keychain", "--no-system")
@@ -145,6 +151,21 @@ import Testing
         #expect(try home.keyfob("uri", "web", "--type", "private").status == 3)
         let program = try home.keyfob("uri", "web", "--for", "nginx")
         #expect(program.status == 3 && program.error.contains("has no private key"), "\(program.error)")
+    }
+
+    @Test func `a key whose private half is gone is told as that, and not as one without a certificate`() throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
+        try home.shell(
+            """
+            eval "$("$KEYFOB" uri --env)"
+            pkcs11-tool --module "$PKCS11_MODULE_PATH" --token-label login --login \
+                --pin "$(cat home/.local/share/keyfob/pins/*.pin)" --delete-object --type privkey --label web >&2
+            """, environment: ["KEYFOB": Tool.keyfob([]).path])
+        for program in ["nginx", "ssh"] {
+            let told = try home.keyfob("uri", "web", "--for", program)
+            #expect(told.status == 3 && told.error.contains("the public half only"), "\(told.error)")
+        }
     }
 
     @Test func `a check of an identity tells who trusts it`() throws {

@@ -77,6 +77,32 @@ import Synchronization
         return isAny
     }
 
+    /// Ends all of them, with what they have started, for who ends himself: asks them to with SIGTERM, and kills
+    /// those that have not ended `patience` later. Blocks that long at most.
+    ///
+    /// Calls only what signal-safety(7) allows.
+    package static func end() {
+        guard signal(SIGTERM) else { return }
+        for _ in 0..<(patience / pause) {
+            guard isAnyRunning else { return }
+            _ = poll(nil, 0, pause)
+        }
+        // One that ignores signals would do its work for nobody, beside the next that is started for it.
+        signal(SIGKILL)
+    }
+
+    /// How long a program may clean up, and how often it is looked at; in milliseconds.
+    private static let patience: Int32 = 3000
+    private static let pause: Int32 = 10
+
+    private static var isAnyRunning: Bool {
+        for index in 0..<count {
+            let target = unsafe slots[index]
+            if target != 0, keyfob_is_running(target < 0 ? -target : target) != 0 { return true }
+        }
+        return false
+    }
+
     /// Sends a signal to a target and to what it has started.
     ///
     /// A program in our own group, as one must be that may ask at the terminal, shares that group with us, with the

@@ -20,12 +20,28 @@ struct ACMESession {
     let settings: ACMEIssuer.Settings
     let key: TokenKey
     private let point: [UInt8]
-    private var directory: [String: Any] = [:]
+    private let directory: [String: Any]
+    private let meta: [String: Any]
     private var nonce: String?
     private var account: String?
 
-    /// - Throws: `KeychainError` with code `mechanismUnsupported` for a key that is not P-256.
-    init(_ settings: ACMEIssuer.Settings, key: TokenKey) throws {
+    /// Reads the directory (RFC 8555 7.1.1).
+    ///
+    /// - Parameter key: The account's key, asked for when the directory was read and the terms are agreed to: a wrong
+    ///   URL shall not leave a key on the token.
+    /// - Throws: `KeychainError`; `issuerFailed`, `refused` where terms of service have to be agreed to,
+    ///   `mechanismUnsupported` for a key that is not P-256, and what `key` throws.
+    init(_ settings: ACMEIssuer.Settings, key: () throws -> TokenKey) throws {
+        let answer = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
+        directory = try Self.object(answer, settings.host).object
+        for name in ["newNonce", "newAccount", "newOrder"] { _ = try Self.place(name, directory, settings) }
+        meta = directory["meta"] as? [String: Any] ?? [:]
+        if let terms = meta["termsOfService"] as? String, !settings.agreesToTerms {
+            throw KeychainError(
+                .refused, "\(settings.host) asks for agreement to its terms of service: \(terms)",
+                hint: "Read them, then: --agree-tos", details: ["terms": terms])
+        }
+        let key = try key()
         guard key.publicKey.algorithm == .ec(.p256), let point = key.publicKey.ecPoint, point.count == 65 else {
             throw KeychainError(.mechanismUnsupported, "an ACME account has a key of P-256.")
         }
@@ -34,21 +50,11 @@ struct ACMESession {
         self.point = [UInt8](point)
     }
 
-    /// Reads the directory and finds or makes the account (RFC 8555 7.1.1, 7.3).
+    /// Finds or makes the account (RFC 8555 7.3).
     ///
     /// - Parameter externalAccount: What a new account is bound to (RFC 8555 7.3.4).
-    /// - Throws: `KeychainError`; `refused` where terms of service have to be agreed to or an external account is
-    ///   needed, `issuerFailed`.
+    /// - Throws: `KeychainError`; `refused` where an external account is needed, `issuerFailed`.
     mutating func begin(_ externalAccount: ACMEIssuer.ExternalAccount?) throws {
-        let answer = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
-        directory = try Self.object(answer, settings.host).object
-        for name in ["newNonce", "newAccount", "newOrder"] { _ = try place(name) }
-        let meta = directory["meta"] as? [String: Any] ?? [:]
-        if let terms = meta["termsOfService"] as? String, !settings.agreesToTerms {
-            throw KeychainError(
-                .refused, "\(settings.host) asks for agreement to its terms of service: \(terms)",
-                hint: "Read them, then: --agree-tos", details: ["terms": terms])
-        }
         let isBound = meta["externalAccountRequired"] as? Bool == true
         // Only who opens an account needs to bind it; a renewal has none of this at hand.
         if isBound, try findAccount() { return }
@@ -99,7 +105,11 @@ struct ACMESession {
     }
 
     /// The URL of a resource in the directory.
-    func place(_ name: String) throws -> String {
+    func place(_ name: String) throws -> String { try Self.place(name, directory, settings) }
+
+    private static func place(
+        _ name: String, _ directory: [String: Any], _ settings: ACMEIssuer.Settings
+    ) throws -> String {
         guard let url = directory[name] as? String else {
             throw KeychainError(
                 .issuerFailed, "\(settings.host) is no ACME server: its directory has no \(name).",

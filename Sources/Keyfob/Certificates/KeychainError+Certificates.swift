@@ -106,20 +106,24 @@ extension KeychainError {
     /// The error for a certificate that must be valid at a moment and is not, in the words of cli.md 5.
     static func validity(of certificate: Certificate, name: String, on date: Date) -> KeychainError? {
         let format = Date.ISO8601FormatStyle()
+        // Of another moment that somebody asks about, the clock says nothing. A verification may take minutes.
+        let isNow = abs(date.timeIntervalSinceNow) < 600
         if date > certificate.notAfter {
             let day = certificate.notAfter.formatted(format.year().month().day())
             let seconds = date.timeIntervalSince(certificate.notAfter)
             let ago = seconds < 86_400 ? "today" : "\(Int(min(seconds / 86_400, 1e9))) days ago"
             return KeychainError(
-                .certificateExpired, "certificate \"\(name)\" expired on \(day) (\(ago)).",
+                .certificateExpired,
+                "certificate \"\(name)\" expired on \(day)"
+                    + (isNow ? " (\(ago))." : ", before \(date.formatted(format))."),
                 hint: "Renew: keyfob identity renew \(name)",
                 details: ["certificate": name, "notAfter": certificate.notAfter.formatted(format)])
         }
         guard date < certificate.notBefore else { return nil }
         return KeychainError(
             .certificateNotYetValid,
-            "certificate \"\(name)\" is valid only from \(certificate.notBefore.formatted(format)); "
-                + "the clock says \(date.formatted(format)).",
-            hint: "Check the clock (timedatectl) or wait.", details: ["certificate": name])
+            "certificate \"\(name)\" is valid only from \(certificate.notBefore.formatted(format))"
+                + (isNow ? "; the clock says \(date.formatted(format))." : ", and not yet at \(date.formatted(format))."),
+            hint: isNow ? "Check the clock (timedatectl) or wait." : nil, details: ["certificate": name])
     }
 }

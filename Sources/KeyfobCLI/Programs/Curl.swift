@@ -12,7 +12,7 @@ struct Curl: Program {
         let engine = try OpenSSLEngine.required(by: name)
         let chain = use.fullChain
         func command(_ rest: String, chain: String) -> String {
-            "curl --engine pkcs11 --cert \(TokenUse.quoted(chain)) --key-type ENG "
+            "curl --engine pkcs11 --cert \(TokenUse.quoted(certificate(chain))) --key-type ENG "
                 + "--key \(TokenUse.quoted(use.uri.description)) \(rest)"
         }
         return Recipe(
@@ -31,5 +31,10 @@ struct Curl: Program {
                 sed -n 's/^New, \\(TLSv[0-9.]*\\), Cipher is \\(.*\\)/\\1 \\2/p' page | head -n 1
 
                 """)
+    }
+
+    /// A file's name as `--cert` reads it: what follows a colon would be a passphrase.
+    private static func certificate(_ path: String) -> String {
+        path.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
     }
 }

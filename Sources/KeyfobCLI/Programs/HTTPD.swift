@@ -8,6 +8,8 @@ struct HTTPD: Program {
     static let usesEngine = true
     static let usage = CertificateUsage.server
     static let reload: String? = "systemctl reload apache2"
+    /// Variables, and the patterns of `Include`.
+    static let unspeakable = ["${", "*", "?", "["]
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)

@@ -28,8 +28,8 @@ struct Java: Program {
             lines: [
                 "keytool -list \(options(use.path(configuration)))\(pin)",
                 "# in code",
-                "#   Provider provider = "
-                    + "Security.getProvider(\"SunPKCS11\").configure(\"\(use.path(configuration))\");",
+                "#   Provider provider = Security.getProvider(\"SunPKCS11\")"
+                    + ".configure(\(TokenUse.doubleQuoted(use.path(configuration))));",
                 "#   KeyStore store = KeyStore.getInstance(\"PKCS11\", provider);",
                 "#   store.load(null, pin);",
             ],

@@ -9,6 +9,8 @@ struct Nginx: Program {
     static let usesEngine = true
     static let usage = CertificateUsage.server
     static let reload: String? = "systemctl reload nginx"
+    /// Variables, and the patterns of `include`.
+    static let unspeakable = ["$", "*", "?", "["]
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)

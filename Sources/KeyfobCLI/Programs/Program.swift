@@ -19,6 +19,9 @@ protocol Program: Sendable {
     /// The command that has a running server read its files anew; `nil` for programs that read them at every start.
     static var reload: String? { get }
 
+    /// What the path of no file may hold: the program puts something else in its place, and knows no way around that.
+    static var unspeakable: [String] { get }
+
     /// How the program reaches the key.
     ///
     /// - Throws: `KeychainError`; `mechanismUnsupported` where this program, as it is installed here, cannot.
@@ -30,6 +33,7 @@ extension Program {
     static var usage: CertificateUsage { .any }
     static var usesEngine: Bool { false }
     static var reload: String? { nil }
+    static var unspeakable: [String] { [] }
 
     /// How a renewal reaches the files, which hold the certificate of the day on which they were written.
     ///

@@ -7,6 +7,8 @@ struct SSH: Program {
     static let name = "ssh"
     static let summary = "OpenSSH's client and agent"
     static let needsCertificate = false
+    /// Variables of the environment.
+    static let unspeakable = ["${"]
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         guard let line = OpenSSHKey.line(use.publicKey, comment: use.stem) else {
@@ -31,7 +33,8 @@ struct SSH: Program {
         let asking = askpass.map { [("SSH_ASKPASS", use.path($0)), ("SSH_ASKPASS_REQUIRE", "force")] } ?? []
         let module = TokenUse.quoted(use.module)
         func options(_ file: String) -> String {
-            "-o PKCS11Provider=\(module) -o IdentityFile=\(TokenUse.quoted(file)) -o IdentitiesOnly=yes"
+            "-o \(TokenUse.quoted("PKCS11Provider=" + value(use.module))) "
+                + "-o \(TokenUse.quoted("IdentityFile=" + path(file))) -o IdentitiesOnly=yes"
         }
         return Recipe(
             title: "OpenSSH reaches the token through its PKCS#11 module",
@@ -41,7 +44,8 @@ struct SSH: Program {
                 "# or put the key into the agent, once for a session",
                 "ssh-add -s \(module)",
                 "# or for one host, in ~/.ssh/config",
-                "# Host HOST", "#     PKCS11Provider \(use.module)", "#     IdentityFile \(use.path(publicKey))",
+                "# Host HOST", "#     PKCS11Provider \(value(use.module))",
+                "#     IdentityFile \(path(use.path(publicKey)))",
                 "#     IdentitiesOnly yes",
             ],
             notes: ["the line for authorized_keys on the host is in \(use.path(publicKey))"]
@@ -49,6 +53,15 @@ struct SSH: Program {
                     ? [] : ["the agent must be started with SOFTHSM2_CONF in its environment"]),
             check: check(options(publicKey.name), publicKey.name, module, hasPIN: askpass != nil))
     }
+
+    /// A value as options and configuration have it (ssh_config(5)): one word.
+    private static func value(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { $0 > 0x20 && !"\"'\\#".utf8.contains($0) }
+        return isPlain ? text : TokenUse.doubleQuoted(text)
+    }
+
+    /// The same for a path in which a percent sign would begin a token.
+    private static func path(_ text: String) -> String { value(text.replacing("%", with: "%%")) }
 
     /// Logs in to a server of its own twice: by the client's option, then by the agent.
     private static func check(_ options: String, _ publicKey: String, _ module: String, hasPIN: Bool) -> String {

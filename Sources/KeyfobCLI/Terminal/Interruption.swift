@@ -95,7 +95,7 @@ enum Interruption {
             _ = unsafe write(terminal, &newline, 1)
         }
         // An issuer's command, a hook, an editor: nobody is left to wait for what they do.
-        RunningChildren.signal(SIGTERM)
+        RunningChildren.end()
         _exit(130)
     }
 }

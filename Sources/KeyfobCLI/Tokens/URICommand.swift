@@ -101,6 +101,12 @@ struct URICommand: ParsableCommand {
                     "certificate \"\(label)\" has no private key in the keychain, and \(program.name) needs one.",
                     hint: "Import both: keyfob identity import KEYFILE CERTFILE", details: ["certificate": label])
             }
+            guard uri.type != .publicKey || type != nil else {
+                throw KeychainError(
+                    .itemNotFound,
+                    "of key \"\(label)\" the token has the public half only, and \(program.name) needs the private one.",
+                    hint: "All keys: keyfob key ls", details: ["key": label])
+            }
             guard !program.needsCertificate, let name else {
                 throw KeychainError(
                     .itemNotFound,
@@ -120,13 +126,34 @@ struct URICommand: ParsableCommand {
         case .path(let path): module = path
         case .softHSM, .registered: module = slot.module.path
         }
-        return TokenUse(
+        let use = TokenUse(
             label: label, uri: uri, module: module, slotID: slot.id, tokenLabel: keychain.tokenLabel,
             softHSMConfiguration: keychain.configuration.module == .softHSM
                 ? Keychains().softHSM.configuration.path : nil,
             pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
             root: root,
             directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path)
+        try checkPaths(of: use, program)
+        return use
+    }
+
+    /// Refuses paths that no line can hold: httpd and systemd end a line where it breaks, also in quotation marks, and
+    /// in what is printed the rest of a comment would be a command.
+    private func checkPaths(of use: TokenUse, _ program: any Program.Type) throws {
+        for path in [use.directory, use.module, use.softHSMConfiguration, use.pinFile].compactMap(\.self)
+        where path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+            throw KeychainError(
+                .invalidArgument,
+                "the path \"\(path)\" has a line break or another control character in it, and \(program.name)'s "
+                    + "configuration cannot name it.",
+                hint: "Choose another directory: --write DIRECTORY", details: ["path": path])
+        }
+        for word in program.unspeakable where use.directory.contains(word) {
+            throw KeychainError(
+                .invalidArgument,
+                "the path \"\(use.directory)\" has \"\(word)\" in it, which \(program.name) takes for something else.",
+                hint: "Choose another directory: --write DIRECTORY", details: ["path": use.directory])
+        }
     }
 
     /// Writes, checks and prints what the command line asks for.

@@ -10,13 +10,21 @@ public struct PrivateKey: Sendable {
     /// The public half.
     public let publicKey: PublicKey
 
+    /// The largest RSA key, in bits: that of libcrypto's own limit for public keys (`OPENSSL_RSA_MAX_MODULUS_BITS`).
+    /// It has none for private ones, and what they cost grows with the third power of their size.
+    public static let maximumRSASize = 16384
+
     /// Takes over `handle`, an EVP_PKEY with both halves.
+    ///
+    /// - Throws: `KeyFileError` with code `unsupported` for an RSA key above `maximumRSASize`.
     init(handle: OwnedPointer) throws {
         self.handle = handle
         let information = try unsafe handle.withPointer { key in
             try unsafe encoded("i2d_PUBKEY") { unsafe i2d_PUBKEY(key, $0) }
         }
         publicKey = try PublicKey(subjectPublicKeyInfo: information)
+        guard case .rsa(let bits) = publicKey.algorithm, bits > Self.maximumRSASize else { return }
+        throw KeyFileError(.unsupported, "it has an RSA key of \(bits) bits, and the largest is \(Self.maximumRSASize)")
     }
 
     /// Makes a key.
@@ -28,7 +36,7 @@ public struct PrivateKey: Sendable {
     public static func generate(_ algorithm: KeyAlgorithm) throws -> PrivateKey {
         let name: String
         switch algorithm {
-        case .rsa(let bits) where (1024...16384).contains(bits): name = "RSA"
+        case .rsa(let bits) where (1024...maximumRSASize).contains(bits): name = "RSA"
         case .ec(let curve) where curve.bits != nil: name = "EC"
         case .ed25519: name = "ED25519"
         default: throw CryptoError(.unsupportedKey, "cannot generate \(algorithm)")

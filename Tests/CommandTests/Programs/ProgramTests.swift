@@ -125,6 +125,49 @@ struct ProgramTests {
         #expect(written.status == 0 && written.output.contains("Wrote "), "\(command): \(written.error)")
     }
 
+    @Test("a directory that no line of a configuration can name is refused", arguments: ["line\nbreak", "bell\u{7}"])
+    func unspeakableDirectory(name: String) throws {
+        let home = try ServingHome(keyType: "ec")
+        for program in Programs.names {
+            let refused = try home.run("./keyfob uri imported --for \(program) --write './\(name)'")
+            #expect(refused.status == 2 && refused.error.contains("control character"), "\(program): \(refused)")
+        }
+        #expect(try home.run("test -e './\(name)'").status == 1)
+        let here = try home.run("mkdir './\(name)'; cd './\(name)'; ../keyfob uri imported --for nginx")
+        #expect(here.status == 2 && here.output.isEmpty, "\(here)")
+    }
+
+    @Test("a directory whose name the program would take for something else is refused")
+    func patternDirectory() throws {
+        let home = try ServingHome(keyType: "ec")
+        for (program, names) in ["nginx": ["a$b", "*", "[x]", "?"], "httpd": ["${b}", "*", "[x]", "?"], "ssh": ["${b}"]] {
+            for name in names {
+                let refused = try home.run("./keyfob uri imported --for \(program) --write './\(name)'")
+                #expect(refused.status == 2 && refused.error.contains("for something else"), "\(program): \(refused)")
+            }
+        }
+        #expect(try home.run("./keyfob uri imported --for httpd --write './a$b'").status == 0)
+    }
+
+    @Test("what is printed names the files in a directory with an odd name")
+    func oddDirectory() throws {
+        let home = try ServingHome(keyType: "ec")
+        let name = #"a b'c"d\e%h:f#g"#
+        let word = "'\(name.replacing("'", with: #"'\''"#))'"
+        // OpenSSH says which file it would use.
+        let ssh = try home.run(
+            "eval \"$(./keyfob uri imported --for ssh --write \(word) | sed -n 's/^ssh -o/ssh -F none -G -o/p')\"")
+        let path = home.directory.path + "/" + name.replacing("%", with: "%%") + "/imported.pub"
+        #expect(ssh.output.contains("identityfile \(path)\n"), "\(ssh)")
+        // curl reads the file before it connects, and 58 is what it says where it cannot.
+        let curl = try home.run(
+            """
+            ./keyfob uri imported --for curl --write \(word) >lines
+            eval "$(grep ^export lines)"; eval "$(sed -n 's|https://HOST/|-sS https://localhost:1/|p' lines)"
+            """)
+        #expect(curl.status == 7, "\(curl)")
+    }
+
     /// Prints the command that a renewal is to run, as the note about it has it.
     private static let hook = """
         'import json, shlex, sys

@@ -1,0 +1,37 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import TestSupport
+import Testing
+
+/// RSA keys of a size that nobody uses, and that takes minutes or hours to work with.
+@Suite struct LargeKeyTests {
+    private static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        // Every element here is longer than 255 bytes and shorter than 64 KiB.
+        [tag, 0x82, UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
+    }
+
+    /// An RSA private key in PKCS#8 whose modulus has so many bits, and whose numbers are nothing else.
+    private static func key(bits: Int) -> Data {
+        let number = element(2, [0] + [UInt8](repeating: 0xFF, count: bits / 8))
+        let three: [UInt8] = [2, 1, 3]
+        let key = element(0x30, [2, 1, 0] + number + three + number + (0..<5).flatMap { _ in three })
+        let rsa: [UInt8] = [0x30, 13, 6, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 13, 1, 1, 1, 5, 0]
+        return Data(element(0x30, [2, 1, 0] + rsa + element(4, key)))
+    }
+
+    @Test func `a key that would take hours is refused at once, and its size told`() {
+        let error = #expect(throws: KeyFileError.self) { try PrivateKey.load(Self.key(bits: 16392)) }
+        #expect(error?.code == .unsupported && error?.detail.contains("16392 bits") == true)
+        // One that is as large as may be is looked at.
+        #expect(keyFileCode { _ = try PrivateKey.load(Self.key(bits: 16384)) } == .damaged)
+    }
+
+    @Test func `so is one in a PKCS#12 file, whether that is whole or not`() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let leaf = try openssl.certificate("leaf.pem").der
+        let data = HandmadePKCS12.file([.key(Self.key(bits: 66_192)), .certificate(leaf)])
+        let error = #expect(throws: PKCS12Error.self) { try PKCS12.read(data, passphrase: nil) }
+        #expect(error?.code == .unsupported && error?.detail.contains("66192 bits") == true)
+    }
+}
