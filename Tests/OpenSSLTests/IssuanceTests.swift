@@ -156,6 +156,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         Refusal(testDescription: "text after a mark") { _ = try DistinguishedName(parsing: "CN=\"a\"b") },
         Refusal(testDescription: "DER of no string") { _ = try DistinguishedName(parsing: "CN=#020101") },
         Refusal(testDescription: "a digit too few") { _ = try DistinguishedName(parsing: "CN=#0c016") },
+        Refusal(testDescription: "a sign for a digit") { _ = try DistinguishedName(parsing: "CN=#0c02-061") },
         Refusal(testDescription: "no hexadecimal") { _ = try DistinguishedName(parsing: "CN=#abx") },
         Refusal(testDescription: "65 characters") { _ = try DistinguishedName(commonName: String(repeating: "a", count: 65)) },
         Refusal(testDescription: "a host name with a blank") { try request(.dns("a b")) },

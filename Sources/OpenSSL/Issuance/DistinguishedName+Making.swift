@@ -155,9 +155,9 @@ extension DistinguishedName {
     /// The text of a string in DER.
     private static func decoded(hexadecimal text: String) throws -> String {
         let digits = Array(text.utf8)
-        let octets = stride(from: 0, to: digits.count - 1, by: 2).compactMap { index in
-            UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16)
-        }
+        // Digit by digit: what reads whole numbers takes a sign for one.
+        let values = digits.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        let octets = stride(from: 0, to: values.count - 1, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
         do {
             var reader = DERReader(octets[...])
             let element = try reader.next()
