@@ -10,6 +10,8 @@
 //   create-private, create-secret, unwrap  refused
 //   hold                                   C_Sign waits until the word is gone, or for 4 minutes. The file
 //                                          faulty.so.signing has as many bytes as calls have begun to wait
+//   hesitate                               C_Initialize waits for 10 minutes, and says so by the file
+//                                          faulty.so.initializing
 //   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
 //   absent                                 the token has been taken away. Its sessions are gone when it is back
 //   pin-low, pin-final, pin-locked         the token says so of its user PIN; a locked one lets nobody in
@@ -110,7 +112,24 @@ static int is_absent(void) {
 // A library of one test's own stays initialised: SoftHSM's end is not safe beside another SoftHSM of the process.
 static CK_RV finalize(CK_VOID_PTR reserved) { return is_private ? CKR_OK : theirs->C_Finalize(reserved); }
 
+// Adds a byte to a file beside the library.
+static void note(const char *what) {
+    Dl_info info;
+    char path[4096];
+    FILE *file = NULL;
+    if (dladdr((void *)words, &info) != 0 && snprintf(path, sizeof path, "%s.%s", info.dli_fname, what) > 0)
+        file = fopen(path, "a");
+    if (file != NULL) {
+        fputc('.', file);
+        fclose(file);
+    }
+}
+
 static CK_RV initialize(CK_VOID_PTR arguments) {
+    if (refuses("hesitate")) {
+        note("initializing");
+        sleep(600);
+    }
     CK_RV result = theirs->C_Initialize(arguments);
     return is_private && result == CKR_CRYPTOKI_ALREADY_INITIALIZED ? CKR_OK : result;
 }
@@ -295,15 +314,7 @@ static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK
 static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR signature,
                   CK_ULONG_PTR signature_length) {
     if (refuses("hold")) {
-        Dl_info info;
-        char path[4096];
-        FILE *file = NULL;
-        if (dladdr((void *)words, &info) != 0 && snprintf(path, sizeof path, "%s.signing", info.dli_fname) > 0)
-            file = fopen(path, "a");
-        if (file != NULL) {
-            fputc('.', file);
-            fclose(file);
-        }
+        note("signing");
         for (int i = 0; i < 24000 && refuses("hold"); i++)
             usleep(10000);
     }

@@ -2,6 +2,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 import OpenSSL
+import PKCS11
 
 /// A process that ends while its threads are at work on the token, as a server does.
 extension TestChild {
@@ -18,6 +19,16 @@ extension TestChild {
             }
         }
         for _ in 0..<40 { hasBegun.wait() }
+        exit(0)
+    }
+
+    /// Ends while another thread is inside of a C_Initialize that does not come back.
+    static func endInStall(_ path: String, _ control: String) throws {
+        let module = try Module.load(path: path)
+        let words = try String(contentsOfFile: path + ".control", encoding: .utf8)
+        try Data((words + control).utf8).write(to: URL(fileURLWithPath: path + ".control"), options: .atomic)
+        Thread.detachNewThread { try? module.reinitialize() }
+        while !FileManager.default.fileExists(atPath: path + ".initializing") { usleep(1000) }
         exit(0)
     }
 }

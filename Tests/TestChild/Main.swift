@@ -15,6 +15,7 @@ import PKCS11
         if arguments[4] == "tokens" { return try tokens(arguments[5], Int(arguments[6]) ?? 0) }
         if arguments[4] == "share" { return try share(arguments[5], group: arguments[6], label: arguments[7]) }
         if arguments[4] == "give" { return try give(arguments[5], to: arguments[6], as: arguments[7]) }
+        if arguments[4] == "stall" { return try endInStall(arguments[5], arguments[6]) }
         if arguments[4] == "claim" { return try claim(arguments[5], arguments[6]) }
         var directories = Directories(root: URL(fileURLWithPath: arguments[1], isDirectory: true))
         directories.tokens = URL(fileURLWithPath: arguments[2], isDirectory: true)

@@ -6,12 +6,12 @@ import Synchronization
 /// path of every call would make all of them wait for the slowest. So calls only count themselves in and out,
 /// and a finalisation turns new ones away and waits for the count to fall to nothing.
 final class CallGate: Sendable {
-    /// Twice the generation of the module, plus one while the gate is shut.
+    /// Twice the generation of the module, plus one while the gate is shut; the sign bit besides, once it is for good.
     private let state = Atomic<Int>(0)
     private let calls = Atomic<Int>(0)
 
     /// How often the module has been initialised again.
-    var generation: Int { state.load(ordering: .sequentiallyConsistent) >> 1 }
+    var generation: Int { (state.load(ordering: .sequentiallyConsistent) & .max) >> 1 }
 
     /// Counts a call in, if the gate is open and the module still in `generation`; `leave()` must follow then.
     @inline(__always)
@@ -27,6 +27,9 @@ final class CallGate: Sendable {
     func enter() -> Bool {
         enter(generation: generation)
     }
+
+    /// Counts in what runs while the gate is shut: the finalisation itself.
+    func enterAlone() { calls.add(1, ordering: .sequentiallyConsistent) }
 
     /// Counts a call out.
     @inline(__always)
@@ -45,5 +48,10 @@ final class CallGate: Sendable {
     /// Lets calls in again, in a new generation or, when nothing was finalised, in the old one.
     func open(newGeneration: Bool) {
         state.add(newGeneration ? 1 : -1, ordering: .sequentiallyConsistent)
+    }
+
+    /// Turns new calls away for good, whoever opens the gate afterwards.
+    func end() {
+        state.bitwiseOr(.min, ordering: .sequentiallyConsistent)
     }
 }

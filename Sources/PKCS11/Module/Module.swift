@@ -151,6 +151,10 @@ import Synchronization
                 usleep(500)
             }
             defer { gate.open(newGeneration: true) }
+            // Counted as a call, for which the end of the process waits; asked afterwards, so that one sees the other.
+            gate.enterAlone()
+            defer { gate.leave() }
+            try checkEnd()
             if !isForked, lifecycle.isOurs, let finalize = unsafe functions.table.pointee.C_Finalize {
                 // A failure (not initialised, a lost daemon) leaves nothing to do but what follows anyway.
                 _ = finalize(nil)
@@ -271,7 +275,8 @@ extension Module {
     private func end() {
         // The calls of the parent's threads never end in a child.
         guard !isForked, !isEnding.exchange(true, ordering: .sequentiallyConsistent) else { return }
-        lifecycle.withLock { _ in gate.shut() }
+        // Without the lock that is held around C_Initialize: a library may hang in there, or end the process.
+        gate.end()
         // What takes longer hangs, and a crash is better than a process that does not end.
         let patience = Deadline.after(.seconds(1))
         while !gate.isQuiet, !patience.hasPassed { usleep(500) }

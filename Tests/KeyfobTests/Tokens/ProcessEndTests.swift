@@ -9,4 +9,11 @@ import Testing
         let test = try TestKeychain()
         for _ in 0..<12 { #expect(try Child(test, ["end"]).waitForEnd().status == 0) }
     }
+
+    @Test func `a process ends while its module does not come back from being initialised again`() throws {
+        let test = try TestKeychain()
+        let directory = try TemporaryDirectory()
+        let module = try FaultyModule(in: directory)
+        #expect(try Child(test, ["stall", module.path, "hesitate"]).waitForEnd().status == 0)
+    }
 }
