@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Synchronization
+import KeyfobPrimitives
 import Testing
 
 @testable import KeychainServices
@@ -56,7 +56,7 @@ import Testing
     @Test(arguments: [("root", true), ("own", false)])
     func `An evaluation on a queue says there what it found`(row: (anchor: String, isTrusted: Bool)) throws {
         let trust = try trust([SecPolicyCreateBasicX509()], anchor: row.anchor)
-        let found = Mutex<[String]>([])
+        let found = Lock<[String]>([])
         let group = DispatchGroup()
         let queue = DispatchQueue(label: "evaluations")
         for queue in [queue, nil] {
