@@ -207,6 +207,8 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         // RFC 4514, 2.4: DER in hexadecimal, here of a UTF8String and a PrintableString.
         ("2.5.4.3=#0c03c3bc61,O=#130161", "/O=a/CN=üa"), ("CN=\\#a", "/CN=#a"), ("/CN=#0c0161", "/CN=#0c0161"),
         ("E=a@b,postalCode=1", "/postalCode=1/emailAddress=a@b"),
+        // A sign is no hexadecimal digit.
+        ("CN=C\\+1,O=\\-0", "/O=-0/CN=C\\+1"), ("/CN=C\\+1", "/CN=C\\+1"),
     ])
     func `a name in text is the one that openssl makes of it`(_ text: String, _ subject: String) throws {
         let openssl = try OpenSSLCommand()

@@ -184,8 +184,9 @@ extension DistinguishedName {
                 octets.append(octet)
                 continue
             }
-            if rest.count >= 2, let byte = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
-                octets.append(byte)
+            let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+            if digits.count == 2 {
+                octets.append(UInt8(digits[0] << 4 | digits[1]))
                 rest.removeFirst(2)
             } else if let next = rest.popFirst() {
                 octets.append(next)
