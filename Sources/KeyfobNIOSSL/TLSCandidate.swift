@@ -1,6 +1,7 @@
 #if NIOSSL
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 
 /// An identity that matched, before anything was tried out.
@@ -21,7 +22,7 @@ struct TLSCandidate {
     /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous`.
     static func choose(_ query: Query<Identity>, in keychain: Keychain, on date: Date) throws -> TLSCandidate {
         let all = try keychain.find(query).map { try TLSCandidate($0) }
-        let names = Set(all.compactMap(\.item.label))
+        let names = all.compactMap(\.item.label)
         let found = all.filter { !$0.isRetiring(among: names) }
         // A version that is prepared for tomorrow must not push out today's.
         let sorted = found.sorted { $0.rank(on: date) > $1.rank(on: date) }
@@ -37,14 +38,14 @@ struct TLSCandidate {
     }
 
     /// Whether another one bears the name, and this one the name and a date: so a renewal labels what it replaces.
-    private func isRetiring(among names: Set<String>) -> Bool {
+    private func isRetiring(among names: [String]) -> Bool {
         guard let label = item.label, let position = label.lastIndex(of: "@") else { return false }
-        return names.contains(String(label[..<position]))
+        return names.contains { $0.isIdentical(to: label[..<position]) }
     }
 
     /// Whether both are the same identity at different times.
     private func isVersion(of other: TLSCandidate) -> Bool {
-        if let label = item.label, !label.isEmpty, label == other.item.label { return true }
+        if let label = item.label, !label.isEmpty, other.item.label?.isIdentical(to: label) ?? false { return true }
         return certificate.subject == other.certificate.subject
             && Set(certificate.subjectAlternativeNames) == Set(other.certificate.subjectAlternativeNames)
     }

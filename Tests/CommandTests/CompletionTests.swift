@@ -94,5 +94,9 @@ import Testing
         #expect(NameCompletion.candidates(["a:b\\c"], for: .zsh) == ["a\\:b\\\\c"])
         #expect(NameCompletion.candidates(["a:b\\c"], for: .fish) == ["a:b\\c"])
         #expect(NameCompletion.candidates(["a\tb", "a\nb", "-x", "a"], for: .fish) == ["a"])
+        // With an accent after it a mark is another character to Swift, and the same to a shell.
+        let accented = ["it'\u{301}s", "$\u{301}(x)", "`\u{301}x`", "-\u{301}x"]
+        #expect(NameCompletion.candidates(accented, for: .bash) == ["'it'\\''\u{301}s'"])
+        #expect(NameCompletion.candidates(["a:\u{301}b"], for: .zsh) == ["a\\:\u{301}b"])
     }
 }

@@ -1,3 +1,5 @@
+import KeyfobPrimitives
+
 /// The access groups that calls may name, and the one that an item gets when none is named.
 ///
 /// The group of foreign tokens is in every list, at its end: it can be read and never written.
@@ -42,7 +44,7 @@ struct AccessGroups: Sendable, Hashable {
     func allowsReading(_ group: String) -> Bool { allowsAny || names.contains { Self.isSame($0, group) } }
 
     /// Whether two names are one: by their bytes, as in every other attribute, for two that look alike are two groups.
-    private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
+    private static func isSame(_ one: String, _ other: String) -> Bool { one.isIdentical(to: other) }
 
     /// Whether items may be added to `group`, changed in it and deleted from it.
     func allowsWriting(_ group: String) -> Bool { group != Self.token && allowsReading(group) }

@@ -133,7 +133,7 @@ extension PINSource {
     private static func credentialName(_ name: Substring) throws(KeychainError) -> String {
         let name = try required(name, "credential:NAME")
         // systemd's own rule for names; it also keeps the path inside the directory.
-        guard !name.contains("/"), name != ".", name != ".." else {
+        guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != ".." else {
             throw malformed("the name of a systemd credential is a file name.")
         }
         return name

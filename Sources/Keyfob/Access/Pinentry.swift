@@ -159,14 +159,14 @@ import KeyfobPrimitives
 
     /// Percent-encodes what would end or alter the line.
     private static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { result, character in
-            switch character {
-            case "%": result += "%25"
-            case "\n", "\r\n": result += "%0A"
-            case "\r": result += "%0D"
-            default: result.append(character)
+        text.unicodeScalars.map { scalar in
+            switch scalar {
+            case "%": "%25"
+            case "\n": "%0A"
+            case "\r": "%0D"
+            default: String(scalar)
             }
-        }
+        }.joined()
     }
 }
 

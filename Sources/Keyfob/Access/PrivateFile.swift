@@ -185,21 +185,10 @@ package enum PrivateFile {
         let isDirectory = mode & S_IFMT == S_IFDIR
         return KeychainError(
             .unsafeFile, "\(path) \(what) (mode 0\(octal)).",
-            hint: (isDirectory ? "chmod 700 " : "chmod 600 ") + word(path)
+            // As a word of the shell: whoever pastes the remedy must not change another file's mode.
+            hint: (isDirectory ? "chmod 700 " : "chmod 600 ") + ShellWord.quoted(path)
                 + (option.map { ", or accept it: \($0)" } ?? ""),
             details: ["path": path, "mode": "0" + octal])
-    }
-
-    /// A path as a word of the shell: whoever pastes the remedy must not change another file's mode.
-    private static func word(_ path: String) -> String {
-        let isPlain = path.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: "/._-+@,:".utf8.contains(byte)
-            }
-        }
-        return isPlain ? path : "'" + path.replacing("'", with: "'\\''") + "'"
     }
 
     private static func makeParents(of url: URL) throws(KeychainError) {

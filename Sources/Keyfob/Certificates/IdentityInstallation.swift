@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 public import OpenSSL
 import PKCS11
 
@@ -63,7 +64,7 @@ extension Keychain {
         let items = try findOnToken(own)
         let named = items.filter { item in
             guard let label = item.attributes[.label]?.text else { return false }
-            return label == name || IdentityVersion.isVersion(label, of: name)
+            return label.isIdentical(to: name) || IdentityVersion.isVersion(label, of: name)
         }.compactMap(\.object)
         // A key that another tool labelled belongs to the name by its certificate.
         let joined = try findOnToken(Criteria(.identity, [.label: .string(name)])).compactMap(\.object)
@@ -184,7 +185,7 @@ extension Keychain {
     func rename(_ succession: Succession, _ name: String, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
         for (object, label) in succession.predecessors {
             for (row, attributes) in try labelledRows(object, keys, writer) {
-                guard attributes[.hasOwnLabel] != nil, attributes[.label]?.text == name else { continue }
+                guard attributes[.hasOwnLabel] != nil, attributes[.label] == .string(name) else { continue }
                 var row = row
                 try row.relabel(.certificate, of: object, keys) { _ in .own(.string(label)) }
                 try writer.update(row)
@@ -234,7 +235,7 @@ struct Succession {
         // A certificate without a key that bears the name is nobody's version.
         return objects.filter { object in
             object.objectClass == .certificate
-                && (object.label?.text == name || called.contains(object.fingerprint))
+                && (object.label == .string(name) || called.contains(object.fingerprint))
                 && object.certificateDER != certificate.der
                 && (object.publicKeyHash.map { hashes.contains($0) } ?? false)
         }
@@ -245,7 +246,7 @@ struct Succession {
     init(
         of name: String, _ certificate: Certificate, among objects: [TokenObject], replacing others: [TokenObject]
     ) throws {
-        func bearsName(_ object: TokenObject) -> Bool { object.label?.text == name }
+        func bearsName(_ object: TokenObject) -> Bool { object.label == .string(name) }
         leaf = objects.first { $0.certificateDER == certificate.der }
         if let leaf, !bearsName(leaf) { moves.append((leaf, name)) }
         var taken = Set(objects.compactMap { $0.label?.text })

@@ -22,13 +22,15 @@ enum IdentityVersion {
 
     /// Whether a label is that of an older version of a name, or of a key that was made for a renewal.
     static func isVersion(_ label: String, of name: String) -> Bool {
-        guard label.hasPrefix(name + "@") else { return false }
-        return label.dropFirst(name.count + 1).wholeMatch(of: /\d{4}-\d{2}-\d{2}(\.\d+)?/) != nil
+        let stem = name + "@"
+        // By bytes: "é" is a name of its own however it is composed, and nobody's version of the other.
+        guard label.utf8.starts(with: stem.utf8) else { return false }
+        return String(decoding: label.utf8.dropFirst(stem.utf8.count), as: UTF8.self).wholeMatch(of: /\d{4}-\d{2}-\d{2}(\.\d+)?/) != nil
     }
 
     /// The name that a version is one of; `nil` for a label that is no version's.
     static func name(ofVersion label: String) -> String? {
-        guard let position = label.lastIndex(of: "@") else { return nil }
+        guard let position = label.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
         let name = String(label[..<position])
         return !name.isEmpty && isVersion(label, of: name) ? name : nil
     }

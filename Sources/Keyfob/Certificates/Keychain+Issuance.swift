@@ -200,7 +200,7 @@ extension Keychain {
         let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
         let waiting = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).filter { item in
             guard let object = item.object, let label = item.attributes[.label]?.text,
-                label == name || IdentityVersion.isVersion(label, of: name)
+                label.isIdentical(to: name) || IdentityVersion.isVersion(label, of: name)
             else { return false }
             return !certified.contains(object.publicKeyHash ?? object.id)
         }

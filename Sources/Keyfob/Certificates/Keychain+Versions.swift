@@ -1,4 +1,5 @@
 public import Foundation
+import KeyfobPrimitives
 import OpenSSL
 
 /// The versions of an identity.
@@ -9,8 +10,8 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     public func versions(of name: String) throws -> [Identity] {
         let all = try find(.identities).map { ($0, try $0.certificate().notAfter) }
-        let current = all.filter { $0.0.label == name }
-        let older = all.filter { $0.0.nameOfVersion == name }.sorted { $0.1 > $1.1 }
+        let current = all.filter { $0.0.label?.isIdentical(to: name) ?? false }
+        let older = all.filter { $0.0.nameOfVersion?.isIdentical(to: name) ?? false }.sorted { $0.1 > $1.1 }
         return (current + older).map(\.0)
     }
 

@@ -1,4 +1,5 @@
 public import Foundation
+import KeyfobPrimitives
 
 /// The value of an attribute, in one of the four forms that Keychain Services stores.
 ///
@@ -72,7 +73,7 @@ extension AttributeValue: Hashable {
     /// Whether kind and bytes are the same.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
-        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.string(let left), .string(let right)): left.isIdentical(to: right)
         case (.data(let left), .data(let right)): left == right
         case (.number(let left), .number(let right)): left == right
         case (.date(let left), .date(let right)): left == right

@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 public import OpenSSL
 public import PKCS11
 
@@ -62,14 +63,14 @@ extension Keychain {
         let own = token.uri
         func fits(_ wanted: String?, _ actual: String?) -> Bool {
             guard let wanted, let actual else { return true }
-            return wanted.utf8.elementsEqual(actual.utf8)
+            return wanted.isIdentical(to: actual)
         }
         guard fits(uri.token, own.token), fits(uri.serial, own.serial), fits(uri.manufacturer, own.manufacturer),
             fits(uri.model, own.model)
         else { return false }
         if let label = uri.object {
             let labels = [object.label, item.item.certificateObject?.label].compactMap { $0?.text }
-            guard labels.contains(where: { $0.utf8.elementsEqual(label.utf8) }) else { return false }
+            guard labels.contains(where: { $0.isIdentical(to: label) }) else { return false }
         }
         if let id = uri.id, Data(id) != object.id { return false }
         if let type = uri.type, item.item.itemClass != .identity, type != object.objectClass { return false }

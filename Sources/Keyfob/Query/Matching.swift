@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import OpenSSL
 
 /// The one definition of "matches".
@@ -46,7 +47,7 @@ extension Criteria {
         func own(_ name: AttributeName) -> AttributeValue? { candidate[name] ?? services?.defaults[name] }
         if let accessGroups {
             let group = own(.accessGroup)?.text ?? ""
-            guard accessGroups.contains(where: { $0.utf8.elementsEqual(group.utf8) }) else { return false }
+            guard accessGroups.contains(where: { $0.isIdentical(to: group) }) else { return false }
         }
         if let serverDomain {
             // For Apple's, what was given as bytes has no name.

@@ -1,4 +1,5 @@
 import Foundation
+import Keyfob
 import OpenSSL
 
 /// A host as a certificate may name it: a DNS name, or an IP address in text.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Keyfob
 
 /// A command line split into the command it names and that command's arguments.
 ///

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
@@ -50,7 +51,7 @@ struct ItemName: ExpressibleByArgument {
             let names = try found.prefix(8).map { item in
                 let label = item.label ?? ""
                 // Equal labels are told apart by what is not equal.
-                let isUnique = found.filter { $0.label == label }.count == 1
+                let isUnique = found.filter { $0.label?.isIdentical(to: label) ?? false }.count == 1
                 return isUnique ? label : "\(label) (\(try Self.short(fingerprints(item))))"
             }
             let example = try Self.short(fingerprints(first))
@@ -94,7 +95,7 @@ struct ItemName: ExpressibleByArgument {
             guard !uri.hasPINValue else { throw UsageError.pinOnCommandLine }
             return items.filter { keychain.matches(uri, $0) }
         }
-        let labelled = items.filter { $0.label.map { $0.utf8.elementsEqual(text.utf8) } ?? false }
+        let labelled = items.filter { $0.label?.isIdentical(to: text) ?? false }
         guard labelled.isEmpty else { return labelled }
         if let wanted = fingerprintPrefix {
             let found = try items.filter { item in
@@ -105,7 +106,7 @@ struct ItemName: ExpressibleByArgument {
             guard found.isEmpty else { return found }
         }
         // A common name is shared by all versions of an identity; whoever gives no more than it means the one in use.
-        let named = try items.filter { try commonName($0) == text }
+        let named = try items.filter { try commonName($0)?.isIdentical(to: text) ?? false }
         let current = named.filter { $0.nameOfVersion == nil }
         return current.isEmpty ? named : current
     }
@@ -128,7 +129,7 @@ struct ItemName: ExpressibleByArgument {
     /// - Throws: `KeychainError.itemNotFound`.
     func requireMeant(_ item: some KeychainItem, _ noun: Noun, in keychain: Keychain) throws {
         guard item.nameOfVersion != nil, !text.hasPrefix("pkcs11:"), fingerprintPrefix == nil, let label = item.label,
-            !label.utf8.elementsEqual(text.utf8)
+            !label.isIdentical(to: text)
         else { return }
         let error = notFound([], noun, keychain)
         throw KeychainError(
@@ -176,7 +177,7 @@ extension ItemName {
         // With a login: what was found without one does not know its rows in the vault.
         let all = try keychain.find(.certificates).filter { $0.der == found.der }
         guard !all.isEmpty else { throw KeychainError(.itemNotFound, "the certificate is gone.") }
-        let named = all.filter { $0.label.map { $0.utf8.elementsEqual(text.utf8) } ?? false }
+        let named = all.filter { $0.label?.isIdentical(to: text) ?? false }
         guard !named.isEmpty else { return (all, []) }
         return (named, all.filter { item in !named.contains { $0.reference == item.reference } })
     }

@@ -1,3 +1,5 @@
+import Keyfob
+
 /// A command line that does not make sense; exit status 2.
 struct UsageError: Error, CustomStringConvertible {
     let message: String
@@ -25,37 +27,4 @@ struct UsageError: Error, CustomStringConvertible {
     static let pinOnCommandLine = UsageError(
         "a PIN is not taken from the command line, where other users can read it.",
         hint: "Leave pin-value out of the URI and give a source: --pin-source prompt | file:… | env:…")
-}
-
-/// Words for a POSIX shell.
-enum ShellWord {
-    /// `word` as it can be typed in any shell: bare where that is safe, else in single quotes. Characters that a
-    /// terminal must not get are made by printf(1): the shell's word is the same, whoever wrote the name.
-    static func quoted(_ word: String) -> String {
-        let isPlain = word.unicodeScalars.allSatisfy { scalar in
-            switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", "/", ".", "_", "-", ":", "@", "%", "+", "=", ",": true
-            default: false
-            }
-        }
-        if isPlain, !word.isEmpty { return word }
-        guard word.unicodeScalars.contains(where: Visible.isHidden) else {
-            return "'" + word.replacing("'", with: "'\\''") + "'"
-        }
-        let format = word.unicodeScalars.map { scalar -> String in
-            switch scalar {
-            case "\\": "\\\\"
-            case "%": "%%"
-            case "'": "'\\''"
-            case _ where Visible.isHidden(scalar): String(scalar).utf8.map(octal).joined()
-            default: String(scalar)
-            }
-        }
-        return "\"$(printf -- '" + format.joined() + "')\""
-    }
-
-    private static func octal(_ byte: UInt8) -> String {
-        let digits = String(byte, radix: 8)
-        return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
-    }
 }

@@ -117,7 +117,7 @@ struct IdentityImportCommand: ParsableCommand {
     private func refuse(_ pair: IdentityFiles.Pair, named name: String?, in keychain: Keychain) throws {
         if let name {
             let known = try keychain.find(.certificates).first { $0.der == pair.certificate.der }
-            if let known, let label = known.label, label != name {
+            if let known, let label = known.label, !label.isIdentical(to: name) {
                 let word = ShellWord.quoted(label)
                 throw KeychainError(
                     .duplicateItem,

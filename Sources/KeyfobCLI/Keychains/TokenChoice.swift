@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import PKCS11
 
 /// Finds the token that a user names, among the modules of the machine.
@@ -73,7 +74,7 @@ enum TokenChoice {
         return wanted.unrecognizedAttributes.isEmpty
             && parts.allSatisfy { part in
                 // Byte by byte: Swift's == takes two spellings of an accented letter for one.
-                wanted[keyPath: part].map { $0.utf8.elementsEqual((token[keyPath: part] ?? "").utf8) } ?? true
+                wanted[keyPath: part].map { $0.isIdentical(to: token[keyPath: part] ?? "") } ?? true
             }
     }
 

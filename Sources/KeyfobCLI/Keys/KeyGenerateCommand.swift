@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import PKCS11
 
 /// `keyfob key generate`: makes a key on the token.
@@ -91,7 +92,7 @@ struct KeyGenerateCommand: ParsableCommand {
 
     /// The key that has the name. - Throws: `KeychainError`; `duplicateItem` where there is one without `--if-missing`.
     private func existing(in keychain: Keychain) throws -> KeyItem? {
-        guard let existing = try ItemName.keys(in: keychain).first(where: { $0.label == name }) else { return nil }
+        guard let existing = try ItemName.keys(in: keychain).first(where: { $0.label?.isIdentical(to: name) ?? false }) else { return nil }
         guard ifMissing else {
             throw KeychainError(
                 .duplicateItem, "a key \"\(name)\" exists already on token \"\(keychain.tokenLabel)\".",

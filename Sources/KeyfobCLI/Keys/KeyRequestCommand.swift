@@ -87,7 +87,7 @@ struct KeyRequestCommand: ParsableCommand {
     ) throws -> (DistinguishedName, CertificateExtensions) {
         guard wishes.isEmpty else { return (try wishes.name(), try wishes.extensions(for: key.algorithm)) }
         let known = try keychain.find(.identity(label: label)).first ?? keychain.find(.identities).first {
-            $0.key.label == label
+            $0.key.label?.isIdentical(to: label) ?? false
         }
         guard let certificate = try known?.certificate() else {
             throw UsageError(

@@ -1,4 +1,5 @@
 import Foundation
+import Keyfob
 import Yams
 
 /// The one result of a command, in any of the machine-readable forms.
@@ -63,7 +64,7 @@ struct Document: Equatable, Sendable {
             if text.utf8.contains(0) {
                 lines += "\(safe)_B64='\(Data(text.utf8).base64EncodedString())'\n"
             } else {
-                lines += "\(safe)='\(text.replacing("'", with: "'\\''"))'\n"
+                lines += "\(safe)=\(ShellWord.singleQuoted(text))\n"
             }
         }
         return lines

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Keyfob
 
 /// How a command writes its result.
 enum OutputFormat: String, CaseIterable, Sendable, ExpressibleByArgument {

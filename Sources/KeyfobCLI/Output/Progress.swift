@@ -1,4 +1,5 @@
 import Glibc
+import Keyfob
 
 /// A line on standard error that says how far a long operation is.
 ///

@@ -1,3 +1,5 @@
+import Keyfob
+
 /// Aligned columns for people.
 struct Table: Sendable {
     /// One column.

@@ -1,4 +1,5 @@
 import Dispatch
+import Keyfob
 
 /// What a person is told who waits for somebody else's program or server.
 enum Waiting {

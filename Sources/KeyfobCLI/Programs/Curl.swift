@@ -1,4 +1,5 @@
 import Keyfob
+import KeyfobPrimitives
 import PKCS11
 
 /// curl: a client that shows a certificate whose key is on the token.
@@ -35,6 +36,6 @@ struct Curl: Program {
 
     /// A file's name as `--cert` reads it: what follows a colon would be a passphrase.
     private static func certificate(_ path: String) -> String {
-        path.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+        path.escaping("\\:")
     }
 }

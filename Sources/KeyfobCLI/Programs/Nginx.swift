@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import PKCS11
 
 /// nginx: a server whose key is on the token, by OpenSSL's engine.
@@ -51,7 +52,7 @@ struct Nginx: Program {
 
     /// An assignment as systemd reads it, which puts something else in the place of what follows a percent sign.
     private static func setting(_ text: String) -> String {
-        TokenUse.doubleQuoted(text).replacing("%", with: "%%")
+        TokenUse.doubleQuoted(text).escaping("%", with: "%")
     }
 
     /// Serves, reloads as `nginx -s reload` does, and serves again with the new workers.

@@ -1,4 +1,5 @@
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
@@ -30,7 +31,7 @@ struct PostgreSQL: Program {
 
     /// A value of a connection string (PostgreSQL's manual, "Keyword/Value Connection Strings").
     private static func conninfo(_ value: String) -> String {
-        "'" + value.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
+        "'" + value.escaping("\\'") + "'"
     }
 
     /// Starts a server of its own that wants a client certificate, and logs in with it.

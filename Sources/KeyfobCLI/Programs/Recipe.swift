@@ -1,3 +1,5 @@
+import Keyfob
+
 /// What a program needs to use a key on a token: files, variables, lines of configuration, and a proof.
 struct Recipe {
     /// A file beside the program's own configuration. None holds a secret.

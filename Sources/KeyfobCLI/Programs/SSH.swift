@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 
 /// OpenSSH: logging in with a key on the token, with and without the agent.
@@ -61,7 +62,7 @@ struct SSH: Program {
     }
 
     /// The same for a path in which a percent sign would begin a token.
-    private static func path(_ text: String) -> String { value(text.replacing("%", with: "%%")) }
+    private static func path(_ text: String) -> String { value(text.escaping("%", with: "%")) }
 
     /// Logs in to a server of its own twice: by the client's option, then by the agent.
     private static func check(_ options: String, _ publicKey: String, _ module: String, hasPIN: Bool) -> String {

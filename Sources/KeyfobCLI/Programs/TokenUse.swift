@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
@@ -33,7 +34,7 @@ struct TokenUse {
     var stem: String {
         let letters = label.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? String($0) : "_" }
             .joined()
-        let isPlain = !letters.isEmpty && letters == label && letters.count <= Self.longestStem
+        let isPlain = !letters.isEmpty && letters.isIdentical(to: label) && letters.count <= Self.longestStem
         if isPlain, !label.hasPrefix("."), !label.hasPrefix("-") { return label }
         let digest = Digest.sha256(Data(label.utf8)).lowercaseHexadecimal.prefix(8)
         return "_\(letters.prefix(Self.longestStem))-\(digest)"
@@ -97,6 +98,6 @@ struct TokenUse {
 
     /// A string in double quotes, as nginx, httpd and OpenSSL's configuration files read it.
     static func doubleQuoted(_ text: String) -> String {
-        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        "\"" + text.escaping("\\\"") + "\""
     }
 }

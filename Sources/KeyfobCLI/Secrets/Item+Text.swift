@@ -19,7 +19,7 @@ extension Item {
 
     /// Whether an attribute has just these bytes; names that only look alike are different names.
     func hasText(_ name: AttributeName, _ text: String) -> Bool {
-        self.text(name).utf8.elementsEqual(text.utf8)
+        self.text(name).isIdentical(to: text)
     }
 
     /// The name by which commands find the item.

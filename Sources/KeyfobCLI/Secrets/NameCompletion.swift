@@ -1,5 +1,6 @@
 import ArgumentParser
 import Keyfob
+import KeyfobPrimitives
 
 /// Names that a shell offers: quick, silent, and never by asking for a PIN.
 enum NameCompletion {
@@ -57,12 +58,13 @@ enum NameCompletion {
     /// sign or a backtick: readline puts these into the command line as they are, taking them for a variable of a path.
     static func candidates(_ names: [String], for shell: CompletionShell?) -> [String] {
         names.filter { name in
-            !name.hasPrefix("-") && !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
-                && !(shell == .bash && name.contains { "$`".contains($0) })
+            name.utf8.first != UInt8(ascii: "-")
+                && !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
+                && !(shell == .bash && name.contains(scalarOf: "$`"))
         }.map { name in
             switch shell {
-            case .bash?: "'" + name.replacing("'", with: "'\\''") + "'"
-            case .zsh?: name.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+            case .bash?: ShellWord.singleQuoted(name)
+            case .zsh?: name.escaping("\\:")
             default: name
             }
         }
@@ -71,7 +73,7 @@ enum NameCompletion {
     /// The beginning of a word that is the same whether the shell has taken its quotes away or not; the shell itself
     /// looks for the whole of it.
     static func literalStart(of word: String) -> String {
-        String(word.prefix { !"\\'\"$`~".contains($0) })
+        String(word.unicodeScalars.prefix { !"\\'\"$`~".unicodeScalars.contains($0) })
     }
 
     private static var options: Keychain.Options {

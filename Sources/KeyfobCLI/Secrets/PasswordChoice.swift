@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 
 /// Which password a command is about.
 ///
@@ -133,7 +134,7 @@ extension Keychain {
     func noSuchPassword(_ name: String, user: String? = nil) -> KeychainError {
         let nearest = Spelling.nearest(to: name, among: passwordNames(limit: 2000, within: .milliseconds(200)))
         var hint = "All items: keyfob ls"
-        if let nearest, !nearest.utf8.elementsEqual(name.utf8) {
+        if let nearest, !nearest.isIdentical(to: name) {
             hint = "Did you mean \"\(Visible.text(nearest))\"? " + hint
         }
         let account = user.map { " of \"\(Visible.text($0))\"" } ?? ""

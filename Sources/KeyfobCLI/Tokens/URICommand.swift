@@ -148,7 +148,7 @@ struct URICommand: ParsableCommand {
                     + "configuration cannot name it.",
                 hint: "Choose another directory: --write DIRECTORY", details: ["path": path])
         }
-        for word in program.unspeakable where use.directory.contains(word) {
+        for word in program.unspeakable where use.directory.utf8.contains(word.utf8) {
             throw KeychainError(
                 .invalidArgument,
                 "the path \"\(use.directory)\" has \"\(word)\" in it, which \(program.name) takes for something else.",

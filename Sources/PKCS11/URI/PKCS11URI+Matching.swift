@@ -1,3 +1,5 @@
+import KeyfobPrimitives
+
 extension PKCS11URI {
     /// Whether the URI's token attributes fit a token; what it does not name fits anything.
     ///
@@ -48,6 +50,6 @@ extension PKCS11URI {
     private static func fits(_ wanted: String?, _ actual: String) -> Bool {
         guard let wanted else { return true }
         // Byte by byte: Swift's == takes two spellings of an accented letter for one.
-        return wanted.utf8.elementsEqual(actual.utf8)
+        return wanted.isIdentical(to: actual)
     }
 }

@@ -203,6 +203,21 @@ import Testing
         #expect(!(try keychain.checkIdentity(keychain.only(.identity(label: "web")))).contains { $0.state == .bad })
     }
 
+    @Test func `a renewal leaves alone what has the same name composed otherwise`() throws {
+        let test = try TestKeychain()
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        for name in [composed, decomposed] {
+            _ = try test.keychain.createIdentity(name, .server("web"), issuer: SelfIssuer())
+        }
+        func versions(_ name: String) throws -> [Data] { try test.keychain.versions(of: name).map(\.der) }
+        let others = try versions(decomposed)
+        let identity = try test.keychain.only(.identity(label: composed))
+        let renewal = try test.keychain.renewIdentity(identity, key: .new(nil), issuer: SelfIssuer())
+        #expect(try versions(composed) == [renewal.identity.der, identity.der])
+        #expect(try versions(decomposed) == others && others.count == 1)
+        #expect(try test.keychain.only(.identity(label: decomposed)).der == others[0])
+    }
+
     /// An issuer that says when it is asked, and waits until it may answer.
     private struct Slow: CertificateIssuer {
         let isAsked = Lock(false)

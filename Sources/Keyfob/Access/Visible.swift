@@ -3,9 +3,9 @@
 /// A label on a token may have been written by anybody. Escape sequences in it could move the cursor,
 /// rename the window or, on some terminals, type commands; bidirectional marks could show a host name
 /// backwards. Each such character is printed as its escape instead.
-enum Visible {
+package enum Visible {
     /// `text` with every control and format character spelled out, such as `\x1b` or `\u{202e}`.
-    static func text(_ text: String) -> String {
+    package static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isHidden) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {
@@ -26,7 +26,7 @@ enum Visible {
     }
 
     /// Whether a character is spelled out.
-    static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .privateUse: return true

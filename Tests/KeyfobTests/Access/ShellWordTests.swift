@@ -1,0 +1,39 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct ShellWordTests {
+    private static let words = [
+        "", "plain", "a b", "it's", "'", "''", "$(echo x)", "`echo x`", "a\\", "\\0041", "100%", "%s%n", "-n", "--", "~", "=ls", "*", "#",
+        "é", "日本", "👩‍👩‍👧", "line\nbreak", "ends\n", "ends twice\n\n", "\n", "tab\t", "\u{1B}[31m", "\u{202E}$(echo x)'\\%d",
+        // One character to Swift, and a quotation mark to a shell.
+        "'\u{301}; echo x; '\u{301}", "$\u{301}(echo x)", "\u{202E}'\u{301}; echo x #",
+    ]
+
+    @Test(arguments: words, ["sh", "bash", "zsh"])
+    func `a word is one word and the same to every shell`(word: String, shell: String) throws {
+        let quoted = ShellWord.quoted(word)
+        let printed = try run(shell, ["-c", "for word in \(quoted); do printf '<%s>' \"$word\"; done"]).stdout
+        #expect(printed.utf8.elementsEqual("<\(word)>".utf8), "\(quoted)")
+        // A line break at the end is all that a terminal gets of what is not shown.
+        let hidden = quoted.unicodeScalars.filter { Visible.isHidden($0) && $0 != "\n" }
+        #expect(hidden.isEmpty)
+        let single = try run(shell, ["-c", "printf '<%s>' \(ShellWord.singleQuoted(word))"]).stdout
+        #expect(single.utf8.elementsEqual("<\(word)>".utf8))
+    }
+
+    @Test func `what says how to make a file private can be pasted`() throws {
+        let directory = try TemporaryDirectory()
+        for name in ["it's $(touch x)", "'\u{301}; touch x; '\u{301}"] {
+            let url = directory.url(name)
+            try PrivateFile.createDirectory(url)
+            unsafe chmod(url.path, 0o777)
+            let error = #expect(throws: KeychainError.self) { try PrivateFile.requireOwnDirectory(url) }
+            #expect(try run("sh", ["-c", "cd \(ShellWord.quoted(directory.path)) && \(error?.hint ?? "false")"]).status == 0)
+            try PrivateFile.requireOwnDirectory(url)
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory.file("x")))
+    }
+}
