@@ -282,6 +282,8 @@ import Testing
     @Test(arguments: [
         ("a b  c", ["a", "b", "c"]), (" a ", ["a"]), ("", []), ("''", [""]), ("a'b c'd", ["ab cd"]),
         (#"a"b 'c'"d"#, ["ab 'c'd"]), (#"'a"b\c'"#, [#"a"b\c"#]), (#""\a\"\\""#, [#"\a"\"#]), (#"a\ b\'"#, ["a b'"]),
+        // A quotation mark is one whatever is composed with it.
+        ("'a\u{301} '\u{301}b", ["a\u{301} \u{301}b"]),
         ("a\tb\nc", ["a", "b", "c"]), ("'", nil), (#"""#, nil), (#"a\"#, nil), (#""a\"#, nil),
     ])
     func `a command is split as a shell does`(text: String, words: [String]?) {

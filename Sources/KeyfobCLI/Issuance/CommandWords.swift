@@ -10,10 +10,10 @@ enum CommandWords {
         var words: [String] = []
         // `nil` between words: '' is a word, too.
         var word: String?
-        var quote: Character?
-        var rest = text[...]
-        while let character = rest.popFirst() {
-            switch (character, quote) {
+        var quote: Unicode.Scalar?
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            switch (scalar, quote) {
             case ("\\", nil):
                 guard let next = rest.popFirst() else { return nil }
                 word = (word ?? "") + String(next)
@@ -22,15 +22,15 @@ enum CommandWords {
                 let isEscape = next == "\"" || next == "\\"
                 word = (word ?? "") + (isEscape ? String(rest.removeFirst()) : "\\")
             case ("'", nil), ("\"", nil):
-                quote = character
+                quote = scalar
                 word = word ?? ""
             case (quote, _) where quote != nil:
                 quote = nil
-            case (_, nil) where character.isWhitespace:
+            case (_, nil) where scalar.properties.isWhitespace:
                 if let ended = word { words.append(ended) }
                 word = nil
             default:
-                word = (word ?? "") + String(character)
+                word = (word ?? "") + String(scalar)
             }
         }
         guard quote == nil else { return nil }

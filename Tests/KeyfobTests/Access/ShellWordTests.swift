@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -22,18 +21,5 @@ import Testing
         #expect(hidden.isEmpty)
         let single = try run(shell, ["-c", "printf '<%s>' \(ShellWord.singleQuoted(word))"]).stdout
         #expect(single.utf8.elementsEqual("<\(word)>".utf8))
-    }
-
-    @Test func `what says how to make a file private can be pasted`() throws {
-        let directory = try TemporaryDirectory()
-        for name in ["it's $(touch x)", "'\u{301}; touch x; '\u{301}"] {
-            let url = directory.url(name)
-            try PrivateFile.createDirectory(url)
-            unsafe chmod(url.path, 0o777)
-            let error = #expect(throws: KeychainError.self) { try PrivateFile.requireOwnDirectory(url) }
-            #expect(try run("sh", ["-c", "cd \(ShellWord.quoted(directory.path)) && \(error?.hint ?? "false")"]).status == 0)
-            try PrivateFile.requireOwnDirectory(url)
-        }
-        #expect(!FileManager.default.fileExists(atPath: directory.file("x")))
     }
 }
