@@ -6,6 +6,35 @@ import Testing
 @testable import KeyfobCLI
 
 @Suite struct KeyCommandTests {
+    @Test func `after a renewal the name of an identity means its new key to every command`() throws {
+        let home = try IdentityHome()
+        _ = try home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed")
+        _ = try home.keyfob("identity", "renew", "web", "--new-key", "--force")
+        let old = try #require(
+            home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n")
+                .compactMap { $0.split(separator: "\t").first { $0.hasPrefix("web@") } }.first)
+        for name in ["web", String(old)] {
+            try home.directory.write(try home.keyfob("cert", "export", name).output.utf8, to: "cert.pem")
+            let wanted = try home.shell("openssl x509 -in cert.pem -noout -pubkey")
+            #expect(try home.keyfob("key", "pub", name).output == wanted, "\(name)")
+            try home.directory.write(try home.keyfob("key", "csr", name).output.utf8, to: "request.pem")
+            #expect(try home.shell("openssl req -in request.pem -noout -pubkey") == wanted, "\(name)")
+            let digest = try home.shell(
+                "openssl x509 -in cert.pem -noout -pubkey | openssl pkey -pubin -outform DER | sha256sum | cut -c1-64")
+            #expect(try home.keyfob("key", "show", name).output.contains("sha256:" + digest.trimmingBlanks), "\(name)")
+        }
+        // What bears the label is the first key: destroying needs a name that means one.
+        let refused = try Tool.keyfob(["key", "rm", "web", "--yes"], environment: home.environment).run()
+        #expect(refused.status == 4 && refused.error.contains("has another key by now"), "\(refused.error)")
+        let fingerprints = refused.error.matches(of: /key rm (sha256:[0-9a-f]+)/).map { String($0.1) }
+        #expect(try home.keyfob("key", "ls").output.split(separator: "\n").count == 3 && fingerprints.count == 2)
+        _ = try home.keyfob("key", "rm", try #require(fingerprints.last), "--yes")
+        #expect(try home.keyfob("identity", "ls").output.contains("web "))
+        #expect(try !home.keyfob("identity", "ls").output.contains("web@"))
+        _ = try home.keyfob("key", "rm", try #require(fingerprints.first), "--yes")
+        #expect(try !home.keyfob("identity", "ls").output.contains("web"))
+    }
+
     @Test(arguments: [
         (["--type", "rsa", "--size", "2048"], "RSA 2048"), (["--type", "ec"], "EC P-256"),
         (["--type", "ec", "--curve", "p384"], "EC P-384"), (["--type", "ed25519"], "Ed25519"),

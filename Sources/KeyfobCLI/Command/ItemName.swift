@@ -206,9 +206,12 @@ extension ItemName {
 
     /// The private or secret key that is meant; a public key only where there is no private half.
     ///
+    /// The name of an identity means its key, which a renewal may have made under another label.
+    ///
     /// - Throws: As `resolve`.
     func key(in keychain: Keychain) throws -> KeyItem {
-        try resolve(
+        guard try keychain.find(.identity(label: text)).isEmpty else { return try identity(in: keychain).key }
+        return try resolve(
             among: Self.keys(in: keychain), .key, in: keychain,
             fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
     }

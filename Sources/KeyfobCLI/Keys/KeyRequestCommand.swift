@@ -53,9 +53,7 @@ struct KeyRequestCommand: ParsableCommand {
     func run() throws {
         let (output, form) = try global.output(writing: [.pem, .der])
         let keychain = try global.openKeychain()
-        // The name of an identity means the key of its version in use, which may have been made under another label.
-        let identity = try keychain.find(.identity(label: name.text)).first
-        let key = try identity?.key ?? name.key(in: keychain)
+        let key = try name.key(in: keychain)
         let label = key.label ?? name.text
         guard let publicKey = try keychain.publicKey(of: key) else {
             throw KeychainError(.invalidArgument, "key \"\(label)\" has no public half.", details: ["key": label])
@@ -86,10 +84,7 @@ struct KeyRequestCommand: ParsableCommand {
         for label: String, _ key: PublicKey, in keychain: Keychain
     ) throws -> (DistinguishedName, CertificateExtensions) {
         guard wishes.isEmpty else { return (try wishes.name(), try wishes.extensions(for: key.algorithm)) }
-        let known = try keychain.find(.identity(label: label)).first ?? keychain.find(.identities).first {
-            $0.key.label?.isIdentical(to: label) ?? false
-        }
-        guard let certificate = try known?.certificate() else {
+        guard let certificate = try keychain.find(.identity(label: label)).first?.certificate() else {
             throw UsageError(
                 "a certificate is for somebody.", hint: "Give --cn, --dns, --ip, --email, --uri or --subject.")
         }
