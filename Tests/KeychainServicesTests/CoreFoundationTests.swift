@@ -41,6 +41,15 @@ import Testing
         #expect(!CFBooleanGetValue(nil))
     }
 
+    @Test func `Every object has a hash, an error and a decimal number too`() {
+        for object in [NSError(domain: "d", code: 7), NSDecimalNumber(string: "2.5"), NSNumber(value: 2.5), NSNull()] {
+            let same = object.copy() as AnyObject
+            #expect(CFEqual(object, same) && CFHash(object) == CFHash(same), "\(object)")
+        }
+        #expect(CFHash(NSDecimalNumber(string: "2")) == CFHash(2 as CFNumber))
+        #expect(CFHash(nil) == 0)
+    }
+
     @Test func `Collections and data tell their sizes`() throws {
         #expect(CFArrayGetCount([1, 2] as CFArray) == 2)
         #expect(CFDictionaryGetCount([kSecClass: kSecClassKey] as CFDictionary) == 1)

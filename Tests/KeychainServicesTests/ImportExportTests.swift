@@ -196,6 +196,9 @@ import Testing
     static let files = [
         FileRow(command: "x509 -in leaf.pem", format: .formatX509Cert, type: .itemTypeCertificate),
         FileRow(command: "x509 -in leaf.pem -outform DER", format: .formatX509Cert, type: .itemTypeCertificate),
+        FileRow(
+            command: "x509 -in leaf.pem -addtrust serverAuth -trustout", format: .formatX509Cert,
+            type: .itemTypeCertificate),
         FileRow(command: "pkey -in leaf.key", format: .formatOpenSSL, type: .itemTypePrivateKey),
         FileRow(command: "pkey -in leaf.key -outform DER", format: .formatOpenSSL, type: .itemTypePrivateKey),
         FileRow(command: "pkey -in rsa.key -traditional", format: .formatOpenSSL, type: .itemTypePrivateKey),

@@ -18,7 +18,14 @@ public func CFEqual(_ cf1: CFTypeRef!, _ cf2: CFTypeRef!) -> Bool {
 /// A hash that equal objects share.
 @discardableResult
 public func CFHash(_ cf: CFTypeRef!) -> CFHashCode {
-    CFHashCode(bitPattern: (cf as? NSObject)?.hash ?? 0)
+    let hash =
+        switch cf {
+        // Foundation on Linux ends the process where one of these two is asked for its hash.
+        case let error as NSError: error.domain.hashValue ^ error.code
+        case let number as NSDecimalNumber: NSNumber(value: number.doubleValue).hash
+        default: (cf as? NSObject)?.hash ?? 0
+        }
+    return CFHashCode(bitPattern: hash)
 }
 
 /// The description of an object, for developers.

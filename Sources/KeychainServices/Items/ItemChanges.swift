@@ -67,6 +67,7 @@ struct ItemChanges {
         }
         try ItemRequest.check(control, attributes)
         if let control {
+            try control.check(isFor: itemClass)
             controlFlags = control.flags
             attributes[.accessible] = .string(control.protection)
             if control.isConstrained { attributes[.accessControl] = .data(control.stored) }

@@ -123,10 +123,7 @@ extension ItemOperations {
         if let control = request.accessControl {
             attributes[.accessible] = .string(control.protection)
             if control.isConstrained {
-                // A constraint on the use of a key is none on a password (V150).
-                guard request.itemClass.livesOnToken || !control.flags.contains(.privateKeyUsage) else {
-                    throw StatusError(errSecAuthFailed, "a password is no private key")
-                }
+                try control.check(isFor: request.itemClass)
                 attributes[.accessControl] = .data(control.stored)
             }
         } else if attributes[.accessible] == nil {

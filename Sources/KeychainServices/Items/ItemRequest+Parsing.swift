@@ -298,4 +298,13 @@ extension ItemRequest {
 extension SecAccessControl {
     /// The values of `kSecAttrAccessible` that items can have.
     static let protections: Set<String> = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"]
+
+    /// Whether items of a class can have it: a constraint on the use of a key is none on a password (V150).
+    ///
+    /// - Throws: `StatusError` (`errSecAuthFailed`) where they cannot.
+    func check(isFor itemClass: ItemClass) throws(StatusError) {
+        guard itemClass.livesOnToken || !flags.contains(.privateKeyUsage) else {
+            throw StatusError(errSecAuthFailed, "a password is no private key")
+        }
+    }
 }

@@ -98,6 +98,10 @@ extension Vector {
         Vector(150, "a password is no private key") { bench in
             let control = SecAccessControl(protection: "ak", flags: .privateKeyUsage)
             bench.expect(-25293, bench.add(genp("a", "s", ["accc": control])))
+            // Nor does it become one afterwards.
+            bench.expect(0, bench.add(genp("a", "s")))
+            bench.expect(-25293, bench.update(genp("a", "s"), ["accc": control, "labl": "l"]))
+            bench.expect(-25300, bench.copy(genp("a", "s", ["labl": "l"])))
         },
         Vector(151, "constraints and synchronizing exclude each other") { bench in
             let control = SecAccessControl(protection: "ak", flags: .userPresence)
