@@ -160,6 +160,12 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         Refusal(testDescription: "a type that begins with an accent") {
             _ = try DistinguishedName(parsing: "O=a,\u{301}CN=b")
         },
+        // 1.40 has the octets of 2.0.
+        Refusal(testDescription: "an identifier that is no other's") { _ = try DistinguishedName(parsing: "1.40.1=x") },
+        Refusal(testDescription: "a sign in an identifier") { try request(.otherName(OID(rawValue: "1.2.+3"), text: "x")) },
+        Refusal(testDescription: "an identifier that nobody reads") {
+            _ = try DistinguishedName(parsing: "1.2.9223372036854775808=x")
+        },
         Refusal(testDescription: "no hexadecimal") { _ = try DistinguishedName(parsing: "CN=#abx") },
         Refusal(testDescription: "65 characters") { _ = try DistinguishedName(commonName: String(repeating: "a", count: 65)) },
         Refusal(testDescription: "a host name with a blank") { try request(.dns("a b")) },
