@@ -9,7 +9,7 @@ import KeyfobPrimitives
         Hardening.apply()
         Interruption.install()
         let arguments = CommandLine.arguments
-        if let failure = undecipherable {
+        if let failure = undecipherable ?? Hardening.failure {
             let form = ErrorForm(Array(arguments.dropFirst()))
             StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
             exit(failure.status.rawValue)

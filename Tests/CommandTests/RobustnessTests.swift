@@ -36,6 +36,30 @@ import Testing
         #expect(try home.keyfob("get", "a").status == 3)
     }
 
+    @Test(arguments: ["get a", "ls", "status"])
+    func `too few descriptors are an error and no trap`(command: String) throws {
+        let home = try IdentityHome()
+        let text = try home.shell(
+            "sh -c 'ulimit -n 5; exec \"$KEYFOB\" \(command)' 2>message || echo $?; cat message",
+            environment: ["KEYFOB": Tool.keyfob([]).path])
+        #expect(text.hasPrefix("1\nkeyfob: too few files can be opened"), "\(text)")
+    }
+
+    @Test func `a limit of the size of files is an error, and the programs that are started are not affected`() throws {
+        let home = try IdentityHome()
+        try #require(home.keyfob("identity", "create", "web", "--self-signed", "--cn", "web").status == 0)
+        let text = try home.shell(
+            "{ sh -c 'ulimit -f 0; exec \"$KEYFOB\" key generate k 2>&1' || echo $?; } | cat",
+            environment: ["KEYFOB": Tool.keyfob([]).path])
+        #expect(text.contains("File too large") && text.hasSuffix("\n1\n"), "\(text)")
+        #expect(try home.keyfob("keychain", "check").status == 0)
+        let renewal = try home.keyfob(
+            "identity", "renew", "web", "--force", "--exec", "grep SigIgn /proc/self/status >\(home.file("ignored"))")
+        #expect(renewal.status == 0, "\(renewal.error)")
+        let mask = try home.shell("cut -f 2 ignored").dropLast()
+        #expect(UInt64(mask, radix: 16).map { $0 & 1 << (UInt64(SIGXFSZ) - 1) } == 0, "\(mask)")
+    }
+
     @Test func `a name that is refused is not printed first`() throws {
         let home = try IdentityHome()
         let result = try home.keyfob("keychain", "create", "--unattended", "\u{1B}[2J")

@@ -157,6 +157,15 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         Refusal(testDescription: "DER of no string") { _ = try DistinguishedName(parsing: "CN=#020101") },
         Refusal(testDescription: "a digit too few") { _ = try DistinguishedName(parsing: "CN=#0c016") },
         Refusal(testDescription: "a sign for a digit") { _ = try DistinguishedName(parsing: "CN=#0c02-061") },
+        Refusal(testDescription: "a type that begins with an accent") {
+            _ = try DistinguishedName(parsing: "O=a,\u{301}CN=b")
+        },
+        // 1.40 has the octets of 2.0.
+        Refusal(testDescription: "an identifier that is no other's") { _ = try DistinguishedName(parsing: "1.40.1=x") },
+        Refusal(testDescription: "a sign in an identifier") { try request(.otherName(OID(rawValue: "1.2.+3"), text: "x")) },
+        Refusal(testDescription: "an identifier that nobody reads") {
+            _ = try DistinguishedName(parsing: "1.2.9223372036854775808=x")
+        },
         Refusal(testDescription: "no hexadecimal") { _ = try DistinguishedName(parsing: "CN=#abx") },
         Refusal(testDescription: "65 characters") { _ = try DistinguishedName(commonName: String(repeating: "a", count: 65)) },
         Refusal(testDescription: "a host name with a blank") { try request(.dns("a b")) },
@@ -204,6 +213,10 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         ("CN=\"a, b+c\" + OU = \" u \",O=x", "/O=x/CN=a, b\\+c+OU= u "),
         ("CN=a \"b\" c,O=x", "/O=x/CN=a \"b\" c"),
         ("CN=\"say \\\"x\\\"\"", "/CN=say \"x\""), ("/CN=\"a\"", "/CN=\"a\""),
+        // An escaped backslash does not escape the blank behind it, and an accent behind a separator or a mark does
+        // not make another letter of it.
+        ("CN=a\\\\ ,O=x", "/O=x/CN=a\\\\"), ("CN=a\\\\\\  ,O=x", "/O=x/CN=a\\\\ "),
+        ("CN=\u{301}a,O=\"\u{301}x,\"", "/O=\u{301}x,/CN=\u{301}a"),
         // RFC 4514, 2.4: DER in hexadecimal, here of a UTF8String and a PrintableString.
         ("2.5.4.3=#0c03c3bc61,O=#130161", "/O=a/CN=üa"), ("CN=\\#a", "/CN=#a"), ("/CN=#0c0161", "/CN=#0c0161"),
         ("E=a@b,postalCode=1", "/postalCode=1/emailAddress=a@b"),

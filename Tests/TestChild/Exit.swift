@@ -6,7 +6,9 @@ import PKCS11
 
 /// A process that ends while its threads are at work on the token, as a server does.
 extension TestChild {
-    static func endAtWork(_ keychain: Keychain) throws {
+    ///
+    /// - `twice`: two threads end it at once. `forked`: a child ends first, and must leave the token alone.
+    static func endAtWork(_ keychain: Keychain, _ how: [String]) throws {
         let key = try keychain.tokenKey(for: keychain.generateKey(.p256, label: "end"))
         let hasBegun = DispatchSemaphore(value: 0)
         for _ in 0..<8 {
@@ -19,6 +21,15 @@ extension TestChild {
             }
         }
         for _ in 0..<40 { hasBegun.wait() }
+        if how.first == "forked" {
+            let child = cFork()
+            guard child != 0 else { exit(0) }
+            var status: Int32 = 0
+            while unsafe waitpid(child, &status, 0) < 0 && errno == EINTR {}
+            guard status == 0 else { exit(74) }
+            _ = try key.sign([1, 2, 3], using: .ecdsa(.sha256))
+        }
+        if how.first == "twice" { Thread.detachNewThread { exit(0) } }
         exit(0)
     }
 

@@ -6,7 +6,7 @@ import OpenSSL
 /// A process that forks while it has a keychain open.
 extension TestChild {
     /// Swift hides fork(2), because little of a Swift program may be used after it.
-    private static func cFork() -> Int32 {
+    static func cFork() -> Int32 {
         guard let symbol = unsafe dlsym(nil, "fork") else { exit(70) }
         return unsafe unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()
     }

@@ -35,7 +35,9 @@ package import KeyfobPrimitives
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        // What the command ignores, and hosts such as Python.
         unsafe sigaddset(&signals, SIGPIPE)
+        unsafe sigaddset(&signals, SIGXFSZ)
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
 
         let environment = EnvironmentVariable.inherited().map { "\($0.key)=\($0.value)" }

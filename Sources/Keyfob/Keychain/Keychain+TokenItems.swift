@@ -252,12 +252,28 @@ extension Keychain {
         Digest.sha256(Data("keyfob object".utf8) + Data((token.uri.serial ?? "").utf8) + object.fingerprint).prefix(16)
     }
 
-    /// The key that seals the vault is nobody's item: listing it would invite somebody to remove it.
+    /// The key that seals a vault, this one or another keychain's on the token, is nobody's item: listing it would
+    /// invite somebody to remove it.
     private func isWrappingKey(_ object: TokenObject) -> Bool {
         guard object.objectClass == .secretKey else { return false }
         // A vault that cannot be read says so elsewhere.
         let rows = (try? wrappingKeyRows()) ?? []
-        return rows.contains { $0.objectID == object.id }
+        return rows.contains { $0.objectID == object.id } || sealsAnother(object)
+    }
+
+    /// Whether a key seals another of the user's keychains, as far as their vaults can be read.
+    ///
+    /// A token that Keyfob made has one keychain. On others the name spares most keys the look into the vaults.
+    private func sealsAnother(_ key: TokenObject) -> Bool {
+        guard token.softHSM == nil, key.label?.text?.hasPrefix("keyfob-wrap-") == true else { return false }
+        let others = ((try? Keychains(directories).all()) ?? []).filter {
+            $0.uuid != configuration.uuid && $0.module != .softHSM
+        }
+        return others.contains { other in
+            let rows = try? SQLiteStore(path: other.vault, keychain: other.name, use: .oneShot)
+                .read { try $0.wrappingKeys() }
+            return rows?.contains { $0.objectID == key.id } ?? false
+        }
     }
 
     // MARK: Identities

@@ -262,6 +262,10 @@ public struct Keychains: Sendable {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        var configuration = configuration
+        // A year has four digits in the file: a clock that is wrong can say anything.
+        let years = Date(timeIntervalSince1970: -62_135_596_800)...Date(timeIntervalSince1970: 253_402_300_799)
+        configuration.created = min(max(configuration.created, years.lowerBound), years.upperBound)
         try PrivateFile.createDirectory(folder)
         try PrivateFile.write(SecretBytes(encoder.encode(configuration)), to: draft ?? file(configuration.name))
     }

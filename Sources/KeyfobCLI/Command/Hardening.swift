@@ -15,7 +15,32 @@ enum Hardening {
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         silenceCrashes()
         CreationMask.restrict()
+        // A write beyond the limit of a file's size then fails and is reported, as on a full disk, instead of ending
+        // the process in silence.
+        signal(SIGXFSZ, SIG_IGN)
     }
+
+    /// The failure where hardly a descriptor is left, as below a parent that leaks them: libdispatch ends the process
+    /// by a trap where it gets none for itself.
+    static var failure: Failure? {
+        var taken: [Int32] = []
+        defer { for descriptor in taken { close(descriptor) } }
+        for _ in 0..<neededDescriptors {
+            let descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+            guard descriptor >= 0 else {
+                return Failure(
+                    KeychainError(
+                        .fileUnavailable,
+                        "too few files can be opened: \(neededDescriptors) are needed, \(taken.count) are left.",
+                        hint: "Raise the limit (ulimit -n), or close what the calling program has left open."))
+            }
+            taken.append(descriptor)
+        }
+        return nil
+    }
+
+    /// Twice what an import takes, the largest use there is.
+    private static let neededDescriptors = 16
 
     /// Has a crash end the process and say nothing.
     ///

@@ -47,13 +47,18 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
 
     /// The DER, tag and length included; `nil` where the dotted form is none.
     var der: [UInt8]? {
-        let arcs = rawValue.split(separator: ".", omittingEmptySubsequences: false).map { UInt64($0) }
-        guard arcs.count >= 2, let first = arcs[0], let second = arcs[1], first <= 2, second < 1 << 32 else {
-            return nil
+        let arcs = rawValue.split(separator: ".", omittingEmptySubsequences: false).map { arc in
+            // What reads whole numbers takes a sign, too.
+            arc.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt64(arc) : nil
         }
+        // Below the first two arcs there are 40 each (X.660 A.2): a 41st would have the octets of another identifier.
+        guard arcs.count >= 2, let first = arcs[0], let second = arcs[1], first <= 2,
+            second < (first == 2 ? 1 << 32 : 40)
+        else { return nil }
         var content: [UInt8] = []
         for arc in [first * 40 + second] + arcs.dropFirst(2) {
-            guard var rest = arc else { return nil }
+            // As `isValid(content:)` has it.
+            guard var rest = arc, rest < 1 << 63 else { return nil }
             var octets = [UInt8(rest & 0x7F)]
             rest >>= 7
             while rest > 0 {

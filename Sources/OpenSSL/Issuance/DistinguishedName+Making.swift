@@ -42,11 +42,11 @@ extension DistinguishedName {
         let parts = try Self.split(body, at: isSlashed ? "/" : ",", hasQuotes: !isSlashed)
         let names = try parts.map { part in
             try Self.split(part, at: "+", hasQuotes: !isSlashed).map { pair -> Attribute in
-                guard let equals = pair.firstIndex(of: "=") else {
+                guard let equals = pair.unicodeScalars.firstIndex(of: "=") else {
                     throw CryptoError(.invalidInput, "each part of a name is TYPE=VALUE")
                 }
                 let type = try Self.type(pair[..<equals].trimmingBlanks)
-                let value = pair[pair.index(after: equals)...]
+                let value = pair[pair.unicodeScalars.index(after: equals)...]
                 return Attribute(type: type, value: try isSlashed ? Self.unescaped(value) : Self.value(value))
             }
         }
@@ -108,17 +108,20 @@ extension DistinguishedName {
 
     /// The parts between separators that no backslash stands before and, with `hasQuotes`, that are not in a value
     /// in quotation marks.
-    private static func split(_ text: Substring, at separator: Character, hasQuotes: Bool) throws -> [Substring] {
+    ///
+    /// By scalars: to a `Character`, a separator with an accent behind it is another letter.
+    private static func split(_ text: Substring, at separator: Unicode.Scalar, hasQuotes: Bool) throws -> [Substring] {
+        let scalars = text.unicodeScalars
         var parts: [Substring] = []
         var start = text.startIndex
         var position = start
         var isQuoted = false
-        // The last character that is no blank: a quotation mark opens a value, or is a letter in it.
-        var last: Character?
+        // The last one that is no blank: a quotation mark opens a value, or is a letter in it.
+        var last: Unicode.Scalar?
         while position < text.endIndex {
-            let (character, next) = (text[position], text.index(after: position))
+            let (character, next) = (scalars[position], scalars.index(after: position))
             if character == "\\", next < text.endIndex {
-                (position, last) = (text.index(after: next), character)
+                (position, last) = (scalars.index(after: next), character)
                 continue
             }
             if character == "\"", hasQuotes, isQuoted || last == "=" { isQuoted.toggle() }
@@ -137,8 +140,8 @@ extension DistinguishedName {
 
     /// A value of RFC 4514: a string, DER in hexadecimal, or what RFC 2253 has besides, a string in quotation marks.
     private static func value(_ text: Substring) throws -> String {
-        let trimmed = text.drop { $0 == " " }
-        if trimmed.first == "#" { return try decoded(hexadecimal: trimmed.dropFirst().trimmingBlanks) }
+        let trimmed = text.unicodeScalars.drop { $0 == " " }
+        if trimmed.first == "#" { return try decoded(hexadecimal: Substring(trimmed.dropFirst()).trimmingBlanks) }
         guard trimmed.first == "\"" else { return try unescaped(text) }
         let inside = trimmed.dropFirst()
         var end = inside.startIndex
@@ -146,10 +149,10 @@ extension DistinguishedName {
             let count = inside[end] == "\\" ? 2 : 1
             end = inside.index(end, offsetBy: count, limitedBy: inside.endIndex) ?? inside.endIndex
         }
-        guard inside[end...].trimmingBlanks == "\"" else {
+        guard Substring(inside[end...]).trimmingBlanks == "\"" else {
             throw CryptoError(.invalidInput, "a value in quotation marks ends with the second one")
         }
-        return try unescaped(inside[..<end], isWhole: true)
+        return try unescaped(Substring(inside[..<end]), isWhole: true)
     }
 
     /// The text of a string in DER.
@@ -178,7 +181,10 @@ extension DistinguishedName {
         var octets: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while !isWhole, rest.first == 0x20 { rest.removeFirst() }
-        while !isWhole, rest.last == 0x20, rest.dropLast().last != 0x5C { rest.removeLast() }
+        // A backslash that has one before it is the end of what that one began.
+        while !isWhole, rest.last == 0x20,
+            rest.dropLast().reversed().prefix(while: { $0 == 0x5C }).count.isMultiple(of: 2)
+        { rest.removeLast() }
         while let octet = rest.popFirst() {
             guard octet == 0x5C else {
                 octets.append(octet)

@@ -268,18 +268,22 @@ extension Module {
             all.removeAll { $0.module == nil }
             all.append(Weak(module: self))
         }
-        // For each library again, after it was loaded: what is registered last is called first.
-        atexit { for one in Module.all.withLock({ $0.compactMap(\.module) }) { one.end() } }
+        // For each library again, after it was loaded: what is registered last is called first. And several times: of
+        // two threads that call exit(3), each is given handlers of its own, and the library's behind ours.
+        for _ in 0..<4 { atexit { for one in Module.all.withLock({ $0.compactMap(\.module) }) { one.end() } } }
     }
+
+    /// Until when the end of the process waits, from the first handler on.
+    private static let lastMoment = Deadline.after(.seconds(1))
 
     private func end() {
         // The calls of the parent's threads never end in a child.
-        guard !isForked, !isEnding.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        guard !isForked else { return }
+        isEnding.store(true, ordering: .sequentiallyConsistent)
         // Without the lock that is held around C_Initialize: a library may hang in there, or end the process.
         gate.end()
         // What takes longer hangs, and a crash is better than a process that does not end.
-        let patience = Deadline.after(.seconds(1))
-        while !gate.isQuiet, !patience.hasPassed { usleep(500) }
+        while !gate.isQuiet, !Self.lastMoment.hasPassed { usleep(500) }
     }
 
     private func checkEnd() throws(PKCS11Error) {

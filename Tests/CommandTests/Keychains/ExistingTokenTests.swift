@@ -76,6 +76,28 @@ import Testing
         #expect(still.output.contains("card"))
     }
 
+    @Test func `the key that seals another keychain on the token is not listed, and not removed`() throws {
+        let household = try Household()
+        let environment = try token(in: household)
+        for name in ["one", "two"] {
+            let made = try household.keyfob(
+                ["keychain", "create", name, "--token", "card", "--module", Self.module, "--pin-source", "env:CARD_PIN"],
+                environment: environment)
+            try #require(made.status == 0, "\(made.error)")
+        }
+        let options = ["-k", "two", "--pin-source", "env:CARD_PIN"]
+        let listed = try household.keyfob(["key", "ls", "--json"] + options, environment: environment)
+        #expect(listed.status == 0 && listed.output.contains("\"keys\":[]"), "\(listed.output) \(listed.error)")
+        let failure = try household.failure(
+            ["key", "rm", "keyfob-wrap-1-one", "--yes"] + options, environment: environment)
+        #expect(failure.code == "item.not_found")
+        // With its keychain goes what it is for.
+        let removed = try household.keyfob(["keychain", "rm", "one", "--yes"], environment: environment)
+        try #require(removed.status == 0, "\(removed.error)")
+        let rest = try household.keyfob(["key", "rm", "keyfob-wrap-1-one", "--yes"] + options, environment: environment)
+        #expect(rest.status == 0, "\(rest.error)")
+    }
+
     @Test func `a keychain that is on another token than the one asked for is not that one`() throws {
         let household = try Household.unattended()
         let failure = try household.failure(["init", "--token", "card"])

@@ -1,5 +1,6 @@
 import Foundation
 import KeyfobPrimitives
+import TestSupport
 import Testing
 
 @testable import Keyfob
@@ -53,6 +54,14 @@ import Testing
                 #expect(try Self.encoder().encode(read) == Self.encoder().encode(theirs))
             }
         }
+    }
+
+    @Test(arguments: [316_537_545_600, -99_999_999_999] as [TimeInterval])
+    func `a keychain that a clock beyond years of four digits has made is read`(created: TimeInterval) throws {
+        let directory = try TemporaryDirectory()
+        let keychains = Keychains(Directories(root: directory.url("keyfob")))
+        try keychains.write(Self.configuration(created: created))
+        #expect(try keychains.configuration("login").name == "login")
     }
 
     @Test(arguments: ["schema", "name", "uuid", "token", "module", "vault", "unlockTimeout", "created"])

@@ -66,6 +66,22 @@ import Testing
         #expect(left(files) == Self.notDebris)
     }
 
+    @Test func `a look that a clock has dated into the future is not waited for`() throws {
+        let softHSM = try SoftHSMProcess()
+        let (_, files) = try makeDebris(softHSM, age: -2 * Self.hour)
+        try softHSM.directory.heal()
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: 1000 * Self.hour)],
+            ofItemAtPath: softHSM.directory.sweepMark.path)
+        #expect(left(files) == Set(files.keys))
+        for url in files.values {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -2 * Self.hour)], ofItemAtPath: url.path)
+        }
+        try softHSM.directory.heal()
+        #expect(left(files) == Self.notDebris)
+    }
+
     @Test(arguments: ["", "# Mine\ndirectories.tokendir = %\n", "# Written by Keyfob for others\ndirectories.tokendir = /tmp\n"])
     func `a directory that is not ours is left alone`(text: String) throws {
         let softHSM = try SoftHSMProcess()

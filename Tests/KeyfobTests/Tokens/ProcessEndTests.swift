@@ -5,9 +5,10 @@ import Testing
 
 /// exit(3) destroys the state of C++ libraries such as SoftHSM while other threads go on.
 @Suite struct ProcessEndTests {
-    @Test func `a process ends in peace while its threads sign`() throws {
+    @Test(arguments: [[], ["twice"], ["forked"]])
+    func `a process ends in peace while its threads sign`(how: [String]) throws {
         let test = try TestKeychain()
-        for _ in 0..<12 { #expect(try Child(test, ["end"]).waitForEnd().status == 0) }
+        for _ in 0..<12 { #expect(try Child(test, ["end"] + how).waitForEnd().status == 0) }
     }
 
     @Test func `a process ends while its module does not come back from being initialised again`() throws {

@@ -23,7 +23,8 @@ extension SoftHSMDirectory {
 
     /// Whether the last sweep was an hour ago or longer, in a directory that is ours. Costs one stat(2) if it was not.
     private func isSweepDue() -> Bool {
-        if let mark = Self.status(sweepMark.filePath), Self.age(mark) < Self.minimumAge { return false }
+        // A mark of the time to come is that of a clock that was set back since: sweeps would rest until it gets there.
+        if let mark = Self.status(sweepMark.filePath), (0..<Self.minimumAge).contains(Self.age(mark)) { return false }
         return isOurs
     }
 
