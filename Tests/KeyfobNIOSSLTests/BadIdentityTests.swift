@@ -70,6 +70,9 @@ struct BadIdentityTests {
         let home = try TLSHome()
         let query = Query<Identity>.identities.host("localhost")
         #expect(await code { _ = try await TLSIdentity.load(query, in: home.keychain) } == .itemNotFound)
+        await #expect { try await TLSIdentity.load(.identity(label: "one"), in: home.keychain) } throws: {
+            ($0 as? KeychainError)?.message == "no identity \"one\" in keychain \"\(home.keychain.name)\"."
+        }
         try home.add("one")
         try home.issue("two", subject: "/CN=another/O=Example")
         try home.add("two")
