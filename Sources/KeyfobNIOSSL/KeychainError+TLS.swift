@@ -68,7 +68,7 @@ extension KeychainError {
 
     static func noIdentity(_ query: Query<Identity>, keychain: String) -> KeychainError {
         let wanted = query.criteria.hostName.map { "for host \"\($0)\"" }
-            ?? query.criteria.attributes[.label].map { "\"\($0)\"" } ?? "that fits"
+            ?? query.criteria.attributes[.label]?.text.map { "\"\($0)\"" } ?? "that fits"
         return KeychainError(
             .itemNotFound, "no identity \(wanted) in keychain \"\(keychain)\".", hint: "All identities: keyfob identity ls")
     }

@@ -1,14 +1,22 @@
 #if NIOSSL
+import Foundation
 import Keyfob
 import KeyfobPrimitives
+import Synchronization
 
 /// The threads that sign with the keys of one token.
 ///
 /// They are started with the token's first key and wait from then on, so that no handshake has to start one on its
 /// event loop. They are the token's own: one that is slow, or hangs, holds up no handshake with the key of another.
-/// They end with its last key.
+/// They end with its last key. A child made by fork(2) has none of its parent's threads: its first signature starts
+/// threads of its own, so that a server may load its key and fork its workers then.
 final class SigningThreads: Sendable {
     private let queue: SigningQueue
+    private let width: Int
+    /// Whose threads they are.
+    private let process = getpid()
+    /// Those of a child.
+    private let successor = AtomicLazyReference<SigningThreads>()
 
     /// Starts the threads.
     ///
@@ -18,6 +26,7 @@ final class SigningThreads: Sendable {
     init(width: Int = 4) throws(KeychainError) {
         let queue = SigningQueue(width: width)
         self.queue = queue
+        self.width = width
         // Not `self`, which would never end then.
         let signers = (0..<width).map { index in { @Sendable in queue.run(index) } }
         for body in signers + [{ @Sendable in queue.watch() }] {
@@ -33,7 +42,16 @@ final class SigningThreads: Sendable {
     deinit { queue.end() }
 
     /// Has a thread do `work`. Never waits for one: it is for event loops.
-    func start(_ work: @escaping @Sendable () -> Void) { queue.add(work) }
+    func start(_ work: @escaping @Sendable () -> Void) {
+        guard getpid() != process else { return queue.add(work) }
+        do {
+            // Of two event loops that make some, those of one are kept.
+            let own = try successor.load() ?? successor.storeIfNil(SigningThreads(width: width))
+            own.start(work)
+        } catch {
+            BlockingExecutor.shared.start(work)
+        }
+    }
 
     // MARK: By token
 

@@ -8,6 +8,8 @@ final class SigningTrouble: Sendable {
         var listener: (@Sendable (KeychainError) -> Void)?
         var sleeper: CheckedContinuation<Bool?, Never>?
         var isNew = false
+        /// Whether an interval was over before anybody slept.
+        var isDue = false
         var hasEnded = false
     }
 
@@ -40,15 +42,15 @@ final class SigningTrouble: Sendable {
         let alarm = Task { [weak self] in
             // Cancelled: somebody else woke the sleeper.
             do { try await Task.sleep(for: interval) } catch { return }
-            self?.wake { _ in }
+            self?.endInterval()
         }
         defer { alarm.cancel() }
         return await withCheckedContinuation { continuation in
             let answer = state.withLock { state -> Bool?? in
                 if state.hasEnded { return .some(nil) }
-                if state.isNew {
-                    state.isNew = false
-                    return true
+                if state.isNew || state.isDue {
+                    defer { (state.isNew, state.isDue) = (false, false) }
+                    return state.isNew
                 }
                 state.sleeper = continuation
                 return nil
@@ -57,12 +59,15 @@ final class SigningTrouble: Sendable {
         }
     }
 
+    /// Wakes who waits, or who is just about to: where its thread was held up, the interval is over before it sleeps.
+    func endInterval() { wake { $0.isDue = true } }
+
     private func wake(_ change: (inout State) -> Void) {
         let (sleeper, answer) = state.withLock { state -> (CheckedContinuation<Bool?, Never>?, Bool?) in
             change(&state)
             guard let sleeper = state.sleeper else { return (nil, nil) }
             state.sleeper = nil
-            defer { state.isNew = false }
+            defer { (state.isNew, state.isDue) = (false, false) }
             return (sleeper, state.hasEnded ? nil : state.isNew)
         }
         sleeper?.resume(returning: answer)

@@ -4,12 +4,22 @@ import Foundation
 ///
 /// Cryptoki, SQLite and `scrypt` block for as long as they please. On the cooperative pool, or on an
 /// event loop, that stops unrelated tasks; here it stops only other blocking calls. Threads are made
-/// on demand up to `width`, and end after ten seconds without work.
+/// on demand up to `width`, and end after ten seconds without work. A child made by fork(2) makes its own.
 public final class BlockingExecutor: Sendable {
     private struct State {
         var work: [@Sendable () -> Void] = []
         var threads = 0
         var idle = 0
+        /// Whose threads they are.
+        var process = getpid()
+        /// What waited in the parent when it forked, which does it; kept, for who waits for it is the parent's, too.
+        var inherited: [@Sendable () -> Void] = []
+
+        /// Forgets the parent's threads in a child, which has none of them.
+        mutating func adoptFork() {
+            guard process != getpid() else { return }
+            self = State(process: getpid(), inherited: inherited + work)
+        }
     }
 
     private let state = Lock(State())
@@ -43,6 +53,7 @@ public final class BlockingExecutor: Sendable {
 
     private func enqueue(_ work: @escaping @Sendable () -> Void) {
         let needsThread = state.withLock { state -> Bool in
+            state.adoptFork()
             state.work.append(work)
             guard state.work.count > state.idle, state.threads < width else { return false }
             state.threads += 1

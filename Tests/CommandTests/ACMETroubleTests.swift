@@ -21,8 +21,11 @@ import Testing
     @Test(arguments: [
         ["busy:newOrder", "status 503"], ["break:newOrder", "Empty reply"], ["limit:newOrder", "too many certificates"],
         ["limit:order", "asked again in 60 minutes"], ["garbage:newOrder", "is not ACME"],
-        ["garbage:order", "is not ACME"], ["list:authz", "is not ACME"], ["move:newOrder", "status 302"],
-        ["move:cert", "status 302"], ["garbage:cert", "none of them"], ["plain", "no URL of HTTPS"],
+        ["garbage:order", "is not ACME"], ["list:authz", "is not ACME"], ["move:newOrder", "(status 302)"],
+        ["move:cert", "cert to "], ["move:dir", "directory is elsewhere: https://"], ["garbage:cert", "none of them"],
+        ["plain", "no URL of HTTPS"], ["state=expired:authz", "the authorization is expired"],
+        ["state=invalid:order", "issues no certificate: the order is invalid"],
+        ["state=:order", "a state that ACME does not know"],
     ])
     func `what cannot be understood is told, and nothing else is printed`(_ row: [String]) throws {
         let (_, result) = try create(row[0], "web.example")

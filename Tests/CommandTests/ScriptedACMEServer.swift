@@ -46,7 +46,9 @@ final class ScriptedACMEServer {
                 self.end_headers()
                 if self.command != "HEAD": self.wfile.write(data)
             def do_HEAD(self): self.reply(200)
-            def do_GET(self): self.reply(200, {n: base + n for n in ("newNonce", "newAccount", "newOrder")})
+            def do_GET(self):
+                if self.goes_wrong(self.path[1:]): return
+                self.reply(200, {n: base + n for n in ("newNonce", "newAccount", "newOrder")})
             def order(self):
                 scheme = base.replace("https", "http") if fault == "plain" else base
                 return {"status": state["order"], "authorizations": [base + "authz"], "finalize": scheme + "finalize",
@@ -64,6 +66,7 @@ final class ScriptedACMEServer {
                 elif fault == "break": self.connection.shutdown(2)
                 elif fault == "garbage": self.reply(200, b"{{{")
                 elif fault == "list": self.reply(200, [1, 2])
+                elif fault.startswith("state="): self.reply(200, getattr(self, path)() | {"status": fault[6:]})
                 elif fault == "move": self.reply(302, b"", Location=base + "elsewhere")
                 else: return False
                 return True

@@ -70,6 +70,9 @@ struct BadIdentityTests {
         let home = try TLSHome()
         let query = Query<Identity>.identities.host("localhost")
         #expect(await code { _ = try await TLSIdentity.load(query, in: home.keychain) } == .itemNotFound)
+        await #expect { try await TLSIdentity.load(.identity(label: "one"), in: home.keychain) } throws: {
+            ($0 as? KeychainError)?.message == "no identity \"one\" in keychain \"\(home.keychain.name)\"."
+        }
         try home.add("one")
         try home.issue("two", subject: "/CN=another/O=Example")
         try home.add("two")
@@ -105,10 +108,13 @@ struct BadIdentityTests {
         #expect(identity.certificate.der == old.der)
     }
 
-    @Test func `a certificate beside another's key is a mismatch`() async throws {
+    @Test(arguments: [(KeyKind.p256, KeyKind.p256), (.rsa, .p256), (.p384, .p256)])
+    func `a certificate beside another's key, of its kind or another, is a mismatch`(
+        certificate: KeyKind, key: KeyKind
+    ) async throws {
         let home = try TLSHome()
-        try home.issue("web")
-        try home.issue("stranger")
+        try home.issue("web", certificate)
+        try home.issue("stranger", key)
         // By the id alone, as a tool leaves it that writes a private key without its public half.
         let id = try home.id(of: "web")
         try home.shell("openssl x509 -in web.pem -outform DER -out web.der; openssl pkey -in stranger.key -outform DER -out s.der")

@@ -262,14 +262,18 @@ public struct ACMEIssuer: CertificateIssuer {
     }
 
     private func failed(_ answer: ACMESession.Answer, _ state: String, _ name: String?) -> KeychainError {
+        guard ["invalid", "deactivated", "expired", "revoked"].contains(state) else {
+            return KeychainError(
+                .issuerFailed, "\(settings.host) answered with a state that ACME does not know: \"\(state)\".",
+                details: ["state": state, "name": name ?? ""])
+        }
         let own = answer.object["error"] as? [String: Any]
         let challenged = answer.objects("challenges").lazy.compactMap { $0["error"] as? [String: Any] }.first
         let problem = (own ?? challenged).map { ACMESession.problem($0) }
-        let whom = name.map { " for \"\($0)\"" } ?? ""
+        let what = name.map { "did not accept the answer for \"\($0)\"" } ?? "issues no certificate"
+        let why = problem?.detail ?? "the \(name == nil ? "order" : "authorization") is \(state)"
         return KeychainError(
-            .issuerFailed,
-            "\(settings.host) did not accept the answer\(whom): \(problem?.detail ?? "the order is \(state)")",
-            hint: name.map { settings.expectation(for: $0) },
+            .issuerFailed, "\(settings.host) \(what): \(why)", hint: name.map { settings.expectation(for: $0) },
             details: ["problem": problem?.type ?? "", "state": state, "name": name ?? ""])
     }
 }

@@ -33,6 +33,12 @@ struct ACMESession {
     ///   `mechanismUnsupported` for a key that is not P-256, and what `key` throws.
     init(_ settings: ACMEIssuer.Settings, key: () throws -> TokenKey) throws {
         let answer = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
+        if let target = answer.redirection {
+            throw KeychainError(
+                .issuerFailed, "\(settings.host) says that its directory is elsewhere: \(target)",
+                hint: "If you trust it, give that URL.",
+                details: ["location": target, "status": String(answer.status)])
+        }
         directory = try Self.object(answer, settings.host).object
         for name in ["newNonce", "newAccount", "newOrder"] { _ = try Self.place(name, directory, settings) }
         meta = directory["meta"] as? [String: Any] ?? [:]
@@ -168,6 +174,13 @@ struct ACMESession {
             if (200..<300).contains(response.status) {
                 if accept != nil { return Answer(object: [:], response: response) }
                 return try Self.object(response, settings.host)
+            }
+            if let target = response.redirection {
+                // A signature is for one URL (RFC 8555 6.4).
+                throw KeychainError(
+                    .issuerFailed,
+                    "\(settings.host) redirects \(url) to \(target) (status \(response.status)), as ACME does not.",
+                    details: ["url": url, "location": target, "status": String(response.status)])
             }
             let problem = Self.problem(response)
             // RFC 8555 6.5: a nonce may be refused at any time; the refusal brings a new one.

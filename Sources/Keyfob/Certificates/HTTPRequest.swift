@@ -16,6 +16,9 @@ struct HTTPRequest {
 
         /// The first header of a name in lower case.
         func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+
+        /// Where it refers to.
+        var redirection: String? { [301, 302, 303, 307, 308].contains(status) ? header("location") : nil }
     }
 
     var method = "GET"

@@ -174,8 +174,10 @@ final class SignatureAhead: Sendable {
         let own = try OwnSession(token.pool().openSession())
         let original = try handle(own.session)
         do throws(PKCS11Error) {
-            // Under an id of its own: whoever looks for the key must find the one on the token.
-            let key = try own.session.copy(original, changing: [.token(false), .id(Self.randomID())])
+            // Under an id of its own and no label: whoever looks for the key, also other users of the library in this
+            // process, must find the one on the token.
+            let key = try own.session.copy(
+                original, changing: [.token(false), .id(Self.randomID()), .bytes(.label, [])])
             let copy = Copy(own: own, key: key, moment: moment)
             state.withLock { state in
                 if state.touches == touches, state.copy == nil { state.copy = copy }

@@ -191,7 +191,7 @@ extension Keychain {
         guard let publicKeyInfo else {
             throw KeychainError(.invalidArgument, "the token has no public key or certificate for this private key.")
         }
-        return TokenKey(keychain: self, object: object, publicKey: try PublicKey(subjectPublicKeyInfo: publicKeyInfo))
+        return try tokenKey(object, PublicKey(subjectPublicKeyInfo: publicKeyInfo))
     }
 
     /// The private key of an identity. - Throws: As `tokenKey(for:)`.
@@ -199,7 +199,32 @@ extension Keychain {
         guard let object = identity.item.object else {
             throw KeychainError(.invalidArgument, "the identity was not found in a keychain.")
         }
-        return TokenKey(keychain: self, object: object, publicKey: try identity.certificate().publicKey)
+        return try tokenKey(object, identity.certificate().publicKey)
+    }
+
+    /// - Throws: `KeychainError` with code `identityMismatch` where the token says that the key is of another kind.
+    private func tokenKey(_ object: TokenObject, _ publicKey: PublicKey) throws -> TokenKey {
+        // SoftHSM takes every key for every mechanism, and crashes with one of another kind.
+        guard object.keyType?.fits(publicKey.algorithm) ?? true else {
+            throw KeychainError(
+                .identityMismatch,
+                "the certificate was not issued for the key that token \"\(token.label)\" has for it, which is of another "
+                    + "kind than \(publicKey.algorithm).",
+                hint: "Find the key: keyfob key ls")
+        }
+        return TokenKey(keychain: self, object: object, publicKey: publicKey)
+    }
+}
+
+extension KeyType {
+    /// Whether a key of an algorithm may be of this kind; what others define may be anything.
+    fileprivate func fits(_ algorithm: KeyAlgorithm) -> Bool {
+        guard [.rsa, .ec, .ecEdwards].contains(self) else { return true }
+        return switch algorithm {
+        case .rsa: self == .rsa
+        case .ec: self == .ec
+        default: self != .rsa
+        }
     }
 }
 
