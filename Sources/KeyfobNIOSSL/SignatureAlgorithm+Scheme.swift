@@ -21,9 +21,9 @@ extension SignatureAlgorithm {
         }
     }
 
-    /// Everything that some kind of key may be used with.
+    /// Everything that some kind of key may be used with, best first.
     static let all: [SignatureAlgorithm] =
-        [.ed25519] + candidates(for: .ec(.p256)) + candidates(for: .rsa(bits: 2048))
+        candidates(for: .ec(.p256)) + [.ed25519] + candidates(for: .rsa(bits: 2048))
 
     /// Whether it is RSA-PSS.
     var isPSS: Bool { [.rsaPssRsaeSha256, .rsaPssRsaeSha384, .rsaPssRsaeSha512].contains(self) }

@@ -40,6 +40,9 @@ extension TLSConfiguration {
         configuration.minimumTLSVersion = .tlsv12
         configuration.maximumTLSVersion = key.supportsTLS13 ? nil : .tlsv12
         configuration.cipherSuites = Self.forwardSecrecy
+        // Of the peer, all that a key of ours may have: the library's own list has neither P-521 nor Ed25519, and still
+        // SHA-1 (RFC 9155).
+        configuration.verifySignatureAlgorithms = SignatureAlgorithm.all
         return configuration
     }
 }

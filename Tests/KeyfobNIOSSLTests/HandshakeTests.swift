@@ -73,11 +73,11 @@ struct HandshakeTests {
         #expect(try server.sClient(home, ["-tls1_2"]).status == 0)
     }
 
-    @Test(arguments: [KeyKind.p256, .rsa])
-    func `a server asks for certificates of clients`(kind: KeyKind) async throws {
+    @Test(arguments: KeyKind.allCases)
+    func `a server asks for certificates of clients, and takes them with keys of its own kind`(kind: KeyKind) async throws {
         let home = try TLSHome()
         try home.add("web", kind)
-        try home.issue("alice", .p256, "client", subject: "/CN=alice")
+        try home.issue("alice", kind, "client", subject: "/CN=alice")
         _ = try await home.keychain.trust(home.certificate("root"), for: [.client])
         let trust = try await NIOSSLTrustRoots.trusted(by: home.keychain, for: .client)
         let server = try await TLSServer(
@@ -88,6 +88,14 @@ struct HandshakeTests {
             let limit = ["--tlsv\(version)", "--tls-max", version]
             #expect(try server.curl(home, own + limit).body == "ok", "TLS \(version)")
             #expect(try server.curl(home, limit).status != 0, "TLS \(version) without a certificate")
+        }
+        // And a client with a key on the token, whose own list of what it takes from a server is asked, too.
+        try home.add("alice", kind, "client")
+        for version in [TLSVersion.tlsv12, .tlsv13] {
+            var configuration = try await TLSConfiguration.client(
+                .identity(label: "alice"), in: home.keychain, trustRoots: .file(home.file("root.pem")))
+            (configuration.minimumTLSVersion, configuration.maximumTLSVersion) = (version, version)
+            #expect(try await fetch(port: server.port, configuration).hasSuffix("ok"), "\(version)")
         }
         // Trusted for clients is not trusted for servers.
         let none = try await NIOSSLTrustRoots.trusted(by: home.keychain, for: .server)
