@@ -25,7 +25,8 @@ enum IdentityVersion {
         let stem = name + "@"
         // By bytes: "é" is a name of its own however it is composed, and nobody's version of the other.
         guard label.utf8.starts(with: stem.utf8) else { return false }
-        return String(decoding: label.utf8.dropFirst(stem.utf8.count), as: UTF8.self).wholeMatch(of: /\d{4}-\d{2}-\d{2}(\.\d+)?/) != nil
+        let day = String(decoding: label.utf8.dropFirst(stem.utf8.count), as: UTF8.self)
+        return day.wholeMatch(of: /\d{4}-\d{2}-\d{2}(\.\d+)?/) != nil
     }
 
     /// The name that a version is one of; `nil` for a label that is no version's.

@@ -208,8 +208,8 @@ extension Keychain {
         guard object.keyType?.fits(publicKey.algorithm) ?? true else {
             throw KeychainError(
                 .identityMismatch,
-                "the certificate was not issued for the key that token \"\(token.label)\" has for it, which is of another "
-                    + "kind than \(publicKey.algorithm).",
+                "the certificate was not issued for the key that token \"\(token.label)\" has for it, which is of "
+                    + "another kind than \(publicKey.algorithm).",
                 hint: "Find the key: keyfob key ls")
         }
         return TokenKey(keychain: self, object: object, publicKey: publicKey)

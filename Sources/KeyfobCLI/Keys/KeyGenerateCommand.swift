@@ -92,7 +92,8 @@ struct KeyGenerateCommand: ParsableCommand {
 
     /// The key that has the name. - Throws: `KeychainError`; `duplicateItem` where there is one without `--if-missing`.
     private func existing(in keychain: Keychain) throws -> KeyItem? {
-        guard let existing = try ItemName.keys(in: keychain).first(where: { $0.label?.isIdentical(to: name) ?? false }) else { return nil }
+        let keys = try ItemName.keys(in: keychain)
+        guard let existing = keys.first(where: { $0.label?.isIdentical(to: name) ?? false }) else { return nil }
         guard ifMissing else {
             throw KeychainError(
                 .duplicateItem, "a key \"\(name)\" exists already on token \"\(keychain.tokenLabel)\".",
