@@ -223,6 +223,22 @@ extension ItemName {
             fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
     }
 
+    /// Refuses a key that another one may have been meant by: that of the identity of this name, as `key(in:)` has it.
+    /// What bears the name itself is then the key of an earlier version.
+    ///
+    /// - Throws: `KeychainError.ambiguous`.
+    func requireMeant(_ key: KeyItem, in keychain: Keychain) throws {
+        let identities = try keychain.find(.identity(label: text))
+        guard let identity = identities.first,
+            !identities.contains(where: { $0.key.publicKeyHash == key.publicKeyHash })
+        else { return }
+        let names = try [identity.key, key].map { Self.short(try Self.fingerprints(of: $0, in: keychain)) }
+        throw KeychainError(
+            .ambiguous, "identity \"\(text)\" has another key by now than the one that bears its name.",
+            hint: "The identity's: keyfob key rm \(names[0])     The earlier: keyfob key rm \(names[1])",
+            details: ["name": text])
+    }
+
     /// The keys of a keychain, each pair once: as its private half.
     static func keys(in keychain: Keychain) throws -> [KeyItem] {
         let all = try keychain.find(.keys)

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Keyfob
-import OpenSSL
 
 /// `keyfob key rm`: destroys a key.
 struct KeyRemoveCommand: ParsableCommand {
@@ -36,7 +35,7 @@ struct KeyRemoveCommand: ParsableCommand {
                 sentence: "Nothing to do: there is no such key.")
         }
         guard let key = items.first else { return }
-        try requireMeant(key, in: keychain)
+        try name.requireMeant(key, in: keychain)
         let label = key.label ?? name.text
         let certificates = try keychain.publicCertificates().filter {
             key.keyClass == .private && key.publicKeyHash != nil
@@ -55,25 +54,5 @@ struct KeyRemoveCommand: ParsableCommand {
         for item in items { try keychain.delete(item) }
         try output.emit(
             .removal(of: label, isDone: true), sentence: "Destroyed key \"\(Visible.text(label))\".")
-    }
-
-    /// Refuses a key that another one may have been meant by: that of the identity of this name, which the other
-    /// commands take. What bears the name itself is then the key of an earlier version.
-    ///
-    /// - Throws: `KeychainError.ambiguous`.
-    private func requireMeant(_ key: KeyItem, in keychain: Keychain) throws {
-        let identities = try keychain.find(.identity(label: name.text))
-        guard let identity = identities.first,
-            !identities.contains(where: { $0.key.publicKeyHash == key.publicKeyHash })
-        else { return }
-        let fingerprints = try [identity.key, key].map { key in
-            try keychain.publicKey(of: key).map {
-                "sha256:" + Digest.sha256($0.subjectPublicKeyInfo).lowercaseHexadecimal.prefix(16)
-            } ?? "sha256:…"
-        }
-        throw KeychainError(
-            .ambiguous, "identity \"\(name.text)\" has another key by now than the one that bears its name.",
-            hint: "The identity's: keyfob key rm \(fingerprints[0])     The earlier: keyfob key rm \(fingerprints[1])",
-            details: ["name": name.text])
     }
 }

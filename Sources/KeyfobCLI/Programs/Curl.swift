@@ -13,8 +13,8 @@ struct Curl: Program {
         let engine = try OpenSSLEngine.required(by: name)
         let chain = use.fullChain
         func command(_ rest: String, chain: String) -> String {
-            "curl --engine pkcs11 --cert \(TokenUse.quoted(certificate(chain))) --key-type ENG "
-                + "--key \(TokenUse.quoted(use.uri.description)) \(rest)"
+            "curl --engine pkcs11 --cert \(ShellWord.quoted(certificate(chain))) --key-type ENG "
+                + "--key \(ShellWord.quoted(use.uri.description)) \(rest)"
         }
         return Recipe(
             title: "curl reaches the token through OpenSSL's engine \(engine)",
@@ -24,7 +24,7 @@ struct Curl: Program {
             check: """
                 command -v curl >/dev/null || { echo 'curl is not installed'; exit 127; }
                 \(Handshake.functions)
-                chain=\(TokenUse.quoted(chain.name))
+                chain=\(ShellWord.quoted(chain.name))
                 \(Handshake.mutualServer)
                 \(command("--silent --show-error --fail --max-time 10 --noproxy '*' --cacert peer.pem", chain: chain.name)) \\
                     --resolve "localhost:$port:127.0.0.1" --output page "https://localhost:$port/"

@@ -11,10 +11,10 @@ struct GnuTLS: Program {
         let chain = use.fullChain
         var uri = use.uri
         uri.pinSource = nil
-        let pin = use.pinFile.map { "GNUTLS_PIN=\"$(head -n 1 \(TokenUse.quoted($0)))\" " } ?? ""
+        let pin = use.pinFile.map { "GNUTLS_PIN=\"$(head -n 1 \(ShellWord.quoted($0)))\" " } ?? ""
         func options(_ chain: String) -> String {
-            "--provider \(TokenUse.quoted(use.module)) --x509keyfile \(TokenUse.quoted(uri.description)) "
-                + "--x509certfile \(TokenUse.quoted(chain))"
+            "--provider \(ShellWord.quoted(use.module)) --x509keyfile \(ShellWord.quoted(uri.description)) "
+                + "--x509certfile \(ShellWord.quoted(chain))"
         }
         return Recipe(
             title: "GnuTLS reaches the token through its PKCS#11 module",
@@ -32,7 +32,7 @@ struct GnuTLS: Program {
                     ? "" : "echo 'the certificate is for neither servers nor clients'; exit 77")
                 \(use.pinFile == nil ? "echo 'the PIN is not in a file, and the check cannot ask for it'; exit 77" : "")
                 \(Handshake.functions)
-                chain=\(TokenUse.quoted(chain.name))
+                chain=\(ShellWord.quoted(chain.name))
                 \(use.isFor(.serverAuth) ? serverCheck(pin, options(chain.name)) : clientCheck(pin, options(chain.name)))
                 """)
     }

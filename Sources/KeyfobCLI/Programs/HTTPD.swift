@@ -39,7 +39,7 @@ struct HTTPD: Program {
         httpd=$(command -v apache2 || command -v httpd) || { echo 'httpd is not installed'; exit 127; }
         [ "$(id -u)" != 0 ] || { echo 'httpd does not serve as root: run this as the user that owns the keychain'; exit 77; }
         \(Handshake.functions)
-        chain=\(TokenUse.quoted(chain))
+        chain=\(ShellWord.quoted(chain))
         port=$(port)
         for root in /usr/lib/apache2 /usr/lib64/httpd /etc/httpd; do
             if [ -e "$root/modules/mod_ssl.so" ]; then break; fi

@@ -18,9 +18,9 @@ struct Java: Program {
             content: "name = keyfob\nlibrary = \(TokenUse.doubleQuoted(use.module))\nslot = \(use.slotID)\n")
         func options(_ path: String) -> String {
             "-keystore NONE -storetype PKCS11 -providerClass sun.security.pkcs11.SunPKCS11 "
-                + "-providerArg \(TokenUse.quoted(path))"
+                + "-providerArg \(ShellWord.quoted(path))"
         }
-        let pin = use.pinFile.map { " -storepass:file \(TokenUse.quoted($0))" } ?? ""
+        let pin = use.pinFile.map { " -storepass:file \(ShellWord.quoted($0))" } ?? ""
         return Recipe(
             title: "Java reaches the token through SunPKCS11; the identity is under its label",
             files: [configuration, use.fullChain],
@@ -66,7 +66,7 @@ struct Java: Program {
             command -v keytool >/dev/null || { echo 'keytool (a JRE) is not installed'; exit 127; }
             # Java takes letters that the locale has not for question marks.
             export LC_ALL=C.UTF-8
-            label=\(TokenUse.quoted(alias(use.label)))
+            label=\(ShellWord.quoted(alias(use.label)))
             timeout 60 keytool -list \(options)\(pin) -alias "$label" >list.log 2>&1 || { cat list.log; exit 1; }
             grep -q 'PrivateKeyEntry' list.log || { cat list.log; exit 1; }
             # keytool signs a request with the key; openssl verifies it.
@@ -74,7 +74,7 @@ struct Java: Program {
             openssl req -in request.pem -noout -verify >verify.log 2>&1 || { cat verify.log; exit 1; }
             grep -q 'verify OK' verify.log || { cat verify.log; exit 1; }
             openssl req -in request.pem -noout -pubkey >request.pub
-            openssl x509 -in \(TokenUse.quoted(use.fullChain.name)) -noout -pubkey >certificate.pub
+            openssl x509 -in \(ShellWord.quoted(use.fullChain.name)) -noout -pubkey >certificate.pub
             cmp request.pub certificate.pub
             echo 'listed under its label; signed a request'
 

@@ -16,13 +16,13 @@ struct NSS: Program {
                 .mechanismUnsupported, "NSS uses RSA and EC keys of tokens, and no Ed25519 keys.",
                 hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
         }
-        let pin = use.pinFile.map { " -f \(TokenUse.quoted($0))" } ?? ""
-        let nickname = TokenUse.quoted(use.tokenLabel + ":" + use.label)
+        let pin = use.pinFile.map { " -f \(ShellWord.quoted($0))" } ?? ""
+        let nickname = ShellWord.quoted(use.tokenLabel + ":" + use.label)
         func commands(_ database: String) -> [String] {
-            let database = TokenUse.quoted("sql:" + database)
+            let database = ShellWord.quoted("sql:" + database)
             return [
-                "modutil -force -dbdir \(database) -add keyfob -libfile \(TokenUse.quoted(use.module))",
-                "certutil -K -d \(database) -h \(TokenUse.quoted(use.tokenLabel))\(pin)",
+                "modutil -force -dbdir \(database) -add keyfob -libfile \(ShellWord.quoted(use.module))",
+                "certutil -K -d \(database) -h \(ShellWord.quoted(use.tokenLabel))\(pin)",
             ]
         }
         let chain = use.fullChain
@@ -51,13 +51,13 @@ struct NSS: Program {
                 done
                 \(use.pinFile == nil ? "echo 'the PIN is not in a file, and the check cannot ask for it'; exit 77" : "")
                 \(Handshake.functions)
-                chain=\(TokenUse.quoted(chain.name))
+                chain=\(ShellWord.quoted(chain.name))
                 mkdir database
                 certutil -N -d sql:database --empty-password
                 \(commands("database").map { "timeout 30 \($0) >>nss.log 2>&1 </dev/null || { cat nss.log; exit 1; }" }.joined(separator: "\n"))
                 # Without a terminal certutil reads noise for its generator from a file; the key is there already.
                 head -c 64 /dev/urandom >noise
-                timeout 30 certutil -R -d sql:database -h \(TokenUse.quoted(use.tokenLabel)) -k \(keyID)\(pin) -s CN=check -a \\
+                timeout 30 certutil -R -d sql:database -h \(ShellWord.quoted(use.tokenLabel)) -k \(keyID)\(pin) -s CN=check -a \\
                     -z noise -o request.pem >>nss.log 2>&1 </dev/null || { cat nss.log; exit 1; }
                 openssl req -in request.pem -noout -pubkey -verify >request.pub 2>verify.log || { cat verify.log; exit 1; }
                 openssl x509 -in "$chain" -noout -pubkey >certificate.pub

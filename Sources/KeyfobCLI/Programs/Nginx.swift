@@ -61,7 +61,7 @@ struct Nginx: Program {
         PATH=$PATH:/usr/sbin:/usr/local/sbin
         command -v nginx >/dev/null || { echo 'nginx is not installed'; exit 127; }
         \(Handshake.functions)
-        chain=\(TokenUse.quoted(chain))
+        chain=\(ShellWord.quoted(chain))
         port=$(port)
         user=
         if [ "$(id -u)" = 0 ]; then user='user root;'; fi

@@ -16,9 +16,9 @@ struct OpenSSLTool: Program {
             name: use.stem + ".above.pem", content: use.chain.dropFirst().map(\.pem).joined())
         let hasAuthorities = use.chain.count > 1
         func options(_ path: (Recipe.File) -> String) -> String {
-            let chainOption = hasAuthorities ? " -cert_chain \(TokenUse.quoted(path(above)))" : ""
-            return "-engine pkcs11 -keyform engine -key \(TokenUse.quoted(use.uri.description)) "
-                + "-cert \(TokenUse.quoted(path(chain)))\(chainOption)"
+            let chainOption = hasAuthorities ? " -cert_chain \(ShellWord.quoted(path(above)))" : ""
+            return "-engine pkcs11 -keyform engine -key \(ShellWord.quoted(use.uri.description)) "
+                + "-cert \(ShellWord.quoted(path(chain)))\(chainOption)"
         }
         let (serves, asks) = (use.isFor(.serverAuth), use.isFor(.clientAuth))
         return Recipe(
@@ -31,7 +31,7 @@ struct OpenSSLTool: Program {
             notes: use.pinNotes,
             check: """
                 \(Handshake.functions)
-                chain=\(TokenUse.quoted(chain.name))
+                chain=\(ShellWord.quoted(chain.name))
                 \(serves || asks ? "" : "echo 'the certificate is for neither servers nor clients'; exit 77")
                 \(serves ? serverCheck(options(\.name)) : "")
                 \(asks ? clientCheck(options(\.name)) : "")

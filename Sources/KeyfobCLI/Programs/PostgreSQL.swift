@@ -21,7 +21,7 @@ struct PostgreSQL: Program {
             title: "libpq (psql, drivers) reaches the token through OpenSSL's engine \(engine)",
             files: [chain], environment: use.environment,
             lines: [
-                "psql \(TokenUse.quoted("host=HOST dbname=DATABASE user=USER sslmode=verify-full " + connection(use.path(chain))))"
+                "psql \(ShellWord.quoted("host=HOST dbname=DATABASE user=USER sslmode=verify-full " + connection(use.path(chain))))"
             ],
             notes: use.pinNotes + [
                 "the server's own ssl_key_file is a file only: PostgreSQL hands OpenSSL a path, not a URI"
@@ -46,7 +46,7 @@ struct PostgreSQL: Program {
         [ -x "$programs/postgres" ] || { echo "the check needs PostgreSQL's server, which is not installed"; exit 127; }
         [ "$(id -u)" != 0 ] || { echo "PostgreSQL's server does not run as root: run this as the user that owns the keychain"; exit 77; }
         \(Handshake.functions)
-        chain=\(TokenUse.quoted(chain))
+        chain=\(ShellWord.quoted(chain))
         openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout peer.key -out peer.pem -days 2 \\
             -subj /CN=localhost -addext subjectAltName=DNS:localhost >peer.log 2>&1
         # As PostgreSQL maps a certificate to a role, by its whole name, quoted.
@@ -73,7 +73,7 @@ struct PostgreSQL: Program {
         server=$!
         for attempt in $(seq 150); do
             if PGCONNECT_TIMEOUT=10 psql \\
-                "host=localhost hostaddr=127.0.0.1 port=$port user=keyfob dbname=postgres sslmode=verify-full sslrootcert=peer.pem "\(TokenUse.quoted(connection)) \\
+                "host=localhost hostaddr=127.0.0.1 port=$port user=keyfob dbname=postgres sslmode=verify-full sslrootcert=peer.pem "\(ShellWord.quoted(connection)) \\
                 -Atc 'select version from pg_stat_ssl where pid = pg_backend_pid()' >answer.log 2>&1
             then
                 break

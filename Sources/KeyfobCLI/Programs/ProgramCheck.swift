@@ -53,8 +53,8 @@ struct ProgramCheck: ~Copyable {
     ///   where it cannot be started here, `timedOut`.
     func run(_ recipe: Recipe, program: String, deadline: Deadline) throws -> String {
         try RecipeFiles.write(recipe.files, to: directory)
-        let exports = recipe.environment.map { "export \($0.name)=\(TokenUse.quoted($0.value))\n" }.joined()
-        let script = "cd \(TokenUse.quoted(directory))\nexec 2>&1\n" + exports + recipe.check
+        let exports = recipe.environment.map { "export \($0.name)=\(ShellWord.quoted($0.value))\n" }.joined()
+        let script = "cd \(ShellWord.quoted(directory))\nexec 2>&1\n" + exports + recipe.check
         try RecipeFiles.write([.init(name: "check.sh", content: script)], to: directory)
         let log = directory + "/check.log"
         let status = try Self.status(of: directory + "/check.sh", log: log, deadline: deadline)

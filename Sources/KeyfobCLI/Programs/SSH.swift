@@ -28,14 +28,14 @@ struct SSH: Program {
             Recipe.File(
                 name: use.stem + ".askpass",
                 content: "#!/bin/sh\n# Answers OpenSSH's question for the PIN of the token.\nexec head -n 1 "
-                    + "\(TokenUse.quoted($0))\n",
+                    + "\(ShellWord.quoted($0))\n",
                 isExecutable: true)
         }
         let asking = askpass.map { [("SSH_ASKPASS", use.path($0)), ("SSH_ASKPASS_REQUIRE", "force")] } ?? []
-        let module = TokenUse.quoted(use.module)
+        let module = ShellWord.quoted(use.module)
         func options(_ file: String) -> String {
-            "-o \(TokenUse.quoted("PKCS11Provider=" + value(use.module))) "
-                + "-o \(TokenUse.quoted("IdentityFile=" + path(file))) -o IdentitiesOnly=yes"
+            "-o \(ShellWord.quoted("PKCS11Provider=" + value(use.module))) "
+                + "-o \(ShellWord.quoted("IdentityFile=" + path(file))) -o IdentitiesOnly=yes"
         }
         return Recipe(
             title: "OpenSSH reaches the token through its PKCS#11 module",
@@ -72,7 +72,7 @@ struct SSH: Program {
             \(Handshake.functions)
             port=$(port)
             ssh-keygen -q -t ed25519 -f host -N ''
-            cp \(TokenUse.quoted(publicKey)) authorized
+            cp \(ShellWord.quoted(publicKey)) authorized
             chmod 600 authorized
             cat >sshd.conf <<CONFIGURATION
             HostKey $PWD/host
@@ -106,7 +106,7 @@ struct SSH: Program {
             eval "$(ssh-agent -a "$PWD/agent")" >/dev/null
             trap 'ssh-agent -k >/dev/null 2>&1 || true; stop' EXIT
             timeout 20 ssh-add -s \(module) >agent.log 2>&1 || { cat agent.log; exit 1; }
-            login -o IdentityFile=\(TokenUse.quoted(publicKey)) -o IdentitiesOnly=yes >client.log 2>&1
+            login -o IdentityFile=\(ShellWord.quoted(publicKey)) -o IdentitiesOnly=yes >client.log 2>&1
             accepted 2 || { tr -d '\\r' <client.log; tr -d '\\r' <server.log; exit 1; }
             echo 'client and agent'
 

@@ -93,9 +93,6 @@ struct TokenUse {
         return pinFile
     }
 
-    /// A word of sh.
-    static func quoted(_ word: String) -> String { ShellWord.quoted(word) }
-
     /// A string in double quotes, as nginx, httpd and OpenSSL's configuration files read it.
     static func doubleQuoted(_ text: String) -> String {
         "\"" + text.escaping("\\\"") + "\""
