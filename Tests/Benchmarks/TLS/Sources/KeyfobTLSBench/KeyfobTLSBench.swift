@@ -17,11 +17,20 @@ struct KeyfobTLSBench {
         let numbers = arguments.dropFirst().compactMap(Double.init)
         switch arguments.first {
         case "handshakes" where numbers.count == 2: try await handshakes(seconds: numbers[0], rounds: Int(numbers[1]))
-        case "profile" where arguments.count == 4: try await profile(arguments[1], Int(arguments[2]) ?? 1, Double(arguments[3]) ?? 1)
+        case "profile" where arguments.count == 5 && numbers.count == 2:
+            try await profile(arguments[1], arguments[2], Int(numbers[0]), numbers[1])
+        case "load" where numbers.count == 4:
+            let result = try await Load(port: Int(numbers[0])).run(
+                connections: Int(numbers[1]), limit: Int(exactly: numbers[2]) ?? .max, seconds: numbers[3])
+            FileHandle.standardOutput.write(Data(result.text.utf8))
         case "rotate" where numbers.count == 2: try await rotate(atLeast: Int(numbers[0]), connections: Int(numbers[1]))
         default:
-            FileHandle.standardError.write(
-                Data("usage: keyfob-tls-bench handshakes SECONDS ROUNDS | rotate HANDSHAKES CONNECTIONS\n".utf8))
+            let usage = """
+                usage: keyfob-tls-bench handshakes SECONDS ROUNDS | rotate HANDSHAKES CONNECTIONS
+                       | profile p256|rsa2048 token|following|memory CONNECTIONS SECONDS
+
+                """
+            FileHandle.standardError.write(Data(usage.utf8))
             exit(2)
         }
     }
@@ -65,8 +74,7 @@ struct KeyfobTLSBench {
                 for _ in 0..<rounds {
                     // By turns, so that a busy machine is busy for all of them.
                     for (name, server) in servers {
-                        let load = try Load(port: server.port)
-                        let result = await load.run(connections: connections, limit: .max, seconds: seconds)
+                        let result = try await Client(port: server.port).run(connections: connections, seconds: seconds)
                         if result.failures > 0 { print("failed", "handshakes-\(kind.name)-\(name)", Double(result.failures), "handshakes") }
                         rates[name, default: []].append(Double(result.handshakes) / result.seconds)
                     }
@@ -77,10 +85,10 @@ struct KeyfobTLSBench {
                 print("peer", name, min(memory, raw), "conn/s")
                 print("ours", name + "-following", median(rates["following"] ?? []), "conn/s")
                 print("peer", name + "-following", min(memory, raw), "conn/s")
-                let load = try Load(port: measured.port)
-                _ = await load.run(connections: connections, limit: .max, seconds: seconds)
+                _ = try await Client(port: measured.port).run(connections: connections, seconds: seconds)
                 print(probe.take(), "\(kind.name)-at-\(connections)")
             }
+            for server in servers.values + [measured] { try await server.close() }
         }
     }
 
@@ -96,11 +104,12 @@ struct KeyfobTLSBench {
         print("info", "loop-calls-that-waited-\(name)", Double(time.waits), "calls")
     }
 
-    /// Runs one of the servers with a P-256 key, for perf(1), and tells what each handshake costs the process.
-    static func profile(_ server: String, _ connections: Int, _ seconds: Double) async throws {
+    /// Runs one of the servers, for perf(1), and tells what each handshake costs the process.
+    static func profile(_ kind: String, _ server: String, _ connections: Int, _ seconds: Double) async throws {
+        guard let kind = kinds.first(where: { $0.name == kind }) else { throw CocoaError(.featureUnsupported) }
         let throwaway = try ThrowawayKeychain()
         defer { withExtendedLifetime(throwaway) {} }
-        let made = try Authority.issue(.ec(.p256))
+        let made = try Authority.issue(kind.algorithm)
         _ = try await throwaway.keychain.importIdentity(key: made.key, certificate: made.certificate, label: "web")
         let rotating = try await RotatingTLSIdentity(.identity(label: "web"), in: throwaway.keychain)
         var configuration = server == "following" ? rotating.serverConfiguration() : rotating.current.serverConfiguration()
@@ -108,10 +117,10 @@ struct KeyfobTLSBench {
             configuration.privateKey = .privateKey(
                 try NIOSSLPrivateKey(bytes: made.key.pkcs8DER().copyBytes(), format: .der))
         }
-        let load = try Load(port: try await Server(configuration).port)
-        _ = await load.run(connections: connections, limit: .max, seconds: 0.2)
+        let client = Client(port: try await Server(configuration).port)
+        _ = try await client.run(connections: connections, seconds: 0.2)
         let (before, threadsBefore) = (usage(), threads())
-        let result = await load.run(connections: connections, limit: .max, seconds: seconds)
+        let result = try await client.run(connections: connections, seconds: seconds)
         let (after, threadsAfter) = (usage(), threads())
         let each = 1 / Double(max(1, result.handshakes))
         print("info", "handshakes-\(server)-at-\(connections)", Double(result.handshakes) / result.seconds, "conn/s")
@@ -155,8 +164,8 @@ struct KeyfobTLSBench {
             .identity(label: "web"), in: keychain, interval: .milliseconds(100))
         let probe = LoopProbe()
         let server = try await Server(probe.configuration(identity))
-        let load = try Load(port: server.port)
-        let running = Task { await load.run(connections: connections, limit: count, seconds: 600) }
+        let client = Client(port: server.port)
+        let running = Task { try await client.run(connections: connections, limit: count, seconds: 600) }
         let events = identity.events()
         let renewals = Lock(0)
         let renewing = Task {
@@ -177,7 +186,7 @@ struct KeyfobTLSBench {
                 old = new
             }
         }
-        let result = await running.value
+        let result = try await running.value
         renewing.cancel()
         do { try await renewing.value } catch is CancellationError {}
         print("ours", "rotation-failed-handshakes", Double(result.failures), "handshakes")

@@ -7,12 +7,16 @@ import NIOPosix
 import NIOSSL
 
 /// A server with two event loops that answers what it is told.
+///
+/// All that are compared have the same two, for one of them is asked at a time.
 final class Server: Sendable {
     let port: Int
+    private let channel: any Channel
+    private static let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
 
     init(_ configuration: TLSConfiguration) async throws {
         let context = try NIOSSLContext(configuration: configuration)
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup(numberOfThreads: 2))
+        channel = try await ServerBootstrap(group: Self.group)
             .serverChannelOption(.backlog, value: 1024)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -22,6 +26,9 @@ final class Server: Sendable {
             .bind(host: "127.0.0.1", port: 0).get()
         port = channel.localAddress?.port ?? 0
     }
+
+    /// Listens no more.
+    func close() async throws { try await channel.close() }
 
     private final class Echo: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
