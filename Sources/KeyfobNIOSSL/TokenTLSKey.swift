@@ -21,10 +21,9 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
     public let signatureAlgorithms: [SignatureAlgorithm]
 
     /// The public key.
-    public var publicKey: PublicKey { key.publicKey }
+    public var publicKey: PublicKey { signer.key.publicKey }
 
-    private let key: TokenKey
-    private let onSigningFailure: SigningFailureHandler?
+    private let signer: Signer
     /// Threads for signatures alone: a handshake must not wait behind an unlocking or a search.
     let threads: SigningThreads
 
@@ -50,8 +49,7 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
                 "the token can make no signature that TLS knows with this key (\(key.publicKey.algorithm)).",
                 hint: "TLS takes RSA, EC P-256, P-384, P-521 and Ed25519. What the token can do: keyfob token mechanisms")
         }
-        self.key = key
-        self.onSigningFailure = onSigningFailure
+        signer = Signer(key, onSigningFailure)
         threads = try SigningThreads.of(key)
     }
 
@@ -69,21 +67,8 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
             return channel.eventLoop.makeFailedFuture(
                 KeychainError(.mechanismUnsupported, "the key does not sign with TLS algorithm \(algorithm)."))
         }
-        let signature = PendingSignature(for: channel)
-        threads.start { [key, onSigningFailure] in
-            guard !signature.isAbandoned else { return }
-            do {
-                let bytes = try key.sign([UInt8](data.readableBytesView), using: scheme)
-                signature.settle(.success(ByteBuffer(bytes: bytes)))
-                // While nobody waits: the next handshake is answered so much sooner.
-                key.beginNextSignature(using: scheme)
-            } catch {
-                let error = (error as? KeychainError)
-                    ?? KeychainError(.failed, "the token could not sign a handshake.", cause: error)
-                onSigningFailure?(error)
-                signature.settle(.failure(error))
-            }
-        }
+        let signature = PendingSignature(of: data, size: signer.signatureSize, for: channel)
+        threads.start { [signer] in signer.make(signature, using: scheme) }
         return signature.future
     }
 
@@ -93,6 +78,37 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
     public func decrypt(channel: any Channel, data: ByteBuffer) -> EventLoopFuture<ByteBuffer> {
         channel.eventLoop.makeFailedFuture(
             KeychainError(.mechanismUnsupported, "RSA key transport is not offered with keys on a token."))
+    }
+
+    /// What makes signatures: one object, so that an event loop which hands over a signature copies a reference and not
+    /// the key with all that describes it.
+    private final class Signer: Sendable {
+        let key: TokenKey
+        let onSigningFailure: SigningFailureHandler?
+        /// How long the key's signatures become, at most.
+        let signatureSize: Int
+
+        init(_ key: TokenKey, _ onSigningFailure: SigningFailureHandler?) {
+            self.key = key
+            self.onSigningFailure = onSigningFailure
+            // The longest of the others is that of P-521, in DER.
+            signatureSize = if case .rsa(let bits) = key.publicKey.algorithm { (bits + 7) / 8 } else { 139 }
+        }
+
+        /// Makes a signature, and answers the handshake. Blocks.
+        func make(_ signature: PendingSignature, using scheme: SignatureScheme) {
+            guard !signature.isAbandoned else { return }
+            do {
+                signature.settle(.success(try key.sign([UInt8](signature.message.readableBytesView), using: scheme)))
+                // While nobody waits: the next handshake is answered so much sooner.
+                key.beginNextSignature(using: scheme)
+            } catch {
+                let error = (error as? KeychainError)
+                    ?? KeychainError(.failed, "the token could not sign a handshake.", cause: error)
+                onSigningFailure?(error)
+                signature.settle(.failure(error))
+            }
+        }
     }
 }
 
