@@ -10,6 +10,8 @@ final class SigningTrouble: Sendable {
         var isNew = false
         /// Whether an interval was over before anybody slept.
         var isDue = false
+        /// Whether it was a failure that last woke the sleeper.
+        var wasNew = false
         var hasEnded = false
     }
 
@@ -37,8 +39,18 @@ final class SigningTrouble: Sendable {
 
     /// Waits for `interval`, or less where a signature fails meanwhile.
     ///
+    /// - Parameter pause: For how long failures wake nobody after one has: while a token is gone every handshake fails,
+    ///   and to look at the token for each of them would keep a core busy.
     /// - Returns: Whether one has failed; `nil` at the end.
-    func wait(_ interval: Duration) async -> Bool? {
+    func wait(_ interval: Duration, pausing pause: Duration = .milliseconds(100)) async -> Bool? {
+        // Only a cancellation ends this early, and then nobody minds.
+        if state.withLock({ $0.wasNew }) { try? await Task.sleep(for: min(pause, interval)) }
+        let isNew = await next(interval)
+        state.withLock { $0.wasNew = isNew == true }
+        return isNew
+    }
+
+    private func next(_ interval: Duration) async -> Bool? {
         let alarm = Task { [weak self] in
             // Cancelled: somebody else woke the sleeper.
             do { try await Task.sleep(for: interval) } catch { return }

@@ -1,4 +1,5 @@
 #if NIOSSL
+import Keyfob
 import KeyfobPrimitives
 import Testing
 
@@ -18,6 +19,28 @@ struct SigningTroubleTests {
         // And not twice.
         #expect(await trouble.wait(.milliseconds(1)) == false)
         patience.cancel()
+    }
+
+    @Test func `of failures without end one is told now and then, the first at once and none that came last is lost`()
+        async
+    {
+        let trouble = SigningTrouble()
+        let flood = Task.detached {
+            while !Task.isCancelled {
+                trouble.report(KeychainError(.tokenAbsent, "the token is gone"))
+                await Task.yield()
+            }
+        }
+        let start = ContinuousClock.now
+        for _ in 0..<6 { #expect(await trouble.wait(.seconds(600), pausing: .milliseconds(50)) == true) }
+        // A pause before each but the first; a sleep is never too short.
+        #expect(ContinuousClock.now - start >= .milliseconds(250))
+        flood.cancel()
+        await flood.value
+        trouble.report(KeychainError(.tokenAbsent, "the token is gone"))
+        #expect(await trouble.wait(.seconds(600), pausing: .milliseconds(50)) == true)
+        // And an interval without failures is no failure.
+        #expect(await trouble.wait(.milliseconds(1), pausing: .milliseconds(50)) == false)
     }
 }
 #endif
