@@ -60,12 +60,21 @@ struct SecretCopy: ParsableCommand {
         let stored = try selection.choice.one(name, in: source)
         let item = copy(of: stored)
         if target.name == source.name, try target.stored(like: item)?.reference == stored.reference {
-            throw UsageError("an item cannot be copied to itself.", hint: "Give the copy another name.")
+            throw UsageError("an item cannot be copied to itself.", hint: hint(stored))
         }
         let outcome = try storing.store(item, in: target, isDryRun: global.dryRun) {
             try SecretGet.secret(of: stored, in: source)
         }
         try SecretStoring.report(outcome, newName ?? name, item, target, isDryRun: global.dryRun, output)
+    }
+
+    /// What tells a copy from a stored item: not the label of a server's password.
+    private func hint(_ stored: Item) -> String {
+        guard newName != nil, stored.itemClass == .internetPassword, let server = stored.attributes[.server]?.text else {
+            return "Give the copy another name."
+        }
+        return "\"\(Visible.text(name))\" is only what the password of \(Visible.text(server)) is called. "
+            + "For another server: keyfob secret set \(ShellWord.quoted(newName ?? name)) --server HOST"
     }
 
     /// A new item with all that describes a stored one, but for its dates.

@@ -320,7 +320,19 @@ import Testing
         #expect(copy["comment"] as? String == "remark")
         #expect(try household.failure(["secret", "copy", "a", "b"]).code == "item.exists")
         #expect(try household.failure(["secret", "copy", "a"]).status == 2)
-        #expect(try household.failure(["secret", "copy", "a", "a", "--replace"]).status == 2)
+        #expect(try household.failure(["secret", "copy", "a", "a", "--replace"]).hint == "Give the copy another name.")
+    }
+
+    @Test func `a password of a server is not copied by another label, and told how instead`() throws {
+        let household = try Household.unattended()
+        try household.set("mail", "value", ["--server", "smtp.example.com", "--user", "me"])
+        let failure = try household.failure(["secret", "copy", "mail", "my mail", "--replace"])
+        #expect(failure.status == 2)
+        #expect(failure.hint.contains("smtp.example.com"), "\(failure.hint)")
+        #expect(failure.hint.hasSuffix("keyfob secret set 'my mail' --server HOST"), "\(failure.hint)")
+        try household.set("my mail", "other", ["--server", "imap.example.com"])
+        #expect(try household.keyfob(["get", "my mail"]).output == "other\n")
+        #expect(try household.keyfob(["get", "mail"]).output == "value\n")
     }
 
     @Test func `the JWE of an item is one that carries no plaintext`() throws {
