@@ -44,6 +44,9 @@ public struct KeychainConfiguration: Codable, Sendable {
         case registered(String)
     }
 
+    /// The label of the first key that seals passwords, which on a token of others says whose it is.
+    package var wrappingKeyLabel: String { module == .softHSM ? "keyfob-wrap-1" : "keyfob-wrap-1-\(name)" }
+
     /// How the PIN is protected, in words for `keyfob status`.
     public var protection: String {
         if sealedPIN != nil { return "a passphrase (scrypt) seals the token's PIN" }

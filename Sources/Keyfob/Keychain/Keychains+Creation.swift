@@ -128,7 +128,7 @@ extension Keychain {
         lockState.withLock { $0.pin = pin }
         let id = try RandomBytes.bytes(count: 20)
         let metadataKey = try RandomBytes.secret(count: 32)
-        let keyID = configuration.module == .softHSM ? "keyfob-wrap-1" : "keyfob-wrap-1-\(name)"
+        let keyID = configuration.wrappingKeyLabel
         let (suite, wrapped) = try token.withSession(.generate, idempotent: false) { session in
             let suite = try WrapSuites.choose(in: session)
             let key = try suite.generateKey(label: keyID, id: id, isPermanent: true, in: session)

@@ -28,10 +28,13 @@ struct KeychainRemove: ParsableCommand {
         var stays = ""
         switch try keychains.removal(of: name) {
         case .whole(let configuration):
-            what =
-                configuration.module == .softHSM
-                ? "with its passwords, keys and certificates"
-                : "with its passwords; keys and certificates stay on the token"
+            if configuration.module == .softHSM {
+                what = "with its passwords, keys and certificates"
+            } else {
+                what = "with its passwords; keys and certificates stay on the token"
+                stays = " Its keys and certificates stay on the token, and with them the key that sealed the passwords: "
+                    + "\"\(Visible.text(configuration.wrappingKeyLabel))\"."
+            }
         case .rest: what = "as far as an earlier removal or creation has left it"
         case .configuration:
             what = "from the list; its configuration cannot be read, so that token, PIN and vault stay"

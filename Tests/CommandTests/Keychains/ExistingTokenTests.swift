@@ -70,6 +70,15 @@ import Testing
 
         let removed = try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment)
         #expect(removed.status == 0)
+        #expect(removed.output.contains("\"keyfob-wrap-1-card\""), "\(removed.output)")
+        let key = try Tool(
+            "/usr/bin/env",
+            [
+                "pkcs11-tool", "--module", Self.module, "--login", "--pin", "env:CARD_PIN", "--list-objects", "--label",
+                "keyfob-wrap-1-card",
+            ], environment: environment
+        ).run()
+        #expect(key.output.contains("Secret Key"), "\(key.error)")
         let still = try Tool(
             "/usr/bin/env", ["softhsm2-util", "--module", Self.module, "--show-slots"], environment: environment
         ).run()
