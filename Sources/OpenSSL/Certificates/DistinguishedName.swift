@@ -164,11 +164,13 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
 
     private static func escaped(_ value: String) -> String {
         var result = ""
-        for (index, scalar) in value.unicodeScalars.enumerated() {
-            let isLast = index == value.unicodeScalars.count - 1
+        let scalars = value.unicodeScalars
+        // Counted once, for that goes through all of them: a peer's certificate may have a name of megabytes.
+        let last = scalars.count - 1
+        for (index, scalar) in scalars.enumerated() {
             switch scalar {
             case ",", "+", "\"", "\\", "<", ">", ";": result += "\\\(scalar)"
-            case " " where index == 0 || isLast: result += "\\ "
+            case " " where index == 0 || index == last: result += "\\ "
             case "#" where index == 0: result += "\\#"
             case _ where scalar.value < 0x20 || scalar.value == 0x7F:
                 result += "\\" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16, uppercase: true)
