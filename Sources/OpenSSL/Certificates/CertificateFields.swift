@@ -57,9 +57,7 @@ final class CertificateFields: Sendable {
             guard field.tag == 0xA3 else { continue }
             var entries = DERReader(try DERReader.single(field.content, tag: DERTag.sequence).content)
             while !entries.isAtEnd {
-                let entry = try CertificateExtension(element: entries.next(DERTag.sequence))
-                // RFC 5280 4.2: no extension twice. The first counts, so that nothing can be shadowed from behind.
-                if !extensions.contains(where: { $0.oid == entry.oid }) { extensions.append(entry) }
+                extensions.append(try CertificateExtension(element: entries.next(DERTag.sequence)))
             }
         }
         self.extensions = extensions
@@ -69,6 +67,8 @@ final class CertificateFields: Sendable {
     }
 
     /// What `parse` makes of an extension's value; `nil` when it is absent or malformed.
+    ///
+    /// RFC 5280 4.2: no extension twice. Of two the first counts, so that nothing can be shadowed from behind.
     func value<Result>(
         _ type: CertificateExtension.Number, tag: UInt8, _ parse: (DERElement) throws -> Result?
     ) -> Result? {
