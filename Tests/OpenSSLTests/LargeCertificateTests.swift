@@ -14,7 +14,8 @@ struct LargeCertificateTests {
     }
 
     private func name(_ commonName: String) -> [UInt8] {
-        element(0x30, element(0x31, element(0x30, [0x06, 0x03, 0x55, 0x04, 0x03], element(0x0C, Array(commonName.utf8)))))
+        let value = element(0x0C, Array(commonName.utf8))
+        return element(0x30, element(0x31, element(0x30, [0x06, 0x03, 0x55, 0x04, 0x03], value)))
     }
 
     @Test func `a name longer than any certificate is told`() throws {

@@ -49,9 +49,12 @@ extension Certificate {
 
     /// The extended purposes; empty without the extension, which allows everything.
     public var extendedKeyUsage: [ExtendedKeyUsage] {
-        fields.value(.extendedKeyUsage, tag: DERTag.sequence) { element in
+        guard fields.has(.extendedKeyUsage) else { return [] }
+        let usages = fields.value(.extendedKeyUsage, tag: DERTag.sequence) { element in
             try element.children().map { ExtendedKeyUsage(rawValue: try $0.objectIdentifier().rawValue) }
         } ?? []
+        // Nothing, to everybody who asks, is every usage: what cannot be read must not become that.
+        return usages.isEmpty ? [ExtendedKeyUsage(rawValue: "")] : usages
     }
 
     /// Whether the basic constraints make it a certificate authority.

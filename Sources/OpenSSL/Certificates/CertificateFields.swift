@@ -66,6 +66,11 @@ final class CertificateFields: Sendable {
         guard outer.isAtEnd else { throw DERError() }
     }
 
+    /// Whether there is an extension, whatever is in it.
+    func has(_ type: CertificateExtension.Number) -> Bool {
+        extensions.contains { $0.oid.elementsEqual([0x55, 0x1D, type.rawValue]) }
+    }
+
     /// What `parse` makes of an extension's value; `nil` when it is absent or malformed.
     ///
     /// RFC 5280 4.2: no extension twice. Of two the first counts, so that nothing can be shadowed from behind.

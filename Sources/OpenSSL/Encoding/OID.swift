@@ -13,9 +13,23 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
         var text: [UInt8] = []
         text.reserveCapacity(32)
         var arc: UInt64 = 0
+        var octets: [UInt8] = []
         for byte in content {
-            arc = arc << 7 | UInt64(byte & 0x7F)
+            // Nearly every arc has room in a word; what has not, such as that of a UUID, is collected.
+            if arc >> 56 != 0 || !octets.isEmpty { octets.append(byte & 0x7F) }
+            if octets.isEmpty { arc = arc << 7 | UInt64(byte & 0x7F) }
             guard byte & 0x80 == 0 else { continue }
+            if !octets.isEmpty {
+                var digits = Self.digits(arc, octets)
+                if text.isEmpty {
+                    text = [0x32]
+                    Self.subtract80(from: &digits)
+                }
+                text.append(0x2E)
+                text += digits.reversed().map { 0x30 + $0 }
+                (arc, octets) = (0, [])
+                continue
+            }
             if text.isEmpty {
                 let first = min(arc / 40, 2)
                 text.append(0x30 + UInt8(first))
@@ -28,21 +42,54 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
         rawValue = String(decoding: text, as: UTF8.self)
     }
 
+    /// The decimal digits, last one first, of a number that goes on with groups of seven bits.
+    private static func digits(_ number: UInt64, _ groups: [UInt8]) -> [UInt8] {
+        var digits: [UInt8] = []
+        var rest = number
+        while rest > 0 {
+            digits.append(UInt8(rest % 10))
+            rest /= 10
+        }
+        for group in groups {
+            var carry = Int(group)
+            for index in digits.indices {
+                carry += Int(digits[index]) * 128
+                digits[index] = UInt8(carry % 10)
+                carry /= 10
+            }
+            while carry > 0 {
+                digits.append(UInt8(carry % 10))
+                carry /= 10
+            }
+        }
+        return digits
+    }
+
+    /// What the first two arcs share: 80 goes to the first (X.690 8.19.4).
+    private static func subtract80(from digits: inout [UInt8]) {
+        var index = 1
+        var borrow = 8
+        while borrow > 0, index < digits.count {
+            let digit = Int(digits[index]) - borrow
+            digits[index] = UInt8(digit < 0 ? digit + 10 : digit)
+            borrow = digit < 0 ? 1 : 0
+            index += 1
+        }
+        while digits.count > 1, digits.last == 0 { digits.removeLast() }
+    }
+
     private static func append(_ number: UInt64, to text: inout [UInt8]) {
         if number >= 10 { append(number / 10, to: &text) }
         text.append(0x30 + UInt8(number % 10))
     }
 
-    /// Whether these are the content octets of an object identifier: whole arcs, each below 2^63.
+    /// Whether these are the content octets of an object identifier: whole arcs, and few enough that they mean
+    /// something.
     static func isValid(content: some Collection<UInt8>) -> Bool {
         guard !content.isEmpty, content.count <= 64 else { return false }
-        var run = 0
-        for byte in content {
-            run += 1
-            guard run <= 9 else { return false }
-            if byte & 0x80 == 0 { run = 0 }
-        }
-        return run == 0
+        var isWhole = true
+        for byte in content { isWhole = byte & 0x80 == 0 }
+        return isWhole
     }
 
     /// The DER, tag and length included; `nil` where the dotted form is none.
@@ -57,7 +104,7 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
         else { return nil }
         var content: [UInt8] = []
         for arc in [first * 40 + second] + arcs.dropFirst(2) {
-            // As `isValid(content:)` has it.
+            // Larger ones are read, and never written: nobody asks for one by its digits.
             guard var rest = arc, rest < 1 << 63 else { return nil }
             var octets = [UInt8(rest & 0x7F)]
             rest >>= 7
