@@ -117,39 +117,43 @@ extension Keychain {
         let leaf = NewObject(certificate: certificate, label: .string(name))
         // A root is trusted because somebody chose to, never because it came along.
         let above = CertificateChain.order(leaf: certificate, candidates: chain).certificates.dropFirst()
-            .filter { !$0.isSelfIssued }
+            .filter { !$0.isSelfSigned }
         let authorities = above.map { NewObject(certificate: $0, label: $0.subjectSummary.map { .string($0) }) }
         var missing: [NewObject] = []
         var succession = Succession()
         var present: [TokenObject] = []
-        let added = try writer(keys).perform(.create) { objects in
-            present = objects
-            guard objects.contains(where: { $0.isSame(as: key) }) else {
-                throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
+        let added = try token.retryingMomentaryFailures {
+            try writer(keys).perform(.create) { objects in
+                present = objects
+                guard objects.contains(where: { $0.isSame(as: key) }) else {
+                    throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
+                }
+                let bearers = try Succession.bearers(
+                    of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
+                guard bearers.isEmpty || !isFirst else { throw isTaken(name) }
+                succession = try Succession(
+                    of: name, certificate, among: objects,
+                    replacing: predecessors(
+                        of: certificate, named: name, bearers, renewing: renewed, among: objects, keys))
+                missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
+                guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
+                return TokenPlan(kind: .install, objects: missing.map(\.planned) + succession.planned)
+            } change: { session, _ in
+                // First what takes the name over: programs that know nothing of plans find two for a moment, never
+                // none.
+                var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+                outcome.changed = try relabel(succession, in: session)
+                return outcome
+            } commit: { writer, outcome in
+                let ancestors = succession.ancestors(of: certificate, renewing: renewed)
+                let inheritance = try inherit(succession, from: ancestors, name, policy, writer, keys)
+                try rename(succession, name, writer, keys)
+                if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
+                try bequeathKeys(of: ancestors, to: certificate.publicKey, among: present, writer, keys)
+                let known = present.filter { object in authorities.contains { $0.isSame(as: object) } }
+                try share(known, inheritance, writer, keys)
+                return try record(outcome.added, leaf: certificate, called: name, inheritance, writer, keys)
             }
-            let bearers = try Succession.bearers(
-                of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
-            guard bearers.isEmpty || !isFirst else { throw isTaken(name) }
-            succession = try Succession(
-                of: name, certificate, among: objects,
-                replacing: predecessors(of: certificate, named: name, bearers, renewing: renewed, among: objects, keys))
-            missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
-            guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
-            return TokenPlan(kind: .install, objects: missing.map(\.planned) + succession.planned)
-        } change: { session, _ in
-            // First what takes the name over: programs that know nothing of plans find two for a moment, never none.
-            var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-            outcome.changed = try relabel(succession, in: session)
-            return outcome
-        } commit: { writer, outcome in
-            let ancestors = succession.ancestors(of: certificate, renewing: renewed)
-            let inheritance = try inherit(succession, from: ancestors, name, policy, writer, keys)
-            try rename(succession, name, writer, keys)
-            if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
-            try bequeathKeys(of: ancestors, to: certificate.publicKey, among: present, writer, keys)
-            let known = present.filter { object in authorities.contains { $0.isSame(as: object) } }
-            try share(known, inheritance, writer, keys)
-            return try record(outcome.added, leaf: certificate, called: name, inheritance, writer, keys)
         }
         var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
         own.includesSynchronizable = true

@@ -22,7 +22,7 @@ extension Keychain {
             else { break }
             fetched.append(issuer)
         }
-        let new = try fetched.filter { !$0.isSelfIssued }.filter { try storedItems(of: $0).isEmpty }
+        let new = try fetched.filter { !$0.isSelfSigned }.filter { try storedItems(of: $0).isEmpty }
         try add(contentsOf: new.map { CertificateItem($0) })
         return fetched
     }

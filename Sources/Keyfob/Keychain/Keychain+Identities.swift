@@ -121,7 +121,7 @@ extension Keychain {
             ]
         }
         let isUnknown = error.code == .certificateUntrusted || error.code == .chainIncomplete
-        let root = chain.certificates.last.map { $0.isSelfIssued ? $0.subject : $0.issuer }
+        let root = chain.certificates.last.map { $0.isSelfSigned ? $0.subject : $0.issuer }
         return [
             complete,
             IdentityFinding(
@@ -141,7 +141,7 @@ extension Keychain {
 
     /// What the keychain calls the root of a chain, where it has it and the name is one word.
     private func rootName(_ chain: CertificateChain) throws -> String? {
-        guard let root = chain.certificates.last, root.isSelfIssued else { return nil }
+        guard let root = chain.certificates.last, root.isSelfSigned else { return nil }
         let label = try find(.certificates).first { $0.der == root.der }?.label
         return label.flatMap { $0.wholeMatch(of: /[A-Za-z0-9._@+-]+/) == nil ? nil : $0 }
     }

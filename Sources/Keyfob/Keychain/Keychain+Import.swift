@@ -53,7 +53,7 @@ extension Keychain {
         let leaf = NewObject(certificate: certificate, label: .string(name))
         let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
         // A root is trusted because somebody chose to, never because it came along in a file.
-        let above = ordered.certificates.dropFirst().filter { !$0.isSelfIssued }
+        let above = ordered.certificates.dropFirst().filter { !$0.isSelfSigned }
         let authorities = above.map { authority in
             let summary = authority.subjectSummary.map { AttributeValue.string($0) }
             return (certificate: authority, object: NewObject(certificate: authority, label: summary))
@@ -61,48 +61,51 @@ extension Keychain {
         var missing: [NewObject] = []
         var succession = Succession()
         var present: [TokenObject] = []
-        let added = try writer(keys).perform(.create) { objects in
-            present = objects
-            // Somebody who gives no name is content with two of a name.
-            if label != nil {
-                let bearers = try Succession.bearers(
-                    of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
-                guard bearers.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
-                if isReplacing {
-                    succession = try Succession(
-                        of: name, certificate, among: objects,
-                        replacing: predecessors(of: certificate, named: name, bearers, among: objects, keys))
+        let added = try token.retryingMomentaryFailures {
+            try writer(keys).perform(.create) { objects in
+                present = objects
+                // Somebody who gives no name is content with two of a name.
+                if label != nil {
+                    let bearers = try Succession.bearers(
+                        of: name, besides: certificate, among: objects,
+                        called: fingerprints(calledOnlyInRows: name, keys))
+                    guard bearers.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
+                    if isReplacing {
+                        succession = try Succession(
+                            of: name, certificate, among: objects,
+                            replacing: predecessors(of: certificate, named: name, bearers, among: objects, keys))
+                    }
                 }
+                // The key that was there first keeps the name (``IdentityVersion``).
+                let taken = Set(objects.compactMap { $0.label?.text } + succession.moves.map(\.label))
+                let pair = try pair(
+                    label: succession.predecessors.isEmpty ? name : IdentityVersion.label(name, Date(), taken: taken))
+                missing = ([pair.privateKey, pair.publicKey, leaf] + authorities.map(\.object)).filter { new in
+                    !objects.contains { new.isSame(as: $0) }
+                }
+                guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
+                return TokenPlan(
+                    kind: succession.moves.isEmpty ? .create : .install,
+                    objects: missing.map(\.planned) + succession.planned)
+            } change: { session, _ in
+                var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+                outcome.changed = try relabel(succession, in: session)
+                return outcome
+            } commit: { writer, outcome in
+                let ancestors = succession.ancestors(of: certificate)
+                let inheritance = try inherit(succession, from: ancestors, name, nil, writer, keys)
+                try rename(succession, name, writer, keys)
+                if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
+                let known = present.filter { object in authorities.contains { $0.object.isSame(as: object) } }
+                try share(known, inheritance, writer, keys)
+                // The public half needs no row: it is found through the private one.
+                let recorded = try record(
+                    outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, inheritance,
+                    writer, keys)
+                let made = TokenStore.completing(outcome.added)
+                try bequeathKeys(of: ancestors, to: key.publicKey, among: made + present, writer, keys)
+                return recorded
             }
-            // The key that was there first keeps the name (``IdentityVersion``).
-            let taken = Set(objects.compactMap { $0.label?.text } + succession.moves.map(\.label))
-            let pair = try pair(
-                label: succession.predecessors.isEmpty ? name : IdentityVersion.label(name, Date(), taken: taken))
-            missing = ([pair.privateKey, pair.publicKey, leaf] + authorities.map(\.object)).filter { new in
-                !objects.contains { new.isSame(as: $0) }
-            }
-            guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
-            return TokenPlan(
-                kind: succession.moves.isEmpty ? .create : .install,
-                objects: missing.map(\.planned) + succession.planned)
-        } change: { session, _ in
-            var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-            outcome.changed = try relabel(succession, in: session)
-            return outcome
-        } commit: { writer, outcome in
-            let ancestors = succession.ancestors(of: certificate)
-            let inheritance = try inherit(succession, from: ancestors, name, nil, writer, keys)
-            try rename(succession, name, writer, keys)
-            if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
-            let known = present.filter { object in authorities.contains { $0.object.isSame(as: object) } }
-            try share(known, inheritance, writer, keys)
-            // The public half needs no row: it is found through the private one.
-            let recorded = try record(
-                outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, inheritance,
-                writer, keys)
-            let made = TokenStore.completing(outcome.added)
-            try bequeathKeys(of: ancestors, to: key.publicKey, among: made + present, writer, keys)
-            return recorded
         }
         var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
         own.includesSynchronizable = true

@@ -357,6 +357,14 @@ extension Keychain {
     /// The error for an item whose primary key is taken.
     func duplicate(_ itemClass: ItemClass, _ attributes: ItemAttributes) -> KeychainError {
         let title = Self.title(itemClass, attributes)
+        guard itemClass != .certificate else {
+            return KeychainError(
+                .duplicateItem,
+                "a certificate of the same issuer with the same serial number as \"\(title)\" is in keychain "
+                    + "\"\(name)\" already.",
+                hint: "See which: keyfob cert ls     It has to go first: keyfob cert rm NAME",
+                details: ["keychain": name, "name": title, "taken": "issuer_and_serial_number"])
+        }
         return KeychainError(
             .duplicateItem, "\"\(title)\" already exists in keychain \"\(name)\".",
             hint: "Replace it: add --replace. Keep it quietly: --if-missing",

@@ -29,30 +29,34 @@ extension Keychain {
         }
         var existing: [Data: TokenObject] = [:]
         var missing: [NewObject] = []
-        return try writer(keys).perform(.create) { objects in
-            for (item, new) in prepared {
-                let known = objects.first(
-                    at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
-                guard let object = known else {
-                    missing.append(new)
-                    continue
+        return try token.retryingMomentaryFailures {
+            try writer(keys).perform(.create) { objects in
+                (existing, missing) = ([:], [])
+                for (item, new) in prepared {
+                    let known = objects.first(
+                        at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
+                    guard let object = known else {
+                        missing.append(new)
+                        continue
+                    }
+                    guard sharesObjects else { throw duplicate(.certificate, item.attributes) }
+                    existing[object.fingerprint] = object
                 }
-                guard sharesObjects else { throw duplicate(.certificate, item.attributes) }
-                existing[object.fingerprint] = object
-            }
-            guard !missing.isEmpty else { return nil }
-            return TokenPlan(kind: .create, objects: missing.map(\.planned))
-        } change: { session, _ in
-            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-        } commit: { writer, outcome in
-            let made = Dictionary(outcome.added.map { ($0.fingerprint, $0) }) { first, _ in first }
-            return try prepared.map { item, new in
-                guard let fingerprint = new.fingerprint, let object = made[fingerprint] ?? existing[fingerprint] else {
-                    throw KeychainError(.failed, "the token made another certificate.")
+                guard !missing.isEmpty else { return nil }
+                return TokenPlan(kind: .create, objects: missing.map(\.planned))
+            } change: { session, _ in
+                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            } commit: { writer, outcome in
+                let made = Dictionary(outcome.added.map { ($0.fingerprint, $0) }) { first, _ in first }
+                return try prepared.map { item, new in
+                    guard let fingerprint = new.fingerprint, let object = made[fingerprint] ?? existing[fingerprint]
+                    else {
+                        throw KeychainError(.failed, "the token made another certificate.")
+                    }
+                    let isNew = made[fingerprint] != nil
+                    if !isNew { try refuseTwin(of: object, item.attributes, writer, keys) }
+                    return try self.record(item, object, writer, keys, isNew: isNew)
                 }
-                let isNew = made[fingerprint] != nil
-                if !isNew { try refuseTwin(of: object, item.attributes, writer, keys) }
-                return try self.record(item, object, writer, keys, isNew: isNew)
             }
         }
     }

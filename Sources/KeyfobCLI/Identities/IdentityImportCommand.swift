@@ -99,7 +99,7 @@ struct IdentityImportCommand: ParsableCommand {
                     try keychain.importIdentity(
                         key: pair.key, certificate: pair.certificate, chain: contents.certificates.map(\.certificate),
                         label: name, isExtractable: extractable, isReplacing: replace))
-            } catch let error as KeychainError where error.code == .duplicateItem {
+            } catch let error as KeychainError where error.code == .duplicateItem && error.details["taken"] == nil {
                 throw KeychainError(
                     error.code, error.message, hint: "Replace it: add --replace. Keep both: --name OTHER",
                     details: error.details, cause: error.cause)
@@ -215,7 +215,7 @@ struct IdentityImportCommand: ParsableCommand {
         } else if parts.isEmpty {
             // The file has none; the keychain may.
             let above = try keychain.chain(of: certificate).certificates.dropFirst()
-            let count = above.count { !$0.isSelfIssued }
+            let count = above.count { !$0.isSelfSigned }
             if count > 0 { parts.append("\(Phrases.counted(count, "intermediate")) known already") }
             if count < above.count { parts.append("root known already") }
         }

@@ -24,6 +24,10 @@ extension PrivateKey {
             guard let n = publicKey.rsaModulus, let e = publicKey.rsaExponent else {
                 throw CryptoError(.unsupportedKey, "the RSA key has no modulus")
             }
+            // A token has attributes for two primes, and would sign with the wrong ones.
+            guard !isMultiPrime else {
+                throw CryptoError(.unsupportedKey, "an RSA key of more than two primes")
+            }
             return .rsa(
                 n: n, e: e, d: try number("d"), p: try number("rsa-factor1"), q: try number("rsa-factor2"),
                 dp: try number("rsa-exponent1"), dq: try number("rsa-exponent2"), qinv: try number("rsa-coefficient1"))
@@ -41,6 +45,15 @@ extension PrivateKey {
         case .other:
             throw CryptoError(.unsupportedKey, "no components of \(publicKey.algorithm)")
         }
+    }
+
+    /// Whether it is an RSA key of more than two primes (RFC 8017 3.2), which no token takes.
+    public var isMultiPrime: Bool {
+        var found: OpaquePointer?
+        let isThere = unsafe handle.withPointer { key in unsafe EVP_PKEY_get_bn_param(key, "rsa-factor3", &found) == 1 }
+        unsafe BN_clear_free(found)
+        ERR_clear_error()
+        return isThere
     }
 
     private func number(_ name: String, size: Int? = nil) throws(OpenSSLError) -> SecretBytes {

@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Keys and certificates that are sound and rare.
+@Suite(.timeLimit(.minutes(30)))
+struct ForeignFileTests {
+    /// An arc of X.667: a UUID as a number, which has no room in 64 bits.
+    private let large = "2.25.329800735698586629295641978511506172918"
+
+    @Test func `a key of three primes is refused, for a token has room for two`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            openssl genrsa -primes 3 -out a.key 2048 2>/dev/null
+            openssl req -x509 -key a.key -subj /CN=a -days 9 -out a.pem
+            """)
+        let result = try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--extractable")
+        #expect(result.status != 0 && result.error.contains("RSA of more than two primes"), "\(result.error)")
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
+    }
+
+    @Test func `an authority for some usages issues for no others, whatever the numbers of those are`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            openssl ecparam -name prime256v1 -genkey -noout -out k.pem
+            openssl req -x509 -key k.pem -subj /CN=ca -days 99 -addext 'extendedKeyUsage=codeSigning,\(large)' \
+                -addext '\(large)=DER:0500' -out c.pem
+            """)
+        let imported = try home.keyfob("identity", "import", home.file("k.pem"), home.file("c.pem"), "--name", "ca")
+        #expect(imported.status == 0, "\(imported.error)")
+        #expect(try home.keyfob("cert", "show", "ca").output.contains(large))
+        let issued = try home.keyfob(
+            "identity", "create", "leaf", "--cn", "leaf", "--dns", "a.example", "--issuer", "ca")
+        #expect(issued.status != 0 && issued.output.isEmpty, "\(issued.output)")
+        #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
+    }
+
+    @Test func `the certificate between an authority's old key and its new one is kept`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            for name in old new leaf; do openssl ecparam -name prime256v1 -genkey -noout -out $name.key; done
+            openssl req -x509 -key old.key -subj /CN=Root -days 99 -out root.pem
+            printf 'basicConstraints=critical,CA:TRUE\\nsubjectKeyIdentifier=hash\\n' >ca.cnf
+            printf 'authorityKeyIdentifier=keyid\\n' >leaf.cnf
+            openssl req -new -key new.key -subj /CN=Root -out new.csr
+            openssl x509 -req -in new.csr -CA root.pem -CAkey old.key -set_serial 7 -days 90 -extfile ca.cnf \\
+                -out roll.pem
+            openssl req -new -key leaf.key -subj /CN=leaf -out leaf.csr
+            openssl x509 -req -in leaf.csr -CA roll.pem -CAkey new.key -set_serial 8 -days 80 -extfile leaf.cnf \\
+                -out leaf.pem
+            cat leaf.key leaf.pem roll.pem >all.pem
+            """)
+        let imported = try home.keyfob("identity", "import", home.file("all.pem"), "--name", "web")
+        #expect(imported.status == 0, "\(imported.error)")
+        let verified = try home.keyfob("cert", "verify", "web", "--ca", home.file("root.pem"))
+        #expect(verified.status == 0, "\(verified.error)")
+        let chain = try home.keyfob("cert", "export", "web", "--chain").output
+        #expect(chain.components(separatedBy: "BEGIN CERTIFICATE").count == 3)
+    }
+
+    @Test func `of two certificates of one issuer and number the second is told why it is refused`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            for name in a b; do
+                openssl ecparam -name prime256v1 -genkey -noout -out $name.key
+                openssl req -x509 -key $name.key -subj /CN=same -set_serial 1 -days 99 -out $name.pem
+            done
+            """)
+        let (key, certificate) = (home.file("b.key"), home.file("b.pem"))
+        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem")).status == 0)
+        for command in [["identity", "import", key, certificate], ["cert", "import", certificate]] {
+            let result = try Tool.keyfob(command, environment: home.environment).run()
+            #expect(result.status == 4 && result.error.contains("serial number"), "\(result.error)")
+            #expect(result.error.contains("keyfob cert rm") && !result.error.contains("--replace"), "\(result.error)")
+        }
+    }
+}
