@@ -9,14 +9,16 @@ extension Keychain {
     ///
     /// `*.example.org` stands for every host below `example.org`.
     ///
+    /// - Returns: Whether it was not preferred before.
     /// - Throws: `KeychainError`; `invalidArgument` for a service that is empty or has a line break, `itemNotFound`
     ///   where the identity is gone, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
-    public func prefer(_ identity: Identity, for service: String) throws {
+    @discardableResult
+    public func prefer(_ identity: Identity, for service: String) throws -> Bool {
         guard !service.isEmpty, !service.contains(where: \.isNewline), let reference = identity.reference else {
             throw KeychainError(.invalidArgument, "a service is a URL or a host, on one line.")
         }
-        try setPreferred(
+        return try setPreferred(
             reference.retagged(.certificate), Preference(.identity, service), among: Criteria(.certificate))
     }
 
@@ -58,15 +60,17 @@ extension Keychain {
     ///   - criteria: The certificates that the caller may see: those that are not among them keep their preferences.
     /// - Throws: `KeychainError`; `itemNotFound` where the certificate is not among them, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
+    @discardableResult
     package func setPreferred(
         _ reference: PersistentReference?, _ preference: Preference, among criteria: Criteria
-    ) throws {
+    ) throws -> Bool {
         let keys = try keys()
         func isReplaced(_ other: Preference) -> Bool {
             guard other.itemClass == preference.itemClass, other.name == preference.name else { return false }
             return reference == nil && preference.usages.isEmpty || other.usages == preference.usages
         }
         var items: [Item] = []
+        var isChanged = false
         try writer(keys).perform(.change) { _ in
             // Under the lock: another process may be doing the same.
             items = try findItems(criteria)
@@ -82,23 +86,27 @@ extension Keychain {
                 let others = item.attributes.preferences.filter { !isReplaced($0) }
                 let preferences = item.reference == reference ? others + [preference] : others
                 guard preferences != item.attributes.preferences else { continue }
-                try setPreferences(preferences, of: item, object, writer, keys)
+                try record(item, object, writer, keys) { $0.preferences = preferences }
+                isChanged = true
             }
         }
+        return isChanged
     }
 
-    private func setPreferences(
-        _ preferences: [Preference], of item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys
+    /// Changes what the vault has about a certificate of the token, within a change of the token.
+    func record(
+        _ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys,
+        change: (inout ItemAttributes) -> Void
     ) throws {
         guard item.isRecorded, let identity = item.reference?.identity,
             var row = try writer.row(identity: identity, withSecret: true)
         else {
             var attributes = ItemAttributes()
-            attributes.preferences = preferences
+            change(&attributes)
             return try adopt(.certificate, object, attributes, writer, keys)
         }
         var (_, attributes) = try keys.openAttributes(row)
-        attributes.preferences = preferences
+        change(&attributes)
         row.version += 1
         row.attributes = try keys.sealAttributes(attributes, of: .certificate, row: row.identity, version: row.version)
         row.terms = try keys.terms(.certificate, of: object, attributes)

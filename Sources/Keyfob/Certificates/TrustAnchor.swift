@@ -95,6 +95,54 @@ extension Keychain {
         return anchor
     }
 
+    /// Trusts a certificate for further usages. What it is trusted for stays, also what another process has just added.
+    ///
+    /// - Parameter usages: What for; nothing means everything.
+    /// - Returns: The anchor, and what it was trusted for before.
+    /// - Throws: As `trust(_:for:label:)`.
+    package func addTrust(
+        _ certificate: Certificate, for usages: [CertificateUsage], label: String? = nil
+    ) throws -> (anchor: TrustAnchor, before: [CertificateUsage]) {
+        let known = try storedItems(of: certificate)
+        if known.isEmpty {
+            do { return (try trust(certificate, for: usages, label: label), []) } catch let error as KeychainError
+                where error.code == .duplicateItem
+            {
+                // Another process was faster; unless the label is what is taken.
+                guard try !storedItems(of: certificate).isEmpty else { throw error }
+            }
+        }
+        func all(_ before: [CertificateUsage]) -> [CertificateUsage] {
+            usages.isEmpty || before.contains(.any) ? [] : before + usages
+        }
+        guard known.allSatisfy({ $0.object != nil }) else {
+            // One that lies in the vault alone.
+            let before = known.lazy.compactMap { TrustAnchor($0) }.first?.usages ?? []
+            return (try trust(certificate, for: all(before)), before)
+        }
+        let keys = try keys()
+        var (items, before): ([Item], [CertificateUsage]) = ([], [])
+        try writer(keys).perform(.change) { _ in
+            items = try storedItems(of: certificate)
+            return nil
+        } change: { _, _ in
+            TokenWriter.Outcome()
+        } commit: { writer, _ in
+            let told = items.first { $0.attributes[.trustedUsages] != nil } ?? items.first
+            before = told.flatMap { TrustAnchor($0) }?.usages ?? []
+            let text = AttributeValue.string(TrustAnchor.text(all(before)))
+            for item in items {
+                let value = item.reference == told?.reference ? text : nil
+                guard let object = item.object, item.attributes[.trustedUsages] != value else { continue }
+                try record(item, object, writer, keys) { $0[.trustedUsages] = value }
+            }
+        }
+        guard let anchor = try storedItems(of: certificate).lazy.compactMap({ TrustAnchor($0) }).first else {
+            throw KeychainError(.itemNotFound, "the certificate was removed meanwhile.")
+        }
+        return (anchor, before)
+    }
+
     /// No longer trusts a certificate; it stays in the keychain.
     ///
     /// - Returns: Whether it was trusted before.

@@ -122,7 +122,8 @@ extension Keychain {
     }
 
     /// Makes an identity the preferred one for a service. - Throws: As the blocking form.
-    public func prefer(_ identity: Identity, for service: String) async throws {
+    @discardableResult
+    public func prefer(_ identity: Identity, for service: String) async throws -> Bool {
         try await run { try self.prefer(identity, for: service) }
     }
 

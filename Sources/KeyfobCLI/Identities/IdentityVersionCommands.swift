@@ -29,10 +29,10 @@ struct IdentityUseCommand: ParsableCommand {
         let identity = try name.identity(in: keychain)
         let label = identity.label ?? name.text
         if let service {
-            if !global.dryRun { try keychain.prefer(identity, for: service) }
+            let isChanged = try !global.dryRun && keychain.prefer(identity, for: service)
             return try output.emit(
                 Document([
-                    "name": .string(label), "service": .string(service), "changed": .boolean(!global.dryRun),
+                    "name": .string(label), "service": .string(service), "changed": .boolean(isChanged),
                     "dry_run": .boolean(global.dryRun),
                 ]),
                 sentence: "\"\(Visible.text(label))\" \(global.dryRun ? "would be" : "is") preferred for "

@@ -92,9 +92,7 @@ struct TrustAddCommand: ParsableCommand {
                 sentence: "Every program of this machine trusts \"\(subject)\" now (\(path)).")
         }
         // Added to what it is trusted for: to take something away is `trust rm`.
-        let before = try keychain.trustAnchors().first { $0.certificate == anchor }?.usages ?? []
-        let wanted = usages.isEmpty || before.contains(.any) ? [] : before + usages.map(\.usage)
-        let trusted = try keychain.trust(anchor, for: wanted, label: label)
+        let (trusted, before) = try keychain.addTrust(anchor, for: usages.map(\.usage), label: label)
         let isChanged = Set(before) != Set(trusted.usages)
         var words = trusted.usages.map(\.rawValue).joined(separator: ", ")
         var hint = ""
