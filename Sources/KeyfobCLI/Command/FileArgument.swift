@@ -70,15 +70,20 @@ struct FileDestination {
         guard let path, path != "-" else {
             return try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
         }
-        // A device or pipe, such as /dev/stdout, cannot be replaced.
-        var status = stat()
-        if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+        switch try FileTarget(path) {
+        case .descriptor(STDOUT_FILENO): try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
+        case .descriptor(let descriptor):
+            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: descriptor) }
+        case .stream(let path):
             let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw failure(path) }
             defer { close(descriptor) }
             try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: descriptor) }
-            return
+        case .file(let path): try replace(path, with: bytes)
         }
+    }
+
+    private func replace(_ path: String, with bytes: SecretBytes) throws {
         var template = Array((path + ".XXXXXX").utf8CString)
         let descriptor = unsafe mkstemp(&template)
         guard descriptor >= 0 else { throw failure(path) }

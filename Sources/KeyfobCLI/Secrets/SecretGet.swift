@@ -75,14 +75,12 @@ struct SecretGet: ParsableCommand {
     }
 
     private static func write(_ secret: SecretBytes, to path: String) throws {
-        var status = stat()
-        // The file is replaced in one step, which must not happen to a device.
-        if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+        guard case .file(let file) = try FileTarget(path) else {
             throw KeychainError(
                 .refused, "\(Visible.text(path)) is not a regular file.",
                 hint: "Leave -o out and redirect: > \(ShellWord.quoted(path))")
         }
-        try PrivateFile.write(secret, to: URL(fileURLWithPath: path))
+        try PrivateFile.write(secret, to: URL(fileURLWithPath: file))
     }
 
     /// The secret of an item that must have one.

@@ -1,0 +1,59 @@
+import Foundation
+import Glibc
+import Keyfob
+
+/// Where bytes for a path go: a file is replaced in one step, which must happen neither to a symbolic link nor to what
+/// is no file. As root `-o /dev/stdout` would put a file in its place.
+enum FileTarget {
+    /// A file, there or not, behind all links.
+    case file(String)
+    /// A device, pipe or socket, which is written to as it is.
+    case stream(String)
+    /// A descriptor of this process, such as that of `/dev/stdout`.
+    case descriptor(Int32)
+
+    /// Follows the links of `path`.
+    ///
+    /// - Throws: `KeychainError`: `fileUnavailable` for links that lead to themselves, `refused` for a link of another
+    ///   user, who decides where it leads.
+    init(_ path: String) throws(KeychainError) {
+        var target = path
+        for _ in 0..<40 {
+            if let descriptor = Self.descriptor(target) {
+                self = .descriptor(descriptor)
+                return
+            }
+            var status = stat()
+            guard unsafe lstat(target, &status) == 0 else {
+                self = .file(target)
+                return
+            }
+            guard status.st_mode & S_IFMT == S_IFLNK else {
+                self = status.st_mode & S_IFMT == S_IFREG ? .file(target) : .stream(target)
+                return
+            }
+            guard status.st_uid == 0 || status.st_uid == geteuid() else {
+                throw KeychainError(
+                    .refused, "\(Visible.text(target)) is a link of another user.", hint: "Name the file itself.",
+                    details: ["file": path])
+            }
+            var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+            let count = unsafe buffer.withUnsafeMutableBytes { buffer in
+                unsafe readlink(target, buffer.bindMemory(to: CChar.self).baseAddress!, buffer.count)  // Not empty.
+            }
+            guard count > 0 else { throw .file("follow", target, errno) }
+            let link = String(decoding: buffer.prefix(count), as: UTF8.self)
+            let folder = target.utf8.lastIndex(of: UInt8(ascii: "/")).map { target[...$0] } ?? ""
+            target = link.hasPrefix("/") ? link : folder + link
+        }
+        throw .file("follow", path, ELOOP)
+    }
+
+    /// The number of `/dev/fd/N` and of what it stands for; links below it lead where their text does not.
+    private static func descriptor(_ path: String) -> Int32? {
+        for folder in ["/dev/fd/", "/proc/self/fd/", "/proc/\(getpid())/fd/"] where path.hasPrefix(folder) {
+            return Int32(path.dropFirst(folder.count))
+        }
+        return nil
+    }
+}
