@@ -69,6 +69,11 @@ struct GlobalOptions: ParsableArguments {
     static let namesTakingValue: Set<String> = [
         "-k", "--keychain", "--token", "--pin-source", "--format", "--color", "--progress", "--timeout",
     ]
+
+    /// The other names; the same test compares them.
+    static let flags: Set<String> = [
+        "--insecure-file", "--no-input", "-y", "--yes", "--dry-run", "--json", "-q", "--quiet", "-v", "--verbose",
+    ]
 }
 
 extension GlobalOptions {

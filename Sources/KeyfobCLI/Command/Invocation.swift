@@ -18,6 +18,7 @@ struct Invocation {
     ///
     /// - Throws: `UsageError` for a word that names no command.
     init(_ arguments: [String], root: any ParsableCommand.Type) throws {
+        let arguments = Self.separatingEmptyValues(arguments)
         var command = root
         var path: [String] = []
         var leading: [String] = []
@@ -41,7 +42,10 @@ struct Invocation {
                     try Self.checkHelp(arguments[(index + 1)...], children)
                     break
                 }
-                throw Self.unknown(word, after: path, children)
+                // What stands behind an option that nobody knows may be its value, and a secret.
+                let option = index > 0 && arguments[index - 1].hasPrefix("-") ? arguments[index - 1] : nil
+                let isValue = option.map { !$0.contains("=") && !GlobalOptions.flags.contains($0) } ?? false
+                throw Self.unknown(isValue ? nil : word, after: path, children)
             }
             command = child
             path.append(Self.name(of: child))
@@ -50,6 +54,16 @@ struct Invocation {
         self.command = command
         self.path = path
         self.arguments = leading + arguments[index...]
+    }
+
+    /// The words, with `--name=` as two of them: ArgumentParser sees no value there and would take the next word for
+    /// it, so that `rm --user="$EMPTY" a b` removed b of user "a".
+    private static func separatingEmptyValues(_ words: [String]) -> [String] {
+        let end = words.firstIndex(of: "--") ?? words.endIndex
+        return words[..<end].flatMap { word in
+            let isEmpty = word.hasPrefix("--") && word.utf8.firstIndex(of: UInt8(ascii: "=")) == word.utf8.indices.last
+            return isEmpty ? [String(word.dropLast()), ""] : [word]
+        } + words[end...]
     }
 
     /// Refuses the words after `help` where they name no command: ArgumentParser would explain the nearest above.
@@ -100,10 +114,16 @@ struct Invocation {
         [name(of: command)] + command.configuration.aliases
     }
 
-    private static func unknown(_ word: String, after path: [String], _ children: [any ParsableCommand.Type])
+    /// - Parameter word: The word; `nil` for one that is not to be repeated.
+    private static func unknown(_ word: String?, after path: [String], _ children: [any ParsableCommand.Type])
         -> UsageError
     {
         let parent = (["keyfob"] + path).joined(separator: " ")
+        guard let word else {
+            return UsageError(
+                "what stands behind an option that \(parent) does not know is no command.",
+                hint: "All commands: \(parent) --help")
+        }
         let names = children.filter { $0.configuration.shouldDisplay }.flatMap(names)
         var hint = "All commands: \(parent) --help"
         if let nearest = Spelling.nearest(to: word, among: names) { hint = "Did you mean \"\(nearest)\"? " + hint }
