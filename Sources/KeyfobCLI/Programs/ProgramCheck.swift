@@ -54,7 +54,10 @@ struct ProgramCheck: ~Copyable {
     func run(_ recipe: Recipe, program: String, deadline: Deadline) throws -> String {
         try RecipeFiles.write(recipe.files, to: directory)
         let exports = recipe.environment.map { "export \($0.name)=\(ShellWord.quoted($0.value))\n" }.joined()
-        let script = "cd \(ShellWord.quoted(directory))\nexec 2>&1\n" + exports + recipe.check
+        // Who is told to end does not come back to remove the directory.
+        let removal = "for attempt in 1 2 3 4 5; do rm -rf \(directory) && break; sleep 0.1; done"
+        let end = "trap 'cd /; \(removal); exit 143' TERM\n"
+        let script = "cd \(ShellWord.quoted(directory))\nexec 2>&1\n" + end + exports + recipe.check
         try RecipeFiles.write([.init(name: "check.sh", content: script)], to: directory)
         let log = directory + "/check.log"
         let status = try Self.status(of: directory + "/check.sh", log: log, deadline: deadline)

@@ -103,8 +103,17 @@ struct SSH: Program {
                 sleep 0.1
             done
             accepted 1 || { tr -d '\\r' <client.log; tr -d '\\r' <server.log; exit 1; }
-            eval "$(ssh-agent -a "$PWD/agent")" >/dev/null
-            trap 'ssh-agent -k >/dev/null 2>&1 || true; stop' EXIT
+            # In the foreground: an agent that leaves for a session of its own would outlive a check that is cut off.
+            ssh-agent -D -a "$PWD/agent" >agent.log 2>&1 &
+            agent=$!
+            trap 'kill "$agent" 2>/dev/null || true; stop' EXIT
+            SSH_AUTH_SOCK=$PWD/agent
+            export SSH_AUTH_SOCK
+            for attempt in $(seq 100); do
+                if [ -S agent ]; then break; fi
+                kill -0 "$agent" 2>/dev/null || { cat agent.log; exit 1; }
+                sleep 0.1
+            done
             timeout 20 ssh-add -s \(module) >agent.log 2>&1 || { cat agent.log; exit 1; }
             login -o IdentityFile=\(ShellWord.quoted(publicKey)) -o IdentitiesOnly=yes >client.log 2>&1
             accepted 2 || { tr -d '\\r' <client.log; tr -d '\\r' <server.log; exit 1; }
