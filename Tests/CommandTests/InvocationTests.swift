@@ -90,6 +90,10 @@ import Testing
         }
         .flatMap { line in line.prefix { $0 != "<" }.split(whereSeparator: { ", ".contains($0) }).map(String.init) }
         #expect(Set(names) == GlobalOptions.namesTakingValue)
+        let flags = help.split(separator: "\n").filter { $0.hasPrefix("  -") && !$0.contains("<") }.flatMap { line in
+            line.split(whereSeparator: { ", ".contains($0) }).prefix { $0.hasPrefix("-") }.map(String.init)
+        }
+        #expect(Set(flags) == GlobalOptions.flags.union(["-h", "--help", "--version"]))
     }
 
     @Test(arguments: [

@@ -146,26 +146,13 @@ import Testing
         #expect(result.output == "\(128 + number)\n", "\(result.error)")
     }
 
-    /// Runs commands at once and returns their results.
-    private func atOnce(
-        _ home: IdentityHome, _ commands: [[String]], input: String = ""
-    ) async throws -> [Tool.Result] {
-        try await withThrowingTaskGroup(of: Tool.Result.self) { group in
-            for command in commands {
-                let tool = Tool.keyfob(command, environment: home.environment, input: Data(input.utf8))
-                group.addTask { try await onThread { try tool.run() } }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-    }
-
     @Test func `of commands that generate a key of one name at once one does`() async throws {
         let home = try IdentityHome()
         for round in 0..<3 {
-            let results = try await atOnce(home, Array(repeating: ["key", "generate", "k\(round)"], count: 4))
+            let results = try await home.atOnce(Array(repeating: ["key", "generate", "k\(round)"], count: 4))
             #expect(results.map(\.status).sorted() == [0, 4, 4, 4], "\(results.map(\.error))")
         }
-        let results = try await atOnce(home, Array(repeating: ["key", "generate", "m", "--if-missing"], count: 4))
+        let results = try await home.atOnce(Array(repeating: ["key", "generate", "m", "--if-missing"], count: 4))
         #expect(results.map(\.status) == [0, 0, 0, 0], "\(results.map(\.error))")
         let list = try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n")
         #expect(list.filter { $0.hasPrefix("m\t") }.count == 1)
@@ -174,8 +161,8 @@ import Testing
     @Test func `a replacement is not lost to a removal at the same time`() async throws {
         let home = try IdentityHome()
         for _ in 0..<8 {
-            let results = try await atOnce(
-                home, [["set", "a", "--replace", "--stdin"], ["rm", "a", "--yes", "--if-exists"]], input: "x")
+            let results = try await home.atOnce(
+                [["set", "a", "--replace", "--stdin"], ["rm", "a", "--yes", "--if-exists"]], input: "x")
             #expect(results.allSatisfy { $0.status == 0 }, "\(results.map(\.error))")
         }
     }
@@ -184,7 +171,7 @@ import Testing
         let home = try IdentityHome()
         // Each unlocks anew, so that SoftHSM rewrites its token's file again and again while others read it.
         for _ in 0..<4 {
-            let results = try await atOnce(home, Array(repeating: ["unlock"], count: 6))
+            let results = try await home.atOnce(Array(repeating: ["unlock"], count: 6))
             #expect(results.allSatisfy { $0.status == 0 }, "\(results.map(\.error))")
         }
     }
@@ -295,12 +282,5 @@ import Testing
             let status = try Tool.keyfob(["get", "nothing"], environment: environment).run()
             #expect(status.status == 3, "\(status.error)")
         }
-    }
-}
-
-/// Runs blocking work on a thread of its own, so that many tests at once do not starve each other.
-private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread { continuation.resume(with: Swift.Result { try body() }) }.start()
     }
 }

@@ -145,7 +145,10 @@ extension Keychain {
 }
 
 extension KeySpecification {
-    fileprivate func validate() throws {
+    /// Whether keys of the kind are generated.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` where they are not.
+    package func validate() throws {
         let isFine = switch kind {
         case .rsa(let bits): (2048...4096).contains(bits) && bits % 8 == 0
         case .aes(let bits): [128, 192, 256].contains(bits)

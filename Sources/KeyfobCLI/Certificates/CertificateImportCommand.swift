@@ -42,8 +42,11 @@ struct CertificateImportCommand: ParsableCommand {
         }
         let keychain = try global.openKeychain()
         // With a login, so that certificates which need one are known too.
-        var labels = Dictionary(
-            try keychain.find(.certificates).map { ($0.der, $0.label) }, uniquingKeysWith: { first, _ in first })
+        func known() throws -> [Data: String?] {
+            Dictionary(
+                try keychain.find(.certificates).map { ($0.der, $0.label) }, uniquingKeysWith: { first, _ in first })
+        }
+        var labels = try known()
         if let label, let one = certificates.first, let known = labels[one.der] ?? nil, known != label {
             throw KeychainError(
                 .duplicateItem,
@@ -51,12 +54,25 @@ struct CertificateImportCommand: ParsableCommand {
                 hint: "Use that name, or remove it first: keyfob cert rm \(ShellWord.quoted(known))",
                 details: ["keychain": keychain.name, "name": known])
         }
-        var seen = Set(labels.keys)
-        let results = certificates.map { (certificate: $0, isNew: seen.insert($0.der).inserted) }
+        func results() -> [(certificate: Certificate, isNew: Bool)] {
+            var seen = Set(labels.keys)
+            return certificates.map { (certificate: $0, isNew: seen.insert($0.der).inserted) }
+        }
+        var results = results()
         if !global.dryRun {
-            let added = try keychain.add(
-                contentsOf: results.filter(\.isNew).map { CertificateItem($0.certificate, label: label) })
-            for item in added { labels[item.der] = item.label }
+            func add() throws {
+                let added = try keychain.add(
+                    contentsOf: results.filter(\.isNew).map { CertificateItem($0.certificate, label: label) })
+                for item in added { labels[item.der] = item.label }
+            }
+            do { try add() } catch let error as KeychainError where error.code == .duplicateItem {
+                // Another process may have been faster; then it is there, as it would have been a moment ago.
+                labels = try known()
+                let rest = certificates.map { (certificate: $0, isNew: labels[$0.der] == nil) }
+                guard rest.count(where: \.isNew) < results.count(where: \.isNew) else { throw error }
+                results = rest
+                try add()
+            }
         }
         let now = Date()
         func name(_ certificate: Certificate) -> String {
@@ -119,8 +135,16 @@ struct CertificateRemoveCommand: ParsableCommand {
                 .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would remove certificate \"\(Visible.text(label))\".")
         }
-        let (items, others) = try name.certificates(of: found, in: keychain)
-        for item in items { try keychain.delete(item) }
+        let others: [CertificateItem]
+        do {
+            let items: [CertificateItem]
+            (items, others) = try name.certificates(of: found, in: keychain)
+            for item in items { try keychain.delete(item) }
+        } catch let error as KeychainError where ifExists && error.code == .itemNotFound {
+            // Another process was faster.
+            return try output.emit(
+                .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such certificate.")
+        }
         let kept = others.map { $0.label ?? "" }
         let remark = kept.isEmpty
             ? "" : " It stays as \(kept.map { "\"\(Visible.text($0))\"" }.joined(separator: ", "))."

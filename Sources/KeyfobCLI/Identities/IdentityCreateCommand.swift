@@ -33,6 +33,9 @@ struct IdentityCreateCommand: ParsableCommand {
 
     func validate() throws {
         guard !name.isEmpty else { throw ValidationError("An identity needs a name.") }
+        guard !name.hasPrefix("pkcs11:") else {
+            throw ValidationError("A name that begins with \"pkcs11:\" is a URI to every other command.")
+        }
         guard !wishes.isEmpty else { throw ValidationError("A certificate is for somebody: give --cn, --dns, …") }
         guard issuance.selfSigned || issuance.issuer != nil else {
             throw ValidationError("Who issues it? Give --self-signed or --issuer.")
@@ -47,14 +50,12 @@ struct IdentityCreateCommand: ParsableCommand {
             key: key.specification, lifetime: issuance.seconds)
         let keychain = try global.openKeychain()
         if ifMissing, let known = try keychain.find(.identity(label: name)).first {
-            let document = try IdentityPhrases.document(
-                known, isChanged: false, keychain, isDryRun: global.dryRun)
-            return try output.emit(
-                document,
-                sentence: "Nothing to do: identity \"\(Visible.text(name))\" exists.")
+            return try emit(existing: known, in: keychain, output)
         }
         guard !global.dryRun else {
             try keychain.checkIsFree(name)
+            // What an authority elsewhere would say, nobody asks it for a trial.
+            if case .authority = description { _ = try description.resolved(for: keychain, global, issuance) }
             return try output.emit(
                 Document([
                     "dry_run": true, "changed": false, "name": .string(name),
@@ -65,8 +66,15 @@ struct IdentityCreateCommand: ParsableCommand {
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = Steps(output)
-        let made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
-            try keychain.createIdentity(name, specification, issuer: issuer) { steps.add($0) }
+        let made: IdentityInstallation
+        do {
+            made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
+                try keychain.createIdentity(name, specification, issuer: issuer) { steps.add($0) }
+            }
+        } catch let error as KeychainError where ifMissing && error.code == .duplicateItem {
+            // Another process was faster.
+            guard let known = try keychain.find(.identity(label: name)).first else { throw error }
+            return try emit(existing: known, in: keychain, output)
         }
         let certificate = try made.identity.certificate()
         let now = Date()
@@ -81,6 +89,11 @@ struct IdentityCreateCommand: ParsableCommand {
                 Identity "\(Visible.text(name))" is ready.
                 """)
         try OpenSSLEngine.warn(of: keychain, output)
+    }
+
+    private func emit(existing known: Identity, in keychain: Keychain, _ output: Output) throws {
+        let document = try IdentityPhrases.document(known, isChanged: false, keychain, isDryRun: global.dryRun)
+        try output.emit(document, sentence: "Nothing to do: identity \"\(Visible.text(name))\" exists.")
     }
 
     /// A line where the issuer gave less than was asked for, by more than what some take off for clocks.

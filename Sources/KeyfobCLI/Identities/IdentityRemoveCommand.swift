@@ -40,10 +40,18 @@ struct IdentityRemoveCommand: ParsableCommand {
                 .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would remove identity \"\(Visible.text(label))\".")
         }
+        var isDone = false
         for item in items {
-            // Certificate and key are items of their own: with one pair of them others are gone.
+            // Certificate and key are items of their own: with one pair of them others are gone. And another process
+            // may have been faster.
             do { try keychain.delete(item) } catch let error as KeychainError
-                where error.code == .itemNotFound && item.reference != items.first?.reference {}
+                where error.code == .itemNotFound && (isDone || ifExists)
+            { continue }
+            isDone = true
+        }
+        guard isDone else {
+            return try output.emit(
+                .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such identity.")
         }
         try output.emit(
             .removal(of: label, isDone: true),

@@ -41,6 +41,9 @@ struct KeyGenerateCommand: ParsableCommand {
 
     func validate() throws {
         guard !name.isEmpty else { throw ValidationError("A key needs a name.") }
+        guard !name.hasPrefix("pkcs11:") else {
+            throw ValidationError("A name that begins with \"pkcs11:\" is a URI to every other command.")
+        }
         if size != nil, type == .ec || type == .ed25519 {
             throw ValidationError("--size is for RSA and AES; an EC key has a --curve.")
         }
@@ -63,6 +66,7 @@ struct KeyGenerateCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
+        try specification.validate()
         let keychain = try global.openKeychain()
         if let existing = try existing(in: keychain) { return try emit(existing, isNew: false, keychain, output) }
         guard try !keychain.wrappingKeyNames().contains(name) else {

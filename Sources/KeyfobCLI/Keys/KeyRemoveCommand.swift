@@ -51,7 +51,18 @@ struct KeyRemoveCommand: ParsableCommand {
                 .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would destroy key \"\(Visible.text(label))\".\(Visible.text(consequence))")
         }
-        for item in items { try keychain.delete(item) }
+        var isDone = false
+        for item in items {
+            // Another process may have been faster.
+            do { try keychain.delete(item) } catch let error as KeychainError
+                where (ifExists || isDone) && error.code == .itemNotFound
+            { continue }
+            isDone = true
+        }
+        guard isDone else {
+            return try output.emit(
+                .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such key.")
+        }
         try output.emit(
             .removal(of: label, isDone: true), sentence: "Destroyed key \"\(Visible.text(label))\".")
     }

@@ -49,7 +49,14 @@ struct Document: Equatable, Sendable {
         }
     }
 
-    /// `NAME='value'` lines: nested members joined by `_`, in capitals, without the schema.
+    /// Variables that a shell itself, or every program that it starts, goes by: what is evaluated must not set them.
+    private static let reserved: Set = [
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "ENV", "IFS", "TERM", "LANG", "UID", "HOSTNAME", "TMPDIR",
+        "CDPATH", "EDITOR", "PAGER", "MAIL",
+    ]
+
+    /// `NAME='value'` lines: nested members joined by `_`, in capitals, without the schema; an underscore before what
+    /// is no name, or the name of a variable that shells go by.
     private var environmentLines: String {
         var lines = ""
         for (path, text) in Value.object(members).leaves() {
@@ -59,7 +66,8 @@ struct Document: Equatable, Sendable {
                 default: "_"
                 }
             }
-            let safe = name.first.map { $0.isNumber } == true ? "_" + String(name) : String(name)
+            let isTaken = name.first.map { $0.isNumber } == true || Self.reserved.contains(String(name))
+            let safe = isTaken ? "_" + String(name) : String(name)
             // A shell variable cannot hold a zero byte, and without it the text would be another.
             if text.utf8.contains(0) {
                 lines += "\(safe)_B64='\(Data(text.utf8).base64EncodedString())'\n"
@@ -75,12 +83,14 @@ struct Document: Equatable, Sendable {
         var rows: [[String]] = []
         if let list = firstList {
             var names: [String] = []
+            var known: Set<String> = []
             let leaves = list.map { element in element.leaves().map { ($0.path.joined(separator: "."), $0.text) } }
-            for (name, _) in leaves.joined() where !names.contains(name) { names.append(name) }
+            for (name, _) in leaves.joined() where known.insert(name).inserted { names.append(name) }
             // Of nothing there is no heading: nobody knows it.
             if !names.isEmpty { rows.append(names) }
             for element in leaves {
-                rows.append(names.map { name in element.first { $0.0 == name }?.1 ?? "" })
+                let texts = Dictionary(element) { first, _ in first }
+                rows.append(names.map { texts[$0] ?? "" })
             }
         } else {
             rows = Value.object(members).leaves().map { [$0.path.joined(separator: "."), $0.text] }

@@ -5,6 +5,7 @@ import OpenSSL
 struct Java: Program {
     static let name = "java"
     static let summary = "KeyStore of type PKCS11 (SunPKCS11)"
+    static let unspeakable = ["${"]
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         if case .ed25519 = use.publicKey.algorithm {

@@ -51,7 +51,9 @@ struct SecretList: ParsableCommand {
             try sink.add(item)
         }
         try sink.finish(damaged: damage.count)
-        if count == 0, damage.count == 0, !output.isQuiet, !output.format.isMachineReadable, prefix == nil {
+        if count == 0, damage.count == 0, !output.isQuiet, !output.format.isMachineReadable, prefix == nil,
+            selection.isEmpty
+        {
             StandardError.write("Keychain \"\(keychain.name)\" has no passwords yet. Add one: keyfob set NAME\n")
         }
         guard damage.count > 0 else { return }

@@ -30,8 +30,10 @@ struct SecretRemove: ParsableCommand {
         // All names are looked up before anything goes: a slip in the last must not cost the first.
         var items: [Item] = []
         for name in names {
-            if ifExists, try selection.choice.find(name, in: keychain).isEmpty { continue }
-            let item = try selection.choice.one(name, in: keychain)
+            let item: Item
+            do { item = try selection.choice.one(name, in: keychain) } catch let error as KeychainError
+                where ifExists && error.code == .itemNotFound
+            { continue }
             if !items.contains(where: { $0.reference == item.reference }) { items.append(item) }
         }
         var removed: [Item] = []
@@ -49,7 +51,10 @@ struct SecretRemove: ParsableCommand {
                 kept.append(what)
                 continue
             }
-            try keychain.delete(Criteria(reference))
+            // Another process may have been faster.
+            do { try keychain.delete(Criteria(reference)) } catch let error as KeychainError
+                where ifExists && error.code == .itemNotFound
+            { continue }
             removed.append(item)
             try Output.afterChange { try output.say("Removed \(what) from \"\(keychain.name)\".") }
         }

@@ -23,6 +23,9 @@ struct SecretSelection: ParsableArguments {
     @Option(help: ArgumentHelp("Its path.", valueName: "path"))
     var path: String?
 
+    /// Whether nothing is said, so that every password is meant.
+    var isEmpty: Bool { user == nil && kind == nil && server == nil && scheme == nil && port == nil && path == nil }
+
     /// What the options say.
     var choice: PasswordChoice {
         PasswordChoice(user: user, kind: kind, server: server, scheme: scheme, port: port, path: path)

@@ -52,6 +52,7 @@ struct URICommand: ParsableCommand {
     func validate() throws {
         guard name != nil || environment else { throw ValidationError("Name an identity, key or certificate.") }
         guard !environment || program == nil else { throw ValidationError("--env and --for exclude each other.") }
+        guard destination != "" else { throw ValidationError("--write needs the name of a directory.") }
         guard program != nil || (destination == nil && !check) else {
             throw ValidationError("--write and --check are for a program: add --for PROGRAM.")
         }

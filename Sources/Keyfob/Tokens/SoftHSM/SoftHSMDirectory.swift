@@ -38,11 +38,11 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     ///   SoftHSM's configuration cannot express.
     public func prepare() throws(KeychainError) {
         let path = tokensDirectory.filePath
-        // The format has no quoting: `#` begins a comment.
-        guard !path.utf8.contains(where: { $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "\n") }) else {
+        // The format has no quoting: `#` begins a comment, and a second `=` ends the value.
+        guard !path.utf8.contains(where: { "#=\n".utf8.contains($0) }) else {
             throw KeychainError(
                 .invalidArgument,
-                "SoftHSM cannot keep tokens in \(path): its configuration has no way to write # or a newline.",
+                "SoftHSM cannot keep tokens in \(path): its configuration has no way to write #, = or a newline.",
                 hint: "Choose another XDG_DATA_HOME.")
         }
         try PrivateFile.createDirectory(root)
