@@ -131,17 +131,16 @@ struct DERHeader {
 /// Writes DER.
 enum DERWriter {
     static func element(_ tag: UInt8, _ content: some Collection<UInt8>) -> [UInt8] {
-        var result = [tag]
-        let count = content.count
-        if count < 0x80 {
-            result.append(UInt8(count))
-        } else {
-            let octets = lengthOctets(count)
-            result.append(0x80 | UInt8(octets.count))
-            result += octets
-        }
+        var result = header(tag, count: content.count)
         result += content
         return result
+    }
+
+    /// Tag and length of an element.
+    static func header(_ tag: UInt8, count: Int) -> [UInt8] {
+        guard count >= 0x80 else { return [tag, UInt8(count)] }
+        let octets = lengthOctets(count)
+        return [tag, 0x80 | UInt8(octets.count)] + octets
     }
 
     static func sequence(_ parts: [UInt8]...) -> [UInt8] { element(DERTag.sequence, parts.flatMap { $0 }) }

@@ -56,7 +56,7 @@ extension PrivateKey {
         }
         // An encrypted PKCS#8 starts with its algorithm, every other form with a version number.
         guard start[header.count] == DERTag.sequence else { return try load(der, false) }
-        return try load(decryptPKCS8(der, passphrase: try ask(passphrase)), true)
+        return try load(decryptPKCS8(der) { try ask(passphrase) }, true)
     }
 
     private static func ask(_ passphrase: (() throws -> SecretBytes?)?) throws -> SecretBytes {
@@ -67,6 +67,7 @@ extension PrivateKey {
     }
 
     private static func load(_ der: SecretBytes, _ wasEncrypted: Bool) throws -> PrivateKey {
+        let der = firstVersion(of: der) ?? der
         let handle = unsafe der.withUnsafeBytes { bytes in
             unsafe decoded(bytes, release: { unsafe EVP_PKEY_free($0) }) { unsafe d2i_AutoPrivateKey(nil, $0, $1) }
         }
@@ -82,6 +83,34 @@ extension PrivateKey {
         let key = try PrivateKey(handle: handle)
         try key.checkNumbers()
         return key
+    }
+
+    /// The first version of a PKCS#8 of the second (RFC 5958), without attributes and the public key that it has behind
+    /// the private one: OpenSSL 3.0 reads no other. `nil` for all else.
+    private static func firstVersion(of der: SecretBytes) -> SecretBytes? {
+        unsafe der.withUnsafeBytes { bytes -> SecretBytes? in
+            func header(at offset: Int) -> DERHeader? {
+                guard offset < bytes.count, let header = unsafe DERHeader(bytes[offset...].prefix(8)),
+                    header.total <= bytes.count - offset
+                else { return nil }
+                return header
+            }
+            guard let whole = header(at: 0), whole.tag == DERTag.sequence, whole.total == bytes.count,
+                unsafe bytes[whole.count...].starts(with: [DERTag.integer, 1, 1])
+            else { return nil }
+            let start = whole.count + 3
+            var end = start
+            for tag in [DERTag.sequence, DERTag.octetString] {
+                guard let header = header(at: end), header.tag == tag else { return nil }
+                end += header.total
+            }
+            let version: [UInt8] = [DERTag.integer, 1, 0]
+            let head = DERWriter.header(DERTag.sequence, count: version.count + end - start) + version
+            return unsafe SecretBytes(count: head.count + end - start) { output in
+                for (index, byte) in head.enumerated() { unsafe output[index] = byte }
+                for index in start..<end { unsafe output[head.count + index - start] = unsafe bytes[index] }
+            }
+        }
     }
 
     /// One changed byte in a modulus or a prime gives a key that loads and signs garbage.
@@ -115,7 +144,9 @@ extension PrivateKey {
         }
     }
 
-    private static func decryptPKCS8(_ der: SecretBytes, passphrase: SecretBytes) throws -> SecretBytes {
+    private static func decryptPKCS8(
+        _ der: SecretBytes, passphrase ask: () throws -> SecretBytes
+    ) throws -> SecretBytes {
         let sealed = unsafe der.withUnsafeBytes { bytes in
             unsafe decoded(bytes, release: { unsafe X509_SIG_free($0) }) { unsafe d2i_X509_SIG(nil, $0, $1) }
         }
@@ -131,7 +162,8 @@ extension PrivateKey {
             guard encryption.iterations <= PasswordEncryption.maximumIterations else {
                 throw KeyFileError(.unsupported, "it asks for \(encryption.iterations) iterations")
             }
-            let opened = unsafe passphrase.withUnsafeBytes { secret in
+            // Not before it is known that there is something to open.
+            let opened = try unsafe ask().withUnsafeBytes { secret in
                 unsafe ReadingLibrary.with { library in
                     unsafe PKCS8_decrypt_ex(
                         sealed, secret.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(secret.count), library,
