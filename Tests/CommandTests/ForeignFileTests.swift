@@ -78,4 +78,63 @@ struct ForeignFileTests {
             #expect(result.error.contains("keyfob cert rm") && !result.error.contains("--replace"), "\(result.error)")
         }
     }
+
+    @Test func `a certificate with OpenSSL's trust behind it is read as any other`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.shell(
+            """
+            for name in root r10; do openssl x509 -in $name.pem -trustout -addtrust serverAuth -out $name.trusted; done
+            grep -q TRUSTED r10.trusted
+            cat web.key web.pem r10.trusted >all.pem
+            """)
+        #expect(try home.keyfob("identity", "import", home.file("all.pem"), "--name", "web").status == 0)
+        let verified = try home.keyfob("cert", "verify", "web", "--ca", home.file("root.trusted"))
+        #expect(verified.status == 0, "\(verified.error)")
+    }
+
+    @Test(arguments: [
+        "s/BEGIN CERTIFICATE/BEGIN CERTIFICATF/", "s/-----BEGIN/----BEGIN/", "s/END CERTIFICATE/END CERTIFICATF/",
+    ])
+    func `a bundle that has a damaged certificate is not imported without it`(change: String) throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.shell("sed '\(change)' r10.pem >bad.pem; cat web.pem bad.pem root.pem >all.pem")
+        let result = try home.keyfob("cert", "import", home.file("all.pem"))
+        #expect(result.status == 9 && result.error.contains("damaged"), "\(result.output)\(result.error)")
+        #expect(try home.keyfob("cert", "ls", "--format", "tsv").output.isEmpty)
+    }
+
+    @Test func `a file that is no key asks for no passphrase`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.shell("openssl req -new -key web.key -subj /CN=a -outform der -out csr.der")
+        let result = try home.keyfob("identity", "import", home.file("web.key"), home.file("csr.der"))
+        #expect(result.status == 9, "\(result.error)")
+    }
+
+    /// The example of RFC 8410 10.3.
+    @Test func `a private key that has its public half with it is read`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            cat >v2.pem <<END
+            -----BEGIN PRIVATE KEY-----
+            MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
+            oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB
+            Z9w7lshQhqowtrbLDFw4rXAxZuE=
+            -----END PRIVATE KEY-----
+            END
+            cat >v1.pem <<END
+            -----BEGIN PRIVATE KEY-----
+            MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
+            -----END PRIVATE KEY-----
+            END
+            openssl req -x509 -key v1.pem -subj /CN=a -days 9 -out a.pem
+            """)
+        let result = try home.keyfob("identity", "import", home.file("v2.pem"), home.file("a.pem"), "--name", "a")
+        #expect(result.status == 0, "\(result.error)")
+        let key = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE="
+        #expect(try home.keyfob("key", "pub", "a").output.contains(key))
+    }
 }

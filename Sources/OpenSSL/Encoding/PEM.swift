@@ -5,7 +5,7 @@ import KeyfobPrimitives
 struct PEMBlock {
     let label: String
     let headers: [String]
-    /// The decoded content; `nil` when the base64 is broken or the END line is missing.
+    /// The decoded content; `nil` when the base64 is broken, or the BEGIN or the END line is missing.
     let content: SecretBytes?
 }
 
@@ -36,10 +36,10 @@ enum PEM {
                 headers = []
                 body = []
             } else if let name = unsafe marker("END", in: line) {
-                if let open = label {
-                    let content = open == name ? unsafe decode(body, of: bytes) : nil
-                    blocks.append(PEMBlock(label: open, headers: headers, content: content))
-                }
+                let content = label == name ? unsafe decode(body, of: bytes) : nil
+                if let open = label { blocks.append(PEMBlock(label: open, headers: headers, content: content)) }
+                // Its BEGIN line is damaged: to pass over the block would be to lose it.
+                if label != name { blocks.append(PEMBlock(label: name, headers: [], content: nil)) }
                 label = nil
             } else if label != nil {
                 if unsafe line.contains(0x3A) {
