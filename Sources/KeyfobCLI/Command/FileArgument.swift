@@ -72,8 +72,13 @@ struct FileDestination {
         }
         switch try FileTarget(path) {
         case .descriptor(STDOUT_FILENO): try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
+        case .descriptor(STDERR_FILENO):
+            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: STDERR_FILENO) }
         case .descriptor(let descriptor):
-            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: descriptor) }
+            // Nobody may have opened it but Keyfob itself, for its vault.
+            throw KeychainError(
+                .refused, "\(Visible.text(path)) is no file.", hint: "Leave -o out and redirect: >&\(descriptor)",
+                details: ["file": path])
         case .stream(let path):
             let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw failure(path) }

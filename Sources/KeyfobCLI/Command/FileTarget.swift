@@ -9,7 +9,7 @@ enum FileTarget {
     case file(String)
     /// A device, pipe or socket, which is written to as it is.
     case stream(String)
-    /// A descriptor of this process, such as that of `/dev/stdout`.
+    /// A descriptor of this process, such as that of `/dev/stdout`; whose it is, its number does not say.
     case descriptor(Int32)
 
     /// Follows the links of `path`.
@@ -23,13 +23,18 @@ enum FileTarget {
                 self = .descriptor(descriptor)
                 return
             }
-            var status = stat()
+            var (status, followed) = (stat(), stat())
             guard unsafe lstat(target, &status) == 0 else {
                 self = .file(target)
                 return
             }
             guard status.st_mode & S_IFMT == S_IFLNK else {
                 self = status.st_mode & S_IFMT == S_IFREG ? .file(target) : .stream(target)
+                return
+            }
+            // Links in /proc lead to what has no path.
+            if unsafe stat(target, &followed) == 0, ![S_IFREG, S_IFDIR].contains(followed.st_mode & S_IFMT) {
+                self = .stream(target)
                 return
             }
             guard status.st_uid == 0 || status.st_uid == geteuid() else {
