@@ -24,6 +24,12 @@ struct ScriptedUseTests {
         #expect(try home.shell("'\(keyfob)' key pub k -o stdout >out; test -L stdout; cat out").hasPrefix(key))
         let appended = try home.shell("echo first >out; '\(keyfob)' key pub k -o stdout >>out; cat out")
         #expect(appended.hasPrefix("first\n" + key))
+        // Of these Keyfob itself has some.
+        for number in 3...12 {
+            let result = try home.keyfob("key", "pub", "k", "-o", "/dev/fd/\(number)")
+            #expect(result.status == 12 && result.error.contains(">&\(number)"), "\(result.error)")
+        }
+        #expect(try home.keyfob("keychain", "check").status == 0)
         try home.shell("echo value | '\(keyfob)' set s --stdin")
         #expect(try home.shell("'\(keyfob)' get s -o stdout >out 2>error || true; test -L stdout; cat out").isEmpty)
         #expect(try home.shell("grep -c 'redirect' error") == "1\n")

@@ -164,7 +164,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         Refusal(testDescription: "an identifier that is no other's") { _ = try DistinguishedName(parsing: "1.40.1=x") },
         Refusal(testDescription: "a sign in an identifier") { try request(.otherName(OID(rawValue: "1.2.+3"), text: "x")) },
         Refusal(testDescription: "an identifier that nobody reads") {
-            _ = try DistinguishedName(parsing: "1.2.9223372036854775808=x")
+            _ = try DistinguishedName(parsing: "1.2.\(String(repeating: "9", count: 190))=x")
         },
         Refusal(testDescription: "no hexadecimal") { _ = try DistinguishedName(parsing: "CN=#abx") },
         Refusal(testDescription: "65 characters") { _ = try DistinguishedName(commonName: String(repeating: "a", count: 65)) },

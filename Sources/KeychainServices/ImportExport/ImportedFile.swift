@@ -38,7 +38,14 @@ struct ImportedFile {
     /// Reads a block, and tells whether it is of a known kind.
     private mutating func readPEM(_ label: String, _ text: Data) throws(StatusError) -> Bool {
         switch label {
-        case "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE":
+        case "TRUSTED CERTIFICATE":
+            do {
+                let certificate = try Certificate(der: Self.first(of: Self.content(of: text)))
+                try certificate.validate()
+                items.append(SecCertificate(certificate))
+            } catch { throw StatusError(errSecDecode) }
+            format = .formatX509Cert
+        case "CERTIFICATE", "X509 CERTIFICATE":
             // The label says what it is: what is inside and is none, is damaged.
             do { items += try Certificate.all(inPEM: text).map { SecCertificate($0) } } catch {
                 let status = Self.translated(error).status
@@ -146,6 +153,16 @@ struct ImportedFile {
             rest = rest[close...]
         }
         return blocks
+    }
+
+    /// The first element of DER. OpenSSL writes behind a certificate what somebody trusts it for, which says nothing
+    /// here.
+    private static func first(of der: Data) -> Data {
+        let start = [UInt8](der.prefix(6))
+        guard start.count == 6, start[1] >= 0x80 else { return der }
+        let size = Int(start[1] & 0x7F)
+        guard size <= 4 else { return der }
+        return der.prefix(start[2..<2 + size].reduce(0) { $0 << 8 | Int($1) } + 2 + size)
     }
 
     /// The bytes of a block of PEM. - Throws: `StatusError` where it is not base64.

@@ -103,11 +103,18 @@ extension Keychain {
     package func addTrust(
         _ certificate: Certificate, for usages: [CertificateUsage], label: String? = nil
     ) throws -> (anchor: TrustAnchor, before: [CertificateUsage]) {
+        // First: a certificate may be one that only a login shows.
+        let keys = try keys()
         let known = try storedItems(of: certificate)
         if known.isEmpty {
-            do { return (try trust(certificate, for: usages, label: label), []) } catch let error as KeychainError
-                where error.code == .duplicateItem
-            {
+            var item = CertificateItem(certificate, label: label)
+            item.attributes[.trustedUsages] = .string(TrustAnchor.text(usages))
+            do {
+                try add(item)
+                if let anchor = try storedItems(of: certificate).lazy.compactMap({ TrustAnchor($0) }).first {
+                    return (anchor, [])
+                }
+            } catch let error as KeychainError where error.code == .duplicateItem {
                 // Another process was faster; unless the label is what is taken.
                 guard try !storedItems(of: certificate).isEmpty else { throw error }
             }
@@ -120,7 +127,6 @@ extension Keychain {
             let before = known.lazy.compactMap { TrustAnchor($0) }.first?.usages ?? []
             return (try trust(certificate, for: all(before)), before)
         }
-        let keys = try keys()
         var (items, before): ([Item], [CertificateUsage]) = ([], [])
         try writer(keys).perform(.change) { _ in
             items = try storedItems(of: certificate)

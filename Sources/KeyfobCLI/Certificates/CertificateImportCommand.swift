@@ -54,11 +54,11 @@ struct CertificateImportCommand: ParsableCommand {
                 hint: "Use that name, or remove it first: keyfob cert rm \(ShellWord.quoted(known))",
                 details: ["keychain": keychain.name, "name": known])
         }
-        func results() -> [(certificate: Certificate, isNew: Bool)] {
+        func judged() -> [(certificate: Certificate, isNew: Bool)] {
             var seen = Set(labels.keys)
             return certificates.map { (certificate: $0, isNew: seen.insert($0.der).inserted) }
         }
-        var results = results()
+        var results = judged()
         if !global.dryRun {
             func add() throws {
                 let added = try keychain.add(
@@ -68,7 +68,7 @@ struct CertificateImportCommand: ParsableCommand {
             do { try add() } catch let error as KeychainError where error.code == .duplicateItem {
                 // Another process may have been faster; then it is there, as it would have been a moment ago.
                 labels = try known()
-                let rest = certificates.map { (certificate: $0, isNew: labels[$0.der] == nil) }
+                let rest = judged()
                 guard rest.count(where: \.isNew) < results.count(where: \.isNew) else { throw error }
                 results = rest
                 try add()
@@ -135,13 +135,17 @@ struct CertificateRemoveCommand: ParsableCommand {
                 .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would remove certificate \"\(Visible.text(label))\".")
         }
-        let others: [CertificateItem]
-        do {
-            let items: [CertificateItem]
-            (items, others) = try name.certificates(of: found, in: keychain)
-            for item in items { try keychain.delete(item) }
-        } catch let error as KeychainError where ifExists && error.code == .itemNotFound {
-            // Another process was faster.
+        var (items, others, isDone): ([CertificateItem], [CertificateItem], Bool) = ([], [], false)
+        // Wherever it is not found any more, another process was faster.
+        do { (items, others) = try name.certificates(of: found, in: keychain) } catch let error as KeychainError
+            where ifExists && error.code == .itemNotFound {}
+        for item in items {
+            do { try keychain.delete(item) } catch let error as KeychainError
+                where ifExists && error.code == .itemNotFound
+            { continue }
+            isDone = true
+        }
+        guard isDone else {
             return try output.emit(
                 .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such certificate.")
         }

@@ -62,7 +62,8 @@ struct Invocation {
         let end = words.firstIndex(of: "--") ?? words.endIndex
         return words[..<end].flatMap { word in
             let isEmpty = word.hasPrefix("--") && word.utf8.firstIndex(of: UInt8(ascii: "=")) == word.utf8.indices.last
-            return isEmpty ? [String(word.dropLast()), ""] : [word]
+            let name = String(word.dropLast())
+            return isEmpty && name.count > 2 && !GlobalOptions.flags.contains(name) ? [name, ""] : [word]
         } + words[end...]
     }
 

@@ -114,7 +114,7 @@ struct SSH: Program {
                 kill -0 "$agent" 2>/dev/null || { cat agent.log; exit 1; }
                 sleep 0.1
             done
-            timeout 20 ssh-add -s \(module) >agent.log 2>&1 || { cat agent.log; exit 1; }
+            timeout 20 ssh-add -s \(module) >add.log 2>&1 || { cat add.log; exit 1; }
             login -o IdentityFile=\(ShellWord.quoted(publicKey)) -o IdentitiesOnly=yes >client.log 2>&1
             accepted 2 || { tr -d '\\r' <client.log; tr -d '\\r' <server.log; exit 1; }
             echo 'client and agent'

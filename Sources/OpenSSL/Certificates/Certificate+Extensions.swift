@@ -23,8 +23,9 @@ extension Certificate {
             guard case .email(let text) = name else { return nil }
             return text
         }
+        var known = Set(found)
         for attribute in subject.attributes
-        where attribute.type.rawValue == "1.2.840.113549.1.9.1" && !found.contains(attribute.value) {
+        where attribute.type.rawValue == "1.2.840.113549.1.9.1" && known.insert(attribute.value).inserted {
             found.append(attribute.value)
         }
         return found

@@ -66,24 +66,28 @@ public struct Certificate: Sendable {
     /// - Throws: As `init(pem:)`.
     public init(pem: String) throws { try self.init(pem: Data(pem.utf8)) }
 
-    /// All certificates of a PEM file, in its order. Other blocks, text around them and CR LF are passed over; so is what
-    /// OpenSSL's `TRUSTED CERTIFICATE` has behind the certificate, for whom it is trusted.
+    /// All certificates of a PEM file, in its order. Other blocks, text around them and CR LF are passed over.
     ///
     /// Each is validated with libcrypto, which takes about 0.2 ms.
     ///
-    /// - Throws: `KeyFileError`: `damaged` when one of the blocks is broken; `tooLarge` above 64 MiB.
+    /// - Throws: `KeyFileError`: `damaged` when one of the blocks is broken; `unsupported` for OpenSSL's `TRUSTED
+    ///   CERTIFICATE`; `tooLarge` above 64 MiB.
     public static func all(inPEM data: Data) throws -> [Certificate] {
         guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
-        let labels = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
-        return try PEM.blocks(in: data).filter { labels.contains($0.label) }.map { block in
+        let labels = ["CERTIFICATE", "X509 CERTIFICATE"]
+        let blocks = PEM.blocks(in: data)
+        // It may say that nobody is to trust the certificate, and to pass over the block would be to lose it.
+        guard !blocks.contains(where: { $0.label == "TRUSTED CERTIFICATE" }) else {
+            throw KeyFileError(
+                .unsupported,
+                "it says whom OpenSSL trusts (TRUSTED CERTIFICATE); take the certificate out of it: "
+                    + "openssl x509 -in FILE -out CERTIFICATE")
+        }
+        return try blocks.filter { labels.contains($0.label) }.map { block in
             guard let content = block.content else {
                 throw KeyFileError(.damaged, "a PEM block is broken or not closed")
             }
-            let der = content.copyData()
-            guard block.label == "TRUSTED CERTIFICATE", let header = DERHeader(der.prefix(8)) else {
-                return try Certificate(validating: der)
-            }
-            return try Certificate(validating: Data(der.prefix(header.total)))
+            return try Certificate(validating: content.copyData())
         }
     }
 

@@ -94,27 +94,34 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
 
     /// The DER, tag and length included; `nil` where the dotted form is none.
     var der: [UInt8]? {
-        let arcs = rawValue.split(separator: ".", omittingEmptySubsequences: false).map { arc in
-            // What reads whole numbers takes a sign, too.
-            arc.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt64(arc) : nil
-        }
-        // Below the first two arcs there are 40 each (X.660 A.2): a 41st would have the octets of another identifier.
-        guard arcs.count >= 2, let first = arcs[0], let second = arcs[1], first <= 2,
-            second < (first == 2 ? 1 << 32 : 40)
+        // What reads whole numbers takes a sign, too.
+        let arcs = rawValue.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
+        guard arcs.count >= 2, arcs.allSatisfy({ !$0.isEmpty && $0.allSatisfy { (0x30...0x39).contains($0) } }),
+            let first = UInt64(Substring(arcs[0])), let second = UInt64(Substring(arcs[1]))
         else { return nil }
-        var content: [UInt8] = []
-        for arc in [first * 40 + second] + arcs.dropFirst(2) {
-            // Larger ones are read, and never written: nobody asks for one by its digits.
-            guard var rest = arc, rest < 1 << 63 else { return nil }
-            var octets = [UInt8(rest & 0x7F)]
-            rest >>= 7
-            while rest > 0 {
-                octets.insert(UInt8(rest & 0x7F) | 0x80, at: 0)
-                rest >>= 7
+        // Below the first two arcs there are 40 each (X.660 A.2): a 41st would have the octets of another identifier.
+        guard first <= 2, second < (first == 2 ? 1 << 32 : 40) else { return nil }
+        let rest = arcs.dropFirst(2).map { $0.map { $0 - 0x30 } }
+        let content = ([String(first * 40 + second).utf8.map { $0 - 0x30 }] + rest).flatMap(Self.octets)
+        return Self.isValid(content: content) ? DERWriter.element(DERTag.objectIdentifier, content) : nil
+    }
+
+    /// The octets of an arc of these decimal digits: groups of seven bits.
+    private static func octets(_ digits: [UInt8]) -> [UInt8] {
+        var octets: [UInt8] = []
+        // More digits than any identifier has room for.
+        var number = digits.prefix(200).drop { $0 == 0 }
+        repeat {
+            var remainder = 0
+            let quotient = number.map { digit -> UInt8 in
+                remainder = remainder * 10 + Int(digit)
+                defer { remainder %= 128 }
+                return UInt8(remainder / 128)
             }
-            content += octets
-        }
-        return DERWriter.element(DERTag.objectIdentifier, content)
+            octets.append(UInt8(remainder) | (octets.isEmpty ? 0 : 0x80))
+            number = quotient.drop { $0 == 0 }
+        } while !number.isEmpty
+        return octets.reversed()
     }
 
     /// The dotted form.

@@ -191,6 +191,15 @@ extension PrivateKey {
                 .unsupported, "the DEK-Info header names no known cipher",
                 cause: OpenSSLError(draining: "PEM_get_EVP_CIPHER_INFO"))
         }
+        // DES and others of its time are in the library for reading only.
+        let name = unsafe EVP_CIPHER_get0_name(cipher.cipher)
+        let fetched = unsafe ReadingLibrary.with { library in unsafe EVP_CIPHER_fetch(library, name, nil) }
+        guard let fetched = unsafe fetched else {
+            throw KeyFileError(
+                .unsupported, "the cipher of the old PEM encryption", cause: OpenSSLError(draining: "EVP_CIPHER_fetch"))
+        }
+        defer { unsafe EVP_CIPHER_free(fetched) }
+        unsafe cipher.cipher = fetched
         // The size limit of key files keeps the count within long; decryption works in place.
         var count = content.count
         let opened = try unsafe passphrase.withCString { secret in
