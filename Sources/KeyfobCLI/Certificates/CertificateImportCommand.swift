@@ -135,17 +135,11 @@ struct CertificateRemoveCommand: ParsableCommand {
                 .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would remove certificate \"\(Visible.text(label))\".")
         }
-        var (items, others, isDone): ([CertificateItem], [CertificateItem], Bool) = ([], [], false)
+        var (items, others): ([CertificateItem], [CertificateItem]) = ([], [])
         // Wherever it is not found any more, another process was faster.
         do { (items, others) = try name.certificates(of: found, in: keychain) } catch let error as KeychainError
             where ifExists && error.code == .itemNotFound {}
-        for item in items {
-            do { try keychain.delete(item) } catch let error as KeychainError
-                where ifExists && error.code == .itemNotFound
-            { continue }
-            isDone = true
-        }
-        guard isDone else {
+        guard try RemovalPrompt.remove(items, ifExists: ifExists, { try keychain.delete($0) }) else {
             return try output.emit(
                 .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such certificate.")
         }

@@ -40,16 +40,8 @@ struct IdentityRemoveCommand: ParsableCommand {
                 .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would remove identity \"\(Visible.text(label))\".")
         }
-        var isDone = false
-        for item in items {
-            // Certificate and key are items of their own: with one pair of them others are gone. And another process
-            // may have been faster.
-            do { try keychain.delete(item) } catch let error as KeychainError
-                where error.code == .itemNotFound && (isDone || ifExists)
-            { continue }
-            isDone = true
-        }
-        guard isDone else {
+        // Certificate and key are items of their own: with one pair of them others are gone.
+        guard try RemovalPrompt.remove(items, ifExists: ifExists, { try keychain.delete($0) }) else {
             return try output.emit(
                 .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such identity.")
         }
@@ -64,6 +56,21 @@ struct RemovalPrompt {
     private let global: GlobalOptions
 
     init(_ global: GlobalOptions) { self.global = global }
+
+    /// Removes items one by one. What is gone already is passed over once one is removed, and with `ifExists` always:
+    /// another process may have been faster.
+    ///
+    /// - Returns: Whether any was removed.
+    static func remove<Item>(_ items: [Item], ifExists: Bool, _ remove: (Item) throws -> Void) throws -> Bool {
+        var isDone = false
+        for item in items {
+            do { try remove(item) } catch let error as KeychainError
+                where (ifExists || isDone) && error.code == .itemNotFound
+            { continue }
+            isDone = true
+        }
+        return isDone
+    }
 
     /// Whether there is anybody to ask, and something to ask.
     var canAsk: Bool { !global.yes && !global.dryRun && global.terminal.canAsk }

@@ -51,15 +51,7 @@ struct KeyRemoveCommand: ParsableCommand {
                 .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would destroy key \"\(Visible.text(label))\".\(Visible.text(consequence))")
         }
-        var isDone = false
-        for item in items {
-            // Another process may have been faster.
-            do { try keychain.delete(item) } catch let error as KeychainError
-                where (ifExists || isDone) && error.code == .itemNotFound
-            { continue }
-            isDone = true
-        }
-        guard isDone else {
+        guard try RemovalPrompt.remove(items, ifExists: ifExists, { try keychain.delete($0) }) else {
             return try output.emit(
                 .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such key.")
         }
