@@ -254,6 +254,22 @@ import Testing
 
     @Test(
         arguments: [
+            ("-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICAT-----"), ("-----BEGIN CERTIFICATE-----", ""),
+            ("-----END CERTIFICATE-----\n", ""), ("-----END CERTIFICATE-----", "-----END-----"),
+        ])
+    func `a block whose lines are damaged is not passed over`(row: (line: String, damaged: String)) throws {
+        let authority = try Authority.shared.get()
+        let (leaf, key) = (try authority.data("leaf.pem"), try authority.data("leaf.key"))
+        let line = try #require(leaf.firstRange(of: Data(row.line.utf8)))
+        let damaged = leaf[..<line.lowerBound] + Data(row.damaged.utf8) + leaf[line.upperBound...]
+        for file in [key + damaged, damaged + key, damaged] {
+            let imported = importing(file)
+            #expect(imported.status == errSecDecode && imported.items.isEmpty)
+        }
+    }
+
+    @Test(
+        arguments: [
             ("", errSecUnknownFormat), ("nonsense", errSecUnknownFormat), ("0\u{3}", errSecUnknownFormat),
             ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", errSecDecode),
             ("-----BEGIN PRIVATE KEY-----\nAAAA", errSecDecode),

@@ -15,10 +15,10 @@ struct ImportedFile {
     ///   `errSecAuthFailed` for a wrong passphrase, `errSecDecode` for a file that is damaged.
     init(_ data: Data, passphrase: SecretBytes?) throws(StatusError) {
         self.passphrase = passphrase
-        let blocks = Self.blocks(of: data)
+        let blocks = PEM.blocks(in: data)
         if blocks.isEmpty { try readDER(data) }
         var known = 0
-        for block in blocks where try readPEM(block.label, block.text) { known += 1 }
+        for block in blocks where try read(block, of: data) { known += 1 }
         guard !items.isEmpty else { throw StatusError(errSecUnknownFormat, "no block of PEM is known") }
         if known > 1 { format = .formatPEMSequence }
     }
@@ -36,31 +36,31 @@ struct ImportedFile {
     }
 
     /// Reads a block, and tells whether it is of a known kind.
-    private mutating func readPEM(_ label: String, _ text: Data) throws(StatusError) -> Bool {
-        switch label {
+    private mutating func read(_ block: PEMBlock, of data: Data) throws(StatusError) -> Bool {
+        switch block.label {
         case "TRUSTED CERTIFICATE":
-            do {
-                let certificate = try Certificate(der: Self.first(of: Self.content(of: text)))
-                try certificate.validate()
-                items.append(SecCertificate(certificate))
-            } catch { throw StatusError(errSecDecode) }
+            items.append(try certificate(Self.first(of: Self.content(of: block))))
             format = .formatX509Cert
         case "CERTIFICATE", "X509 CERTIFICATE":
-            // The label says what it is: what is inside and is none, is damaged.
-            do { items += try Certificate.all(inPEM: text).map { SecCertificate($0) } } catch {
-                let status = Self.translated(error).status
-                throw StatusError(status == errSecUnsupportedFormat ? errSecDecode : status)
-            }
+            items.append(try certificate(Self.content(of: block)))
             format = .formatX509Cert
         case "PUBLIC KEY":
-            items.append(SecKey(.public(try Self.translating { try PublicKey(pem: text) })))
+            let content = try Self.content(of: block)
+            let key = try Self.translating {
+                let key = try PublicKey(subjectPublicKeyInfo: content)
+                try key.validate()
+                return key
+            }
+            items.append(SecKey(.public(key)))
             format = .formatOpenSSL
         case "RSA PUBLIC KEY":
-            items.append(SecKey(.public(try Self.translating { try PublicKey(pkcs1: Self.content(of: text)) })))
+            let content = try Self.content(of: block)
+            items.append(SecKey(.public(try Self.translating { try PublicKey(pkcs1: content) })))
             format = .formatBSAFE
-        case _ where label.hasSuffix("PRIVATE KEY"):
-            items.append(SecKey(.memory(try privateKey(text))))
-            let isOldEncryption = text.range(of: Data("DEK-Info".utf8)) != nil
+        case let label where label.hasSuffix("PRIVATE KEY"):
+            let text = data.dropFirst(block.range.lowerBound).prefix(block.range.count)
+            items.append(SecKey(.memory(try privateKey(Data(text)))))
+            let isOldEncryption = block.headers.contains { $0.hasPrefix("DEK-Info") }
             format = label.hasPrefix("ENCRYPTED") ? .formatWrappedPKCS8
                 : isOldEncryption ? .formatWrappedOpenSSL : .formatOpenSSL
         // Parameters of curves stand in front of keys that OpenSSL makes, and say nothing that the keys do not.
@@ -110,6 +110,18 @@ struct ImportedFile {
         (items, format) = ([SecKey(.memory(key))], wasEncrypted ? .formatWrappedPKCS8 : .formatOpenSSL)
     }
 
+    /// The label says what it is: what is inside and is none, is damaged.
+    private func certificate(_ der: Data) throws(StatusError) -> SecCertificate {
+        do {
+            let certificate = try Certificate(der: der)
+            try certificate.validate()
+            return SecCertificate(certificate)
+        } catch {
+            let status = Self.translated(error).status
+            throw StatusError(status == errSecUnsupportedFormat ? errSecDecode : status)
+        }
+    }
+
     private func privateKey(_ data: Data) throws(StatusError) -> PrivateKey {
         try Self.translating { try PrivateKey.load(data) { self.passphrase } }
     }
@@ -139,22 +151,6 @@ struct ImportedFile {
         return StatusError(status, error.description)
     }
 
-    /// The blocks of PEM, each with the lines that make it one.
-    private static func blocks(of data: Data) -> [(label: String, text: Data)] {
-        var blocks: [(label: String, text: Data)] = []
-        var rest = data[...]
-        while let begin = rest.range(of: Data("-----BEGIN ".utf8)),
-            let end = rest[begin.upperBound...].range(of: Data("-----".utf8))
-        {
-            let label = String(decoding: rest[begin.upperBound..<end.lowerBound], as: UTF8.self)
-            let mark = Data("-----END \(label)-----".utf8)
-            let close = rest[end.upperBound...].range(of: mark)?.upperBound ?? rest.endIndex
-            blocks.append((label, Data(rest[begin.lowerBound..<close]) + Data("\n".utf8)))
-            rest = rest[close...]
-        }
-        return blocks
-    }
-
     /// The first element of DER. OpenSSL writes behind a certificate what somebody trusts it for, which says nothing
     /// here.
     private static func first(of der: Data) -> Data {
@@ -165,11 +161,9 @@ struct ImportedFile {
         return der.prefix(start[2..<2 + size].reduce(0) { $0 << 8 | Int($1) } + 2 + size)
     }
 
-    /// The bytes of a block of PEM. - Throws: `StatusError` where it is not base64.
-    private static func content(of block: Data) throws(StatusError) -> Data {
-        let lines = String(decoding: block, as: UTF8.self).split(whereSeparator: \.isNewline)
-            .filter { !$0.hasPrefix("-----") }
-        guard let data = Data(base64Encoded: lines.joined()) else { throw StatusError(errSecDecode) }
-        return data
+    /// The bytes of a block of PEM. - Throws: `StatusError` where it is broken.
+    private static func content(of block: PEMBlock) throws(StatusError) -> Data {
+        guard let content = block.content else { throw StatusError(errSecDecode) }
+        return content.copyData()
     }
 }

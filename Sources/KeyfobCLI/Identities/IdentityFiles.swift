@@ -129,9 +129,9 @@ struct IdentityFiles {
         case [0x02, 0x01, 0x03]: return .pkcs12
         case [0x02, 0x01, 0x00], [0x02, 0x01, 0x01]: return .key
         default:
-            if hasName { return .pkcs12 }
             // An encrypted PKCS#8 key begins as a certificate does: with a sequence.
-            return start[header] == 0x30 && isCertificate(data) ? .certificate : .key
+            if start[header] == 0x30, isCertificate(data) { return .certificate }
+            return hasName ? .pkcs12 : .key
         }
     }
 
@@ -189,19 +189,8 @@ struct IdentityFiles {
 
     /// The blocks of a PEM file that are private keys, each for itself; the whole file where there are not several.
     private static func privateKeys(in data: Data) -> [Data] {
-        var blocks: [Data] = []
-        var rest = data[...]
-        while let begin = rest.firstRange(of: Data("-----BEGIN ".utf8)) {
-            let body = rest[begin.upperBound...]
-            guard let labelEnd = body.firstRange(of: Data("-----".utf8)),
-                let end = body[labelEnd.upperBound...].firstRange(of: Data("-----END ".utf8)),
-                let close = body[end.upperBound...].firstRange(of: Data("-----".utf8))
-            else { break }
-            let label = String(decoding: body[..<labelEnd.lowerBound], as: UTF8.self)
-            if label.hasSuffix("PRIVATE KEY") { blocks.append(Data(data[begin.lowerBound..<close.upperBound])) }
-            rest = data[close.upperBound...]
-        }
-        return blocks.count > 1 ? blocks : [data]
+        let keys = PEM.blocks(in: data).filter { $0.label.hasSuffix("PRIVATE KEY") }
+        return keys.count > 1 ? keys.map { Data(data.dropFirst($0.range.lowerBound).prefix($0.range.count)) } : [data]
     }
 
     private mutating func addCertificates(_ data: Data, _ name: String) throws {

@@ -1,25 +1,28 @@
-import Foundation
-import KeyfobPrimitives
+package import Foundation
+package import KeyfobPrimitives
 
 /// One block between BEGIN and END lines (RFC 7468), with the headers of RFC 1421 where it has some.
-struct PEMBlock {
-    let label: String
-    let headers: [String]
+package struct PEMBlock {
+    package let label: String
+    package let headers: [String]
     /// The decoded content; `nil` when the base64 is broken, or the BEGIN or the END line is missing.
-    let content: SecretBytes?
+    package let content: SecretBytes?
+    /// Where it stands, with the lines that begin and end it: offsets from the start of what was read.
+    package let range: Range<Int>
 }
 
 /// Reads and writes PEM. The content may be a private key, so it is decoded in place, straight into wiped memory: no
 /// other copy of the text or the bytes is made.
-enum PEM {
+package enum PEM {
     /// All blocks in the order of the file. Text around them and CR at line ends are ignored.
-    static func blocks(in data: Data) -> [PEMBlock] {
+    package static func blocks(in data: Data) -> [PEMBlock] {
         unsafe data.withUnsafeBytes { unsafe blocks(in: $0) }
     }
 
     private static func blocks(in bytes: UnsafeRawBufferPointer) -> [PEMBlock] {
         var blocks: [PEMBlock] = []
         var label: String?
+        var first = 0
         var headers: [String] = []
         var body: [Range<Int>] = []
         // Editors of other systems put a byte order mark before the first line, which would then be no BEGIN line.
@@ -30,16 +33,23 @@ enum PEM {
             let range = start..<position
             position += 1
             let line = unsafe bytes[range]
+            func close(_ label: String, _ content: SecretBytes?, at end: Int) {
+                blocks.append(PEMBlock(label: label, headers: headers, content: content, range: first..<end))
+            }
             if let name = unsafe marker("BEGIN", in: line) {
-                if let open = label { blocks.append(PEMBlock(label: open, headers: headers, content: nil)) }
+                if let open = label { close(open, nil, at: start) }
                 label = name
+                first = start
                 headers = []
                 body = []
             } else if let name = unsafe marker("END", in: line) {
                 let content = label == name ? unsafe decode(body, of: bytes) : nil
-                if let open = label { blocks.append(PEMBlock(label: open, headers: headers, content: content)) }
-                // Its BEGIN line is damaged: to pass over the block would be to lose it.
-                if label != name { blocks.append(PEMBlock(label: name, headers: [], content: nil)) }
+                if let open = label { close(open, content, at: label == name ? range.upperBound : start) }
+                if label != name {
+                    // Its BEGIN line is damaged: to pass over the block would be to lose it.
+                    (first, headers) = (start, [])
+                    close(name, nil, at: range.upperBound)
+                }
                 label = nil
             } else if label != nil {
                 if unsafe line.contains(0x3A) {
@@ -49,7 +59,9 @@ enum PEM {
                 }
             }
         }
-        if let open = label { blocks.append(PEMBlock(label: open, headers: headers, content: nil)) }
+        if let open = label {
+            blocks.append(PEMBlock(label: open, headers: headers, content: nil, range: first..<bytes.count))
+        }
         return blocks
     }
 
