@@ -70,4 +70,22 @@ import Testing
         }
         #expect(inFile?.code == .unsupported)
     }
+
+    /// The key of RFC 8410 10.3 with its public half, which OpenSSL 3.0 does not read, under PBES2.
+    @Test func `a sealed key of PKCS#8's second version is read, by itself and in a file`() throws {
+        let sealed = try #require(Data(base64Encoded: """
+            MIHcMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgAAQIDBAUGBwICCAAw\
+            DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEAABAgMEBQYHCAkKCwwNDg8EgYB8\
+            +VnaUKo/OoEKlsV6zUSsen5k1r1pMTj9kJZZchKXQeKhMhskjfm/jXBALfErtk0t\
+            1BGYy2k2dgZ7JCVqZKoqbYvh/RmXnpW92SGDCLbz4bhW4QvTunPy9kUdP0nhGUro\
+            QobUk+0MK2jhISRMJ06D5f/F3P528VJ7sGjLqRPEXQ==
+            """))
+        let bits = try #require(Data(base64Encoded: "Gb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE="))
+        let expected = try PublicKey(ed25519: bits)
+        let passphrase = SecretBytes(utf8: "geheim")
+        #expect(try PrivateKey.load(sealed) { passphrase }.publicKey == expected)
+        #expect(keyFileCode { _ = try PrivateKey.load(sealed) { SecretBytes(utf8: "falsch") } } == .wrongPassphrase)
+        let contents = try PKCS12.read(HandmadePKCS12.file([.sealedKey(sealed)]), passphrase: passphrase)
+        #expect(contents.keys.map(\.key.publicKey) == [expected])
+    }
 }

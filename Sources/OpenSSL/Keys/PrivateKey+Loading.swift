@@ -87,7 +87,7 @@ extension PrivateKey {
 
     /// The first version of a PKCS#8 of the second (RFC 5958), without attributes and the public key that it has behind
     /// the private one: OpenSSL 3.0 reads no other. `nil` for all else.
-    private static func firstVersion(of der: SecretBytes) -> SecretBytes? {
+    static func firstVersion(of der: SecretBytes) -> SecretBytes? {
         unsafe der.withUnsafeBytes { bytes -> SecretBytes? in
             func header(at offset: Int) -> DERHeader? {
                 guard offset < bytes.count, let header = unsafe DERHeader(bytes[offset...].prefix(8)),
@@ -165,19 +165,42 @@ extension PrivateKey {
             // Not before it is known that there is something to open.
             let opened = try unsafe ask().withUnsafeBytes { secret in
                 unsafe ReadingLibrary.with { library in
-                    unsafe PKCS8_decrypt_ex(
-                        sealed, secret.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(secret.count), library,
-                        nil)
+                    unsafe decrypt(
+                        sealed, secret.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(secret.count), library)
                 }
             }
-            guard let opened = unsafe opened else {
-                let cause = OpenSSLError(draining: "PKCS8_decrypt_ex")
+            guard let opened else {
+                let cause = OpenSSLError(draining: "PKCS12_pbe_crypt_ex")
                 throw KeyFileError(
                     cause.isUnknownAlgorithm ? .unsupported : .wrongPassphrase, "encrypted with \(encryption.name)",
                     cause: cause)
             }
-            defer { unsafe PKCS8_PRIV_KEY_INFO_free(opened) }
-            return try unsafe encodedSecret("i2d_PKCS8_PRIV_KEY_INFO") { unsafe i2d_PKCS8_PRIV_KEY_INFO(opened, $0) }
+            return opened
+        }
+    }
+
+    /// What a PKCS#8 holds that is encrypted; `nil`, and errors to drain, where the passphrase is wrong.
+    ///
+    /// PKCS8_decrypt(3) decodes it in the same step, and knows no second version.
+    static func decrypt(
+        _ sealed: OpaquePointer?, _ secret: UnsafePointer<CChar>?, _ secretCount: Int32, _ library: OpaquePointer?
+    ) -> SecretBytes? {
+        var algorithm: UnsafePointer<X509_ALGOR>?
+        var content: UnsafePointer<ASN1_OCTET_STRING>?
+        unsafe X509_SIG_get0(sealed, &algorithm, &content)
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count: Int32 = 0
+        guard
+            unsafe PKCS12_pbe_crypt_ex(
+                algorithm, secret, secretCount, ASN1_STRING_get0_data(content), ASN1_STRING_length(content), &bytes,
+                &count, 0, library, nil) != nil, let bytes = unsafe bytes
+        else { return nil }
+        defer { unsafe CRYPTO_clear_free(bytes, Int(count), nil, 0) }
+        let opened = unsafe UnsafeRawBufferPointer(start: bytes, count: Int(count))
+        // What follows the key is passed over, as PKCS8_decrypt(3) does.
+        let whole = unsafe DERHeader(opened.prefix(8)).map { min($0.total, opened.count) } ?? opened.count
+        return unsafe SecretBytes(count: whole) { output in
+            for index in 0..<whole { unsafe output[index] = unsafe opened[index] }
         }
     }
 

@@ -207,12 +207,17 @@ import KeyfobPrimitives
         }
         if encryption.isLegacy, !allowLegacy { throw Self.legacy(encryption) }
         if !isCounted { try count(encryption.iterations) }
-        let opened = unsafe Self.withPassphrase(form) { secret, count in
-            unsafe PKCS12_decrypt_skey_ex(bag, secret, count, library, nil)
+        let der = unsafe Self.withPassphrase(form) { secret, count in
+            unsafe PrivateKey.decrypt(PKCS12_SAFEBAG_get0_pkcs8(bag), secret, count, library)
         }
-        guard let opened = unsafe opened else { throw Self.failure("PKCS12_decrypt_skey_ex") }
-        defer { unsafe PKCS8_PRIV_KEY_INFO_free(opened) }
-        try unsafe append(key: opened, bag)
+        guard let der else { throw Self.failure("PKCS12_pbe_crypt_ex") }
+        let information = unsafe (PrivateKey.firstVersion(of: der) ?? der).withUnsafeBytes { bytes in
+            unsafe decoded(bytes, release: { unsafe PKCS8_PRIV_KEY_INFO_free($0) }) {
+                unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
+            }
+        }
+        guard let information else { throw Self.failure("d2i_PKCS8_PRIV_KEY_INFO") }
+        try unsafe information.withPointer { try unsafe append(key: $0, bag) }
     }
 
     private func append(key information: OpaquePointer?, _ bag: OpaquePointer?) throws {
