@@ -101,16 +101,16 @@ extension Certificate {
     /// common name the first e-mail address, else the first host name, else the units, the organisations, or whatever
     /// the subject has.
     public var subjectSummary: String? {
-        // The most specific type that there is, and all values of it.
+        // The most specific type that there is, and all values of it: from the end, for the last come first.
         let types = ["2.5.4.10", "2.5.4.11", "2.5.4.3"]
         var rank = -1
         var values: [String] = []
         var descriptions: [String] = []
-        for attribute in subject.attributes {
+        for attribute in subject.attributes.reversed() {
             let own = types.firstIndex(of: attribute.type.rawValue) ?? -1
-            if attribute.type.rawValue == "2.5.4.13" { descriptions.insert(attribute.value, at: 0) }
+            if attribute.type.rawValue == "2.5.4.13" { descriptions.append(attribute.value) }
             if own > rank { (rank, values) = (own, []) }
-            if own == rank { values.insert(attribute.value, at: 0) }
+            if own == rank { values.append(attribute.value) }
         }
         let summary = values.isEmpty ? nil : values.joined(separator: ", ")
         guard rank == types.count - 1 else { return emailAddresses.first ?? dnsNames.first ?? summary }
