@@ -25,7 +25,7 @@ extension PINSource {
         case .environment(let name):
             secret = try readVariable(name, environment)
         case .file(let path):
-            secret = try Self.readFile(Self.expanded(path), isTrusted: environment.allowInsecureFiles)
+            secret = try Self.readFile(Self.expanded(path), purpose, isTrusted: environment.allowInsecureFiles)
         case .descriptor(let number):
             secret = try readDescriptor(number, environment)
         case .command(let command):
@@ -38,7 +38,7 @@ extension PINSource {
             }
             // systemd hands credentials out read-only, on a mount of the service's own, to a service
             // that may run as another user than the file's: its modes say nothing about readers.
-            secret = try Self.readFile(directory + "/" + name, isTrusted: true)
+            secret = try Self.readFile(directory + "/" + name, purpose, isTrusted: true)
         case .agent, .item:
             let form = kind == .agent ? "agent" : "item:"
             throw KeychainError(
@@ -99,9 +99,13 @@ extension PINSource {
         try file.read(limit: maximumLength + 3)
     }
 
-    private static func readFile(_ path: String, isTrusted: Bool) throws(KeychainError) -> SecretBytes {
+    private static func readFile(
+        _ path: String, _ purpose: PINPurpose, isTrusted: Bool
+    ) throws(KeychainError) -> SecretBytes {
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | (isTrusted ? 0 : O_NONBLOCK)) else {
-            throw .file("read", path, errno)
+            let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)
+            throw KeychainError(
+                error.code, error.message, hint: "Check that file. \(purpose.remedy)", details: error.details)
         }
         // Through the open descriptor, so that what was looked at is what is read. A symbolic link is
         // followed: Kubernetes and systemd hand secrets out through them, and the target is checked.
