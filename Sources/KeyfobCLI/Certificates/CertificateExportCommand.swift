@@ -60,7 +60,8 @@ struct CertificateExportCommand: ParsableCommand {
             }
         }
         let bytes = form == .der ? SecretBytes(leaf.der) : SecretBytes(utf8: certificates.map(\.pem).joined())
-        let hasFile = destination.map { $0 != "-" } ?? false
+        let target = FileDestination(path: destination, mode: 0o644)
+        let hasFile = try !target.isStandardOutput
         if !hasFile, output.format.isMachineReadable {
             return try output.emit(document(item, certificates, isComplete), sentence: "")
         }
@@ -68,7 +69,7 @@ struct CertificateExportCommand: ParsableCommand {
             return try output.emit(
                 document(item, certificates, isComplete), sentence: "Nothing was written (--dry-run).")
         }
-        try FileDestination(path: destination, mode: 0o644).write(bytes, force: force)
+        try target.write(bytes, force: force)
         guard hasFile else { return }
         try output.emit(document(item, certificates, isComplete), sentence: sentence(certificates, isComplete))
     }

@@ -63,15 +63,25 @@ struct FileDestination {
     let path: String?
     let mode: mode_t
 
+    /// Whether what is written goes there: a sentence about it would be taken for a part of it.
+    ///
+    /// - Throws: `KeychainError` for a path whose links lead nowhere.
+    var isStandardOutput: Bool {
+        get throws(KeychainError) {
+            guard let path, path != "-" else { return true }
+            if case .descriptor(STDOUT_FILENO) = try FileTarget(path) { return true }
+            return false
+        }
+    }
+
     /// Replaces the file in one step: who reads it sees the old content or the new.
     ///
-    /// - Throws: `KeychainError` with code `fileUnavailable`.
+    /// - Throws: `KeychainError`: `fileUnavailable`, `refused` where that is not allowed, `diskFull`.
     func write(_ bytes: SecretBytes, isPrivateKey: Bool = false, force: Bool = false) throws {
-        guard let path, path != "-" else {
+        guard let path, try !isStandardOutput else {
             return try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
         }
         switch try FileTarget(path) {
-        case .descriptor(STDOUT_FILENO): try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
         case .descriptor(STDERR_FILENO):
             try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: STDERR_FILENO) }
         case .descriptor(let descriptor):
@@ -80,10 +90,10 @@ struct FileDestination {
                 .refused, "\(Visible.text(path)) is no file.", hint: "Leave -o out and redirect: >&\(descriptor)",
                 details: ["file": path])
         case .stream(let path):
-            let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw failure(path) }
-            defer { close(descriptor) }
-            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: descriptor) }
+            guard let file = OpenFile(path: path, flags: O_WRONLY) else {
+                throw KeychainError.file("write", path, errno)
+            }
+            try file.write(bytes)
         case .file(let path): try replace(path, with: bytes)
         }
     }
@@ -91,23 +101,17 @@ struct FileDestination {
     private func replace(_ path: String, with bytes: SecretBytes) throws {
         var template = Array((path + ".XXXXXX").utf8CString)
         let descriptor = unsafe mkstemp(&template)
-        guard descriptor >= 0 else { throw failure(path) }
-        var isClosed = false
+        guard descriptor >= 0 else { throw KeychainError.file("write", path, errno) }
         do {
-            defer { if !isClosed { close(descriptor) } }
-            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: descriptor) }
-            guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else { throw failure(path) }
-            isClosed = true
-            guard close(descriptor) == 0, unsafe rename(template, path) == 0 else { throw failure(path) }
+            let file = OpenFile(adopting: descriptor, path: path)
+            try file.write(bytes)
+            guard fchmod(descriptor, mode) == 0 else { throw KeychainError.file("write", path, errno) }
+            try file.synchronize()
+            guard unsafe rename(template, path) == 0 else { throw KeychainError.file("write", path, errno) }
         } catch {
             unsafe unlink(template)
             throw error
         }
-    }
-
-    private func failure(_ path: String) -> KeychainError {
-        let reason = unsafe String(cString: strerror(errno))
-        return KeychainError(.fileUnavailable, "cannot write \(path): \(reason).", details: ["file": path])
     }
 }
 

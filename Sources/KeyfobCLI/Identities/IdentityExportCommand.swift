@@ -48,11 +48,12 @@ struct IdentityExportCommand: ParsableCommand {
         let fileName = destination.flatMap { FileArgument(argument: $0)?.name } ?? "the new file"
         let secret = try passphrase.read(.file(fileName, isNew: true), global)
         let data = try keychain.exportIdentity(identity, passphrase: secret)
-        try FileDestination(path: destination, mode: 0o600).write(SecretBytes(data), isPrivateKey: true, force: force)
-        guard let destination, destination != "-" else { return }
+        let target = FileDestination(path: destination, mode: 0o600)
+        try target.write(SecretBytes(data), isPrivateKey: true, force: force)
+        guard try !target.isStandardOutput else { return }
         try output.emit(
             Document([
-                "name": .string(label), "file": .string(destination), "format": "pkcs12", "bytes": .count(data.count),
+                "name": .string(label), "file": .optional(destination), "format": "pkcs12", "bytes": .count(data.count),
                 "dry_run": false,
             ]),
             sentence: "Wrote \(Visible.text(fileName)): key, certificate and what is above it, under the passphrase.")

@@ -34,7 +34,8 @@ struct KeyPublicCommand: ParsableCommand {
                 .invalidArgument, "key \"\(label)\" has no public half.",
                 hint: key.keyClass == .symmetric ? "It is a secret key." : nil, details: ["key": label])
         }
-        let hasFile = destination.map { $0 != "-" } ?? false
+        let target = FileDestination(path: destination, mode: 0o644)
+        let hasFile = try !target.isStandardOutput
         let document = Document(
             members: [
                 .init("name", .string(label)), .init("type", .string(publicKey.algorithm.description)),
@@ -57,7 +58,7 @@ struct KeyPublicCommand: ParsableCommand {
             bytes = SecretBytes(utf8: line + "\n")
         case .pem, .pkcs12: bytes = SecretBytes(utf8: publicKey.pem)
         }
-        try FileDestination(path: destination, mode: 0o644).write(bytes, force: force)
+        try target.write(bytes, force: force)
         if hasFile { try output.emit(document, sentence: "Wrote \(Visible.text(destination ?? "")).") }
     }
 }

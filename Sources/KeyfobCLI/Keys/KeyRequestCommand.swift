@@ -62,7 +62,8 @@ struct KeyRequestCommand: ParsableCommand {
         let scheme = try scheme(for: publicKey)
         let request = try keychain.certificationRequest(
             for: key, subject: subject, extensions: extensions, scheme: scheme)
-        let hasFile = destination.map { $0 != "-" } ?? false
+        let target = FileDestination(path: destination, mode: 0o644)
+        let hasFile = try !target.isStandardOutput
         let document = Document([
             "name": .string(label), "file": .optional(destination), "dry_run": .boolean(global.dryRun),
             "subject": .string(request.subject.description),
@@ -74,7 +75,7 @@ struct KeyRequestCommand: ParsableCommand {
         if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
         guard !global.dryRun else { return try output.emit(document, sentence: "Nothing was written (--dry-run).") }
         let bytes = form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem)
-        try FileDestination(path: destination, mode: 0o644).write(bytes, force: force)
+        try target.write(bytes, force: force)
         guard hasFile else { return }
         let file = destination.flatMap { FileArgument(argument: $0)?.name } ?? ""
         try output.emit(document, sentence: "Wrote \(Visible.text(file)) (\(scheme.displayName)).")

@@ -222,11 +222,11 @@ struct TrustExportCommand: ParsableCommand {
             "file": .optional(destination), "dry_run": .boolean(global.dryRun), "count": .count(anchors.count),
             "pem": .string(anchors.map(\.certificate.pem).joined()),
         ])
-        let hasFile = destination.map { $0 != "-" } ?? false
+        let target = FileDestination(path: destination, mode: 0o644)
+        let hasFile = try !target.isStandardOutput
         if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
         guard !global.dryRun else { return try output.emit(document, sentence: "Nothing was written (--dry-run).") }
-        try FileDestination(path: destination, mode: 0o644)
-            .write(SecretBytes(utf8: anchors.map(\.certificate.pem).joined()))
+        try target.write(SecretBytes(utf8: anchors.map(\.certificate.pem).joined()))
         guard hasFile else { return }
         let file = destination.flatMap { FileArgument(argument: $0)?.name } ?? ""
         try output.emit(
