@@ -33,7 +33,7 @@ extension ItemOperations {
         case (.key(let key), _):
             var own = KeychainServices.attributes(of: key)
             own.merge(attributes)
-            return try store(key, own, isExtractable ?? Self.mayLeave(attributes))
+            return try store(key, own, isExtractable ?? (Self.mayLeave(attributes) && !key.neverLeavesTokens))
         case (_, let data?) where request.itemClass == .certificate:
             let der = data.copyData()
             // Bytes that are no certificate are kept as they are.
@@ -41,14 +41,16 @@ extension ItemOperations {
         case (_, let data?) where request.itemClass == .key:
             guard let material = KeyMaterial(data.copyData(), attributes) else { break }
             // Who adds bytes reads them again. They are sealed like a password where no token would give them back.
-            if material.neverLeavesTokens, Self.mayLeave(attributes) { break }
+            if material.key.neverLeavesTokens, Self.mayLeave(attributes) { break }
             // Apple takes the key for bytes: what nobody said of it counts as not given, and two keys of the same
             // attributes are the same item.
             for name: AttributeName in [.keySizeInBits, .effectiveKeySize] where attributes[name] == nil {
                 attributes[name] = 0
             }
             if attributes[.applicationLabel] == nil { attributes[.applicationLabel] = .data(Data()) }
-            return try store(material.key, attributes, Self.mayLeave(attributes))
+            do {
+                return try store(material.key, attributes, Self.mayLeave(attributes), isReadAgain: true)
+            } catch let error as KeychainError where error.code == .keyNotExtractable { break }
         case (nil, nil) where request.itemClass == .key && !(attributes[.tokenID]?.text ?? "").isEmpty:
             return (try generate(attributes), nil)
         default: break
@@ -68,11 +70,14 @@ extension ItemOperations {
     }
 
     /// Stores a key.
-    private func store(_ key: SecKey, _ attributes: ItemAttributes, _ mayLeave: Bool) throws -> (Item, LazyData?) {
+    private func store(
+        _ key: SecKey, _ attributes: ItemAttributes, _ mayLeave: Bool, isReadAgain: Bool = false
+    ) throws -> (Item, LazyData?) {
         let item: Item
         do {
             item = switch key.material {
-            case .memory(let key): try keychain.addKey(key, attributes, isExtractable: mayLeave).item
+            case .memory(let key): try keychain.addKey(
+                key, attributes, isExtractable: mayLeave, isReadAgain: isReadAgain).item
             case .public(let key): try keychain.addKey(key, attributes).item
             case .token:
                 try keychain.addKey(onToken: key.publicKey, attributes).item
@@ -133,6 +138,14 @@ extension ItemOperations {
         }
         if request.usesSystemKeychain { attributes[.multiUser] = .data(Self.systemUser) }
         request.attributes = attributes
+    }
+}
+
+extension SecKey {
+    /// Whether a token that is given the key keeps it, also where it may leave: tokens wrap no private keys of Ed25519.
+    fileprivate var neverLeavesTokens: Bool {
+        guard case .memory(let key) = material, case .ed25519 = key.publicKey.algorithm else { return false }
+        return true
     }
 }
 

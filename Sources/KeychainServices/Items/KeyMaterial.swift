@@ -23,12 +23,6 @@ enum KeyMaterial {
         }
     }
 
-    /// Whether a token that holds the key keeps it, also where it may leave: tokens wrap no private keys of Ed25519.
-    var neverLeavesTokens: Bool {
-        guard case .private(let key) = self, case .ed25519 = key.publicKey.algorithm else { return false }
-        return true
-    }
-
     /// What new data makes of a certificate or key; bytes that are neither go to the vault.
     static func replacement(
         _ data: SecretBytes, _ itemClass: ItemClass, _ attributes: ItemAttributes

@@ -76,7 +76,7 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; `duplicateItem` where another item has the primary key: another certificate with this
     ///   issuer and serial number.
-    private func recordHalf(
+    func recordHalf(
         _ item: Item, made: TokenObject?, existing: TokenObject?, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> Item? {
         guard let object = made ?? existing else { throw KeychainError(.failed, "the token made another object.") }

@@ -99,9 +99,16 @@ extension Keychain {
                 let known = present.filter { object in authorities.contains { $0.object.isSame(as: object) } }
                 try share(known, inheritance, writer, keys)
                 // The public half needs no row: it is found through the private one.
-                let recorded = try record(
+                var recorded = try record(
                     outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, inheritance,
                     writer, keys)
+                // A key that is somebody's item already would go with that item, and the identity with it.
+                let ownKey = present.first {
+                    $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == key.publicKey.identifier
+                }
+                if let ownKey, let item = try recordHalf(Item(.key, [:]), made: nil, existing: ownKey, writer, keys) {
+                    recorded.append(item)
+                }
                 let made = TokenStore.completing(outcome.added)
                 try bequeathKeys(of: ancestors, to: key.publicKey, among: made + present, writer, keys)
                 return recorded

@@ -12,15 +12,30 @@ extension Keychain {
     /// - Parameters:
     ///   - attributes: What the class has; what only the token can say of a key is passed over.
     ///   - isNewOnToken: Whether a key that the token has already is a duplicate whatever its other attributes are.
-    /// - Throws: `KeychainError`; `duplicateItem`, `unsupportedFormat` for a kind that tokens do not hold,
-    ///   `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
+    ///   - isReadAgain: Whether a key that the token has already and keeps is no use.
+    /// - Throws: `KeychainError`; `duplicateItem`, also where the key must not leave and the token has it as one that
+    ///   may; `keyNotExtractable` where `isReadAgain` and the token has it as one that may not; `unsupportedFormat` for
+    ///   a kind that tokens do not hold, `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(
-        _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, isNewOnToken: Bool = false
+        _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, isNewOnToken: Bool = false,
+        isReadAgain: Bool = false
     ) throws -> KeyItem {
         let pair = try NewObject.pair(
             key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()), subject: nil, isExtractable: isExtractable)
-        return try addKey(attributes, pair.privateKey, with: pair.publicKey, isNewOnToken: isNewOnToken)
+        return try addKey(attributes, pair.privateKey, with: pair.publicKey, isNewOnToken: isNewOnToken) { existing in
+            let mayLeave = existing.flags.contains(.extractable)
+            if mayLeave, !isExtractable {
+                throw KeychainError(
+                    .duplicateItem, "token \"\(token.label)\" has the key already, and gives it out.",
+                    hint: "Remove the items of it that may leave, then add it anew.", details: ["token": token.label])
+            }
+            if !mayLeave, isExtractable, isReadAgain {
+                throw KeychainError(
+                    .keyNotExtractable, "token \"\(token.label)\" has the key already, and does not give it out.",
+                    details: ["token": token.label])
+            }
+        }
     }
 
     /// Stores a public key, or makes an item of the public half of a private key that the token has.
@@ -29,7 +44,7 @@ extension Keychain {
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(_ key: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
         let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()))
-        return try addKey(attributes, object, with: nil, isNewOnToken: false)
+        return try addKey(attributes, object, with: nil, isNewOnToken: false) { _ in }
     }
 
     /// Makes one more item of a private key that the token has.
@@ -58,7 +73,8 @@ extension Keychain {
     }
 
     private func addKey(
-        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, isNewOnToken: Bool
+        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, isNewOnToken: Bool,
+        check: (_ existing: TokenObject) throws -> Void
     ) throws -> KeyItem {
         let keys = try keys()
         let attributes = try Self.recordable(attributes)
@@ -70,6 +86,7 @@ extension Keychain {
         let recorded = try writer(keys).perform(.create) { objects in
             existing = objects.first { object.isSame(as: $0) }
             guard existing == nil || !isNewOnToken else { throw duplicate(.key, attributes) }
+            if let existing { try check(existing) }
             isHidden = object.objectClass == .publicKey && objects.contains {
                 $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == Data(object.id)
             }

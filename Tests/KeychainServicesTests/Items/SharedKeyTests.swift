@@ -1,0 +1,65 @@
+import Foundation
+import Keyfob
+import OpenSSL
+import Testing
+
+@testable import KeychainServices
+
+/// The token holds a key once, whatever items there are of it.
+@Suite struct SharedKeyTests {
+    private func exported(_ key: SecKey) -> Data? { SecKeyCopyExternalRepresentation(key, nil) as Data? }
+
+    @Test(arguments: [["extr": false], ["tkid": "com.apple.setoken"]] as [[String: any Sendable]])
+    func `a key that must not leave is no item of one that may`(more: [String: any Sendable]) throws {
+        let bench = try ItemBench()
+        let key = try TestPair("one").secKey
+        bench.expect(0, bench.add(["v_Ref": key, "atag": "first"]))
+        bench.expect(-25299, bench.add(["v_Ref": key, "atag": "second"].merging(more) { $1 }))
+        bench.expect(-25300, bench.copy(["class": "keys", "atag": "second"]))
+        // Once the first is gone, nothing is in the way.
+        bench.expect(0, bench.delete(["class": "keys", "atag": "first"]))
+        bench.expect(0, bench.add(["v_Ref": key, "atag": "second"].merging(more) { $1 }))
+        let stored = bench.copying(["class": "keys", "atag": "second"] + wantsReference).value
+        let reference = try #require(stored as? SecKey)
+        #expect(bench.use { exported(reference) } == nil)
+    }
+
+    @Test func `bytes are read again, also of a key that the token keeps`() throws {
+        let bench = try ItemBench()
+        let pair = try TestPair("one")
+        let bytes = try #require(exported(pair.secKey))
+        bench.expect(0, bench.add(["v_Ref": pair.secIdentity]))
+        let query: [String: Any] = ["class": "keys", "atag": "mine"]
+        let added = bench.adding(query + ["v_Data": bytes, "type": "73", "kcls": "1"] + wantsData)
+        #expect(added.status == 0 && added.data == bytes)
+        #expect(bench.copying(query + wantsData).data == bytes)
+        // The identity's own stays where it is.
+        bench.expect(0, bench.delete(query))
+        #expect(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity == pair.secIdentity)
+        let stored = try #require(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity)
+        #expect(bench.use { exported(stored.privateKey) } == nil)
+    }
+
+    @Test func `a key of Ed25519 that is added by reference does not say that it can leave`() throws {
+        let bench = try ItemBench()
+        let key = SecKey(.memory(try PrivateKey.generate(.ed25519)))
+        bench.expect(0, bench.add(["v_Ref": key, "atag": "ed"]))
+        let query: [String: Any] = ["class": "keys", "atag": "ed"]
+        let attributes = try #require(bench.copying(query + ["r_Attributes": true]).dictionary)
+        #expect((attributes["extr"] as? NSNumber)?.boolValue == false)
+        bench.expect(-25299, bench.add(["v_Ref": key, "atag": "ed"]))
+    }
+
+    @Test func `an identity outlives the item that its key was before`() throws {
+        let bench = try ItemBench()
+        let pair = try TestPair("one")
+        bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": "first", "labl": "first"]))
+        for _ in 0..<2 {
+            _ = try bench.keychain.importIdentity(key: pair.key, certificate: pair.certificate, label: "web")
+        }
+        #expect(bench.copying(["class": "keys"] + wantsAll + wantsReference).array?.count == 2)
+        bench.expect(0, bench.delete(["class": "keys", "atag": "first"]))
+        #expect(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity == pair.secIdentity)
+        #expect(try bench.keychain.find(.identity(label: "web")).count == 1)
+    }
+}
