@@ -20,6 +20,16 @@ final class Authority: Sendable {
         try issue("rsa", by: "intermediate", "/CN=rsa.example", server, key: "rsa:2048")
         try issue("client", by: "intermediate", "/CN=client", "extendedKeyUsage=clientAuth")
         try issue("nameless", by: "intermediate", "/O=Nameless", "basicConstraints=CA:FALSE")
+        try issue("anything", by: "intermediate", "/CN=anything", "extendedKeyUsage=anyExtendedKeyUsage\nsubjectAltName=DNS:any.example")
+        try issue("small", by: "intermediate", "/CN=small", server, key: "rsa:1024")
+        try issue("strange", by: "intermediate", "/CN=strange", "1.2.3.4=critical,DER:0500")
+        try issue("deep", by: "intermediate", "/CN=deep", "basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign")
+        try issue("tooDeep", by: "deep", "/CN=too deep", server)
+        try issue("presumed", by: "nameless", "/CN=presumed", server)
+        try issue(
+            "narrow", by: "root", "/CN=narrow",
+            "basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\nnameConstraints=critical,permitted;DNS:narrow.example")
+        try issue("outside", by: "narrow", "/CN=outside", server)
         try openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout own.key -out own.pem -days 30",
             "-subj", "/CN=own")

@@ -106,6 +106,45 @@ import Testing
         TrustRow(
             name: "a server as client", policy: { SecPolicyCreateSSL(false, nil) },
             status: errSecCertificateCannotOperate),
+        TrustRow(
+            name: "any usage, for a server", certificates: ["anything", "intermediate"],
+            policy: { SecPolicyCreateSSL(true, "any.example") }, status: nil),
+        TrustRow(
+            name: "any usage, for code", certificates: ["anything", "intermediate"],
+            policy: { SecPolicyCreateWithProperties(kSecPolicyAppleCodeSigning, nil)! }, // A policy of Apple's.
+            status: errSecCertificateCannotOperate),
+        TrustRow(
+            name: "any usage, for another host", certificates: ["anything", "intermediate"],
+            policy: { SecPolicyCreateSSL(true, "other.example") }, status: errSecHostNameMismatch),
+        TrustRow(
+            name: "a small key", certificates: ["small", "intermediate"], status: errSecUnsupportedKeySize),
+        TrustRow(
+            name: "a critical extension that nobody knows", certificates: ["strange", "intermediate"],
+            status: errSecUnknownCriticalExtensionFlag),
+        TrustRow(
+            name: "an authority below one for leaves alone", certificates: ["tooDeep", "deep", "intermediate"],
+            status: errSecPathLengthConstraintExceeded),
+        TrustRow(
+            name: "an issuer that is no authority", certificates: ["presumed", "nameless", "intermediate"],
+            status: errSecNoBasicConstraintsCA),
+        TrustRow(
+            name: "a name that its authority may not give", certificates: ["outside", "narrow"],
+            status: errSecInvalidName),
+        TrustRow(
+            name: "the leaf as anchor, with what is wrong above it", certificates: ["presumed", "nameless", "intermediate"],
+            anchors: ["presumed"], status: nil),
+        TrustRow(
+            name: "another address of e-mail",
+            policy: {
+                SecPolicyCreateWithProperties(
+                    kSecPolicyAppleSMIME, [kSecPolicyName: "nobody@example.org"] as CFDictionary)! // A policy of Apple's.
+            }, status: errSecCertificateCannotOperate),
+        TrustRow(
+            name: "another address of e-mail, for any usage", certificates: ["anything", "intermediate"],
+            policy: {
+                SecPolicyCreateWithProperties(
+                    kSecPolicyAppleSMIME, [kSecPolicyName: "nobody@example.org"] as CFDictionary)! // A policy of Apple's.
+            }, status: errSecSMIMEEmailAddressesNotFound),
         TrustRow(name: "too late", days: 25, status: errSecCertificateExpired),
         TrustRow(name: "too early", days: -5, status: errSecCertificateNotValidYet),
         TrustRow(name: "no intermediate", certificates: ["leaf"], status: errSecCreateChainFailed),

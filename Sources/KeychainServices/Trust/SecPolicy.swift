@@ -62,12 +62,17 @@ public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
             }
         let usages = certificate.extendedKeyUsage
         if let wanted, !usages.isEmpty, !usages.contains(wanted), !usages.contains(.any) { return false }
-        return isSatisfied(byNamesOf: certificate) && isSatisfied(byKeyUsageOf: certificate)
+        return isSatisfied(byHostsOf: certificate) && isSatisfied(byEmailAddressesOf: certificate)
+            && isSatisfied(byKeyUsageOf: certificate)
     }
 
-    /// Whether a certificate is for one of the hosts or e-mail addresses of the policy, if it has any.
-    func isSatisfied(byNamesOf certificate: Certificate) -> Bool {
-        guard hosts.isEmpty || hosts.contains(where: { certificate.matches(host: $0) }) else { return false }
+    /// Whether a certificate is for one of the hosts of the policy, if it has any.
+    func isSatisfied(byHostsOf certificate: Certificate) -> Bool {
+        hosts.isEmpty || hosts.contains { certificate.matches(host: $0) }
+    }
+
+    /// Whether a certificate is for one of the e-mail addresses of the policy, if it has any.
+    func isSatisfied(byEmailAddressesOf certificate: Certificate) -> Bool {
         let wanted = Set(emailAddresses.map { $0.lowercased() })
         return wanted.isEmpty || certificate.emailAddresses.contains { wanted.contains($0.lowercased()) }
     }

@@ -101,10 +101,18 @@ extension SecTrust.Question {
         for policy in policies {
             // Whom the keychain's owner trusts stands beside the system's authorities, for what they are trusted for.
             let anchors = given + (believesSystem ? KeychainTrust.anchors(for: policy.purpose) : [])
-            func verify() throws -> CertificateChain.VerificationResult {
+            func verify(_ purpose: CertificateChain.Purpose) throws -> CertificateChain.VerificationResult {
                 try CertificateChain.verify(
                     leaf: leaf, intermediates: rest, anchors: anchors, on: date,
-                    host: policy.hosts.count == 1 ? policy.hosts[0] : nil, purpose: policy.purpose)
+                    host: policy.hosts.count == 1 ? policy.hosts[0] : nil, purpose: purpose)
+            }
+            func verify() throws -> CertificateChain.VerificationResult {
+                let result = try verify(policy.purpose)
+                // A certificate for any usage is for these too (RFC 5280 4.2.1.12); OpenSSL passes that over.
+                guard result.failure?.code == .wrongPurpose, leaf.extendedKeyUsage.contains(.any),
+                    [.tlsServer, .tlsClient, .email].contains(policy.purpose)
+                else { return result }
+                return try verify(.any)
             }
             var result = try verify()
             if mayAskKeychain, result.failure.map({ OSStatus($0.code) }) == errSecCreateChainFailed {
@@ -122,8 +130,11 @@ extension SecTrust.Question {
                 return SecTrust.Answer(
                     chain: known.certificates, failure: OSStatus(failure.code), date: date)
             }
-            guard policy.isSatisfied(byNamesOf: leaf) else {
+            guard policy.isSatisfied(byHostsOf: leaf) else {
                 return SecTrust.Answer(chain: chain, failure: errSecHostNameMismatch, date: date)
+            }
+            guard policy.isSatisfied(byEmailAddressesOf: leaf) else {
+                return SecTrust.Answer(chain: chain, failure: errSecSMIMEEmailAddressesNotFound, date: date)
             }
             guard policy.isSatisfied(byKeyUsageOf: leaf) else {
                 return SecTrust.Answer(chain: chain, failure: errSecInvalidKeyUsageForPolicy, date: date)
@@ -147,6 +158,11 @@ extension OSStatus {
             case .hostMismatch, .addressMismatch: errSecHostNameMismatch
             case .issuerNotFound, .leafNotVerified: errSecCreateChainFailed
             case .wrongPurpose: errSecCertificateCannotOperate
+            case .notAnAuthority: errSecNoBasicConstraintsCA
+            case .pathTooLong: errSecPathLengthConstraintExceeded
+            case .nameNotPermitted, .nameExcluded: errSecInvalidName
+            case .unknownCriticalExtension: errSecUnknownCriticalExtensionFlag
+            case .weakKey, .weakAuthorityKey: errSecUnsupportedKeySize
             default: errSecNotTrusted
             }
     }

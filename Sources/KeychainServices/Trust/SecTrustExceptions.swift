@@ -135,7 +135,7 @@ extension SecTrust.Question {
     private func lookingPast(_ failure: OSStatus, _ chain: [Certificate]) -> SecTrust.Question? {
         var question = self
         switch failure {
-        case errSecHostNameMismatch:
+        case errSecHostNameMismatch, errSecSMIMEEmailAddressesNotFound:
             question.policies = policies.map { policy in
                 var properties = policy.properties
                 properties.names = []
@@ -145,7 +145,8 @@ extension SecTrust.Question {
             // A moment at which all of them are valid.
             guard let from = chain.map(\.notBefore).max(), let to = chain.map(\.notAfter).min(), from < to else { return nil }
             question.date = from.addingTimeInterval(to.timeIntervalSince(from) / 2)
-        case errSecCreateChainFailed, errSecNotTrusted:
+        case errSecCreateChainFailed, errSecNotTrusted, errSecNoBasicConstraintsCA, errSecPathLengthConstraintExceeded,
+            errSecInvalidName, errSecUnknownCriticalExtensionFlag, errSecUnsupportedKeySize:
             question.believesSystem = believesSystem ?? (anchors == nil)
             question.anchors = (anchors ?? []) + [certificates[0]]
         case errSecInvalidKeyUsageForPolicy:

@@ -4,7 +4,8 @@ public import Foundation
 extension CertificateChain {
     /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 6.1), without revocation, without network.
     ///
-    /// An anchor need not be self-signed: what is given as an anchor is trusted. Intermediates and anchors that
+    /// An anchor need not be self-signed: what is given as an anchor is trusted, and a leaf that is one needs nothing above
+    /// it, whatever came along. Intermediates and anchors that
     /// libcrypto cannot read are passed over. Signatures with MD5 or SHA-1 and RSA keys below 2048 bits are not
     /// accepted, and of a host the alternative names alone tell.
     ///
@@ -30,9 +31,11 @@ extension CertificateChain {
             }
         }
         let untrusted = try unsafe check("OPENSSL_sk_new_null", OPENSSL_sk_new_null())
-        // The stack borrows: `intermediates`, which hold their handles, outlive it.
+        // The stack borrows: the certificates, which hold their handles, outlive it.
         defer { unsafe OPENSSL_sk_free(untrusted) }
-        for intermediate in intermediates.compactMap(\.usableHandle) {
+        // libcrypto walks up all of them before it looks whether the leaf is believed by itself.
+        let above = anchors.contains(leaf) ? [] : intermediates
+        for intermediate in above.compactMap(\.usableHandle) {
             try unsafe intermediate.withPointer {
                 try check("OPENSSL_sk_push", unsafe OPENSSL_sk_push(untrusted, UnsafeRawPointer($0)))
             }
