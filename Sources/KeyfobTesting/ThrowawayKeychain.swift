@@ -38,7 +38,10 @@ public final class ThrowawayKeychain: Sendable {
         root = FileManager.default.temporaryDirectory
             .appendingPathComponent("keyfob-throwaway-\(unique)", isDirectory: true)
         var directories = Directories(root: root)
-        directories.tokens = tokens ?? Self.sharedTokens
+        let sharedTokens = Self.sharedTokens
+        directories.tokens = tokens ?? sharedTokens
+        let path = root.path
+        Self.paths.withLock { _ = $0.insert(path) }
         self.directories = directories
         do {
             try FileManager.default.createDirectory(
@@ -60,6 +63,7 @@ public final class ThrowawayKeychain: Sendable {
     }
 
     private static func remove(_ url: URL) {
+        paths.withLock { _ = $0.remove(url.path) }
         // A failure leaves files in the temporary directory and is nothing that a test could act upon.
         do { try FileManager.default.removeItem(at: url) } catch {}
     }
@@ -68,10 +72,11 @@ public final class ThrowawayKeychain: Sendable {
     private static let sharedTokens: URL = {
         let url = FileManager.default.temporaryDirectory
             .appendingPathComponent("keyfob-softhsm-\(getpid())-\(startTime)", isDirectory: true)
-        path.withLock { $0 = url.path }
+        paths.withLock { _ = $0.insert(url.path) }
         atexit {
-            guard let path = ThrowawayKeychain.path.withLock({ $0 }) else { return }
-            ThrowawayKeychain.remove(URL(fileURLWithPath: path, isDirectory: true))
+            for path in ThrowawayKeychain.paths.withLock({ $0 }) {
+                ThrowawayKeychain.remove(URL(fileURLWithPath: path, isDirectory: true))
+            }
         }
         return url
     }()
@@ -88,6 +93,6 @@ public final class ThrowawayKeychain: Sendable {
         }
     }
 
-    /// What `atexit` removes; its handler cannot capture anything.
-    private static let path = Lock<String?>(nil)
+    /// What `atexit` removes, also of keychains that a global keeps to the end; its handler cannot capture anything.
+    private static let paths = Lock<Set<String>>([])
 }
