@@ -35,13 +35,24 @@ struct Java: Program {
                 "#   store.load(null, pin);",
             ],
             notes: ["the slot's number is the token's for as long as it exists; SunPKCS11 cannot be told a label"]
-                + aliasNotes(use.label),
+                + aliasNotes(use.label) + versionNotes(use),
             check: check(use, configuration.name, options(configuration.name), pin))
     }
 
     /// The label as SunPKCS11 reads it: each byte of its UTF-8 for a letter.
     private static func alias(_ label: String) -> String {
         String(String.UnicodeScalarView(label.utf8.map { Unicode.Scalar($0) }))
+    }
+
+    /// SunPKCS11 shows a key once, under any one of its certificates.
+    private static func versionNotes(_ use: TokenUse) -> [String] {
+        guard let older = use.olderCertificates.first else { return [] }
+        let label = ShellWord.quoted(use.label)
+        return [
+            "SunPKCS11 sees one certificate of a key, and this key has \(ShellWord.quoted(older)) too: until that is "
+                + "retired, Java may take it.",
+            "  keyfob identity retire \(label)      from now on a key of its own: keyfob identity renew \(label) --new-key",
+        ]
     }
 
     private static func aliasNotes(_ label: String) -> [String] {
@@ -60,6 +71,10 @@ struct Java: Program {
     private static func check(
         _ use: TokenUse, _ configuration: String, _ options: String, _ pin: String
     ) -> String {
+        if let older = use.olderCertificates.first {
+            let advice = "retire \(older) first: Java sees one certificate of a key"
+            return "echo \(ShellWord.quoted(advice)); exit 1\n"
+        }
         guard use.pinFile != nil else {
             return "echo 'the PIN is not in a file, and the check cannot ask for it'; exit 77\n"
         }

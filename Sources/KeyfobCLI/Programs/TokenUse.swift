@@ -24,6 +24,8 @@ struct TokenUse {
     let chain: [Certificate]
     /// The names of the token's Ed25519 private keys.
     var edwardsKeys: [String] = []
+    /// The names of older certificates of the key, which a renewal that kept it has left.
+    var olderCertificates: [String] = []
     /// The root above it, where the keychain has it.
     let root: Certificate?
     /// Where the recipe's files are, an absolute path.

@@ -121,6 +121,9 @@ struct URICommand: ParsableCommand {
         }
         let edwardsKeys = !program.usesEngine ? [] : try keychain.find(.keys.keyClass(.private))
             .filter { $0.keyType == .ed25519 }.map { $0.label ?? "" }
+        let older = try keychain.publicCertificates().filter {
+            $0.nameOfVersion == label && $0.attributes[.publicKeyHash]?.bytes == publicKey.identifier
+        }
         let slot = try keychain.slot()
         let module: String
         switch keychain.configuration.module {
@@ -132,7 +135,7 @@ struct URICommand: ParsableCommand {
             softHSMConfiguration: keychain.configuration.module == .softHSM
                 ? Keychains().softHSM.configuration.path : nil,
             pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
-            root: root,
+            olderCertificates: older.compactMap(\.label), root: root,
             directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path)
         try checkPaths(of: use, program)
         return use
