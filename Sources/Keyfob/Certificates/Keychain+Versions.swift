@@ -49,7 +49,8 @@ extension Keychain {
     ///
     /// One that several access groups see is several items, which all go.
     ///
-    /// - Throws: `KeychainError`; `refused` for the version in use, and as `delete`.
+    /// - Throws: `KeychainError`; `refused` for the version in use, and for one whose certificate is needed: somebody
+    ///   trusts it, or a certificate in use has no other issuer; and as `delete`.
     @available(*, noasync, message: "use the asynchronous form")
     public func retire(_ version: Identity) throws {
         guard version.nameOfVersion != nil else {
@@ -58,12 +59,42 @@ extension Keychain {
                 hint: "To destroy it: keyfob identity rm \(version.label ?? "NAME")",
                 details: ["name": version.label ?? ""])
         }
+        try requireUnneeded(version)
         let items = try find(.identities.having(.label, .string(version.label ?? ""))).filter { $0.der == version.der }
         var references: Set<PersistentReference> = []
         for item in items.isEmpty ? [version] : items {
             if let reference = item.reference, !references.insert(reference).inserted { continue }
-            try delete(item)
+            try deleteUnrenamed(item)
         }
+    }
+
+    /// Refuses to do without the certificate of an authority that others still need.
+    ///
+    /// - Throws: `KeychainError` (`refused`); the errors of `unlock()`.
+    package func requireUnneeded(_ version: Identity) throws {
+        let certificate = try version.certificate()
+        guard certificate.isCA else { return }
+        let label = version.label ?? ""
+        guard try !trustAnchors().contains(where: { $0.certificate == certificate }) else {
+            throw KeychainError(
+                .refused, "\"\(label)\" is trusted: what it issued would be trusted no more.",
+                hint: "Trust the version in use first: keyfob trust add \(version.nameOfVersion ?? "NAME"), "
+                    + "then: keyfob trust rm \(label)",
+                details: ["name": label])
+        }
+        let now = Date()
+        // What calls itself a certificate and is none has no chain.
+        let others = try publicCertificates().filter { $0.der != version.der }
+            .compactMap { item in (try? item.certificate()).map { (item: item, certificate: $0) } }
+        let dependent = others.first { item, other in
+            item.nameOfVersion == nil && other.notAfter > now && !other.isSelfSigned && other.isIssued(by: certificate)
+                && !others.contains { $0.certificate.isCA && other.isIssued(by: $0.certificate) }
+        }
+        guard let dependent else { return }
+        let name = dependent.item.label ?? dependent.certificate.subjectSummary ?? ""
+        throw KeychainError(
+            .refused, "\"\(label)\" issued \"\(name)\", whose chain would end without it.",
+            hint: "Renew that first: keyfob identity renew \(name)", details: ["name": label])
     }
 
     /// All versions of a name. - Throws: As the blocking form.

@@ -273,6 +273,23 @@ extension Keychain {
         try delete(Criteria(reference))
     }
 
+    /// Removes one item, if it is still called as it was when it was found: a version of an identity that somebody agreed
+    /// to destroy may have been put into use meanwhile, or one in use replaced.
+    ///
+    /// - Throws: As for queries; `itemNotFound` where it is gone already, `refused` where it has another name.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func deleteUnrenamed(_ item: some KeychainItem) throws {
+        guard let reference = item.reference, let label = item.label else { return try delete(item) }
+        var criteria = Criteria(reference)
+        criteria.attributes[.label] = .string(label)
+        do { try delete(criteria) } catch let error as KeychainError where error.code == .itemNotFound {
+            guard try !findItems(Criteria(reference)).isEmpty else { throw error }
+            throw KeychainError(
+                .refused, "\"\(label)\" was given another name meanwhile; it was not removed.",
+                hint: "Look what there is now: keyfob identity ls", details: ["name": label])
+        }
+    }
+
     /// Removes every item that matches; the untyped form for translators.
     ///
     /// A row that is damaged is removed by its reference alone, for it need not be opened.

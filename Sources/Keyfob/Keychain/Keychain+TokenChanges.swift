@@ -392,7 +392,10 @@ extension Keychain {
             // What another program has removed or replaced since it was found is not there to be removed.
             targets = Self.doomed(items, objects, remaining: remaining)
                 .filter { one in objects.contains { $0.isSame(as: one) } }
-            guard !targets.isEmpty else {
+            // Under the name that was asked for there may be another one now.
+            let isRenamed = criteria.attributes[.label] != nil
+                && targets.contains { one in !objects.contains { $0.isSame(as: one) && $0.label == one.label } }
+            guard !targets.isEmpty, !isRenamed else {
                 throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
             }
             for object in targets {

@@ -41,7 +41,7 @@ struct IdentityRemoveCommand: ParsableCommand {
                 sentence: "Would remove identity \"\(Visible.text(label))\".")
         }
         // Certificate and key are items of their own: with one pair of them others are gone.
-        guard try RemovalPrompt.remove(items, ifExists: ifExists, { try keychain.delete($0) }) else {
+        guard try RemovalPrompt.remove(items, ifExists: ifExists, { try keychain.deleteUnrenamed($0) }) else {
             return try output.emit(
                 .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such identity.")
         }

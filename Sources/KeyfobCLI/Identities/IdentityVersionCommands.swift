@@ -66,7 +66,8 @@ struct IdentityRetireCommand: ParsableCommand {
             "keyfob identity retire api --expired"),
         discussion: """
             A renewal keeps the version before, for connections that still use it. Its key goes with it, unless \
-            another certificate needs it. The version in use is never retired: keyfob identity rm.
+            another certificate needs it. The version in use is never retired (keyfob identity rm), nor an authority's \
+            that is trusted or issued what is in use.
             """)
 
     @Argument(help: "Name or fingerprint of the identity for all its older versions, or of one version.")
@@ -88,6 +89,7 @@ struct IdentityRetireCommand: ParsableCommand {
         if expired { versions = try versions.filter { try $0.certificate().notAfter < now } }
         let labels = versions.compactMap(\.label)
         if !versions.isEmpty {
+            for version in versions { try keychain.requireUnneeded(version) }
             let list = labels.map { "\"\($0)\"" }.joined(separator: ", ")
             try RemovalPrompt(global).confirm("Destroy \(list) on token \"\(keychain.tokenLabel)\"?")
             if !global.dryRun { for version in versions { try keychain.retire(version) } }

@@ -1,0 +1,55 @@
+import Foundation
+import KeyfobTesting
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// What is in use, or needed, is not retired.
+@Suite struct RetirementTests {
+    @Test func `a version that was put into use since somebody looked is not retired`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let first = try keychain.createIdentity("web", .server("web.example"), issuer: SelfIssuer()).identity
+        let renewal = try keychain.renewIdentity(first, key: .new(nil), issuer: SelfIssuer())
+        let stale = try keychain.versions(of: "web")
+        try test.reopen().use(stale[1])
+        #expect(code { try keychain.retire(stale[1]) } == .refused)
+        // And who agreed to the loss of the one in use did not mean the one that is now older.
+        #expect(code { try keychain.deleteUnrenamed(renewal.identity) } == .refused)
+        #expect(try test.reopen().versions(of: "web").map(\.der) == [first.der, renewal.identity.der])
+        #expect(try keychain.find(.keys.keyClass(.private)).count == 2)
+
+        try keychain.retire(keychain.versions(of: "web")[1])
+        #expect(try keychain.versions(of: "web").map(\.der) == [first.der])
+        #expect(code { try keychain.retire(stale[0]) } == .refused)
+        try keychain.deleteUnrenamed(keychain.only(.identity(label: "web")))
+        #expect(code { try keychain.deleteUnrenamed(first) } == .itemNotFound)
+    }
+
+    @Test(arguments: [RenewalKey.same, .new(nil)])
+    func `an authority's version stays while its certificates need it`(_ key: RenewalKey) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let root = try keychain.createIdentity("root", .authority("Root"), issuer: SelfIssuer()).identity
+        let leaf = try keychain.createIdentity(
+            "web", .server("web.example"), issuer: AuthorityIssuer(root, in: keychain)).identity
+        try keychain.trust(root.certificate())
+        let renewal = try keychain.renewIdentity(root, key: key, issuer: SelfIssuer())
+        func retire() throws { try keychain.retire(keychain.versions(of: "root")[1]) }
+        #expect(code { try retire() } == .refused)
+        try keychain.trust(renewal.identity.certificate())
+        _ = try keychain.distrust(root.certificate())
+        if key != .same {
+            // Of the same key the new version is above what the old one issued, too.
+            #expect(code { try retire() } == .refused)
+            let authority = try keychain.only(.identity(label: "root"))
+            _ = try keychain.renewIdentity(leaf, key: .same, issuer: AuthorityIssuer(authority, in: keychain))
+        }
+        try retire()
+        #expect(try keychain.versions(of: "root").map(\.der) == [renewal.identity.der])
+        let web = try keychain.only(.identity(label: "web"))
+        #expect(try keychain.chain(of: web.certificate()).isComplete)
+    }
+}
