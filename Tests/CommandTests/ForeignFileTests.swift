@@ -20,6 +20,13 @@ struct ForeignFileTests {
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
     }
 
+    @Test(arguments: [("ed25519", true), ("ec", false)])
+    func `of a key that is marked extractable and cannot leave that is said`(row: (type: String, isKept: Bool)) throws {
+        let home = try IdentityHome()
+        let made = try home.keyfob("key", "generate", "k", "--type", row.type, "--extractable")
+        #expect(made.status == 0 && made.output.contains("gives out no Ed25519 keys: \"k\"") == row.isKept, "\(made)")
+    }
+
     @Test func `an authority for some usages issues for no others, whatever the numbers of those are`() throws {
         let home = try IdentityHome()
         try home.shell(

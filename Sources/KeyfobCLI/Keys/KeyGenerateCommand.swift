@@ -87,6 +87,7 @@ struct KeyGenerateCommand: ParsableCommand {
                 specification, label: name, isExtractable: extractable, isLabelUnique: true)
             try emit(key, isNew: true, keychain, output)
             try OpenSSLEngine.warn(of: keychain, output)
+            try ExtractionNote.warn(of: key, in: keychain, output)
         } catch let error as KeychainError where error.code == .duplicateItem {
             // Another process was faster.
             guard let existing = try existing(in: keychain) else { throw error }

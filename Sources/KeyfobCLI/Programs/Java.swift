@@ -47,11 +47,10 @@ struct Java: Program {
     /// SunPKCS11 shows a key once, under any one of its certificates.
     private static func versionNotes(_ use: TokenUse) -> [String] {
         guard let older = use.olderCertificates.first else { return [] }
-        let label = ShellWord.quoted(use.label)
+        let label = Visible.text(ShellWord.quoted(use.label))
         return [
-            "SunPKCS11 sees one certificate of a key, and this key has \(ShellWord.quoted(older)) too: until that is "
-                + "retired, Java may take it.",
-            "  keyfob identity retire \(label)      from now on a key of its own: keyfob identity renew \(label) --new-key",
+            "SunPKCS11 sees one certificate of a key, and this key has \"\(Visible.text(older))\" too, which Java may take:",
+            "  keyfob identity retire \(label)      or, before the next time: keyfob identity renew \(label) --new-key",
         ]
     }
 

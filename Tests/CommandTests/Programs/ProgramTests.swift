@@ -79,6 +79,18 @@ struct ProgramTests {
         #expect(quiet.status == 0 && !quiet.output.contains("Note:") && quiet.error.isEmpty)
     }
 
+    @Test("Java sees what is in use once the version before is retired")
+    func renewalForJava() throws {
+        let home = try ServingHome(keyType: "ec", keepsUser: true)
+        try home.shell("./keyfob identity create web --dns w.example --self-signed; ./keyfob identity renew web --force")
+        let hidden = try home.run("./keyfob uri web --for java --check")
+        #expect(hidden.status != 0 && hidden.output.contains("keyfob identity retire web"), "\(hidden)")
+        #expect(hidden.error.contains("Java sees one certificate of a key"), "\(hidden)")
+        try home.shell("./keyfob identity retire web --yes")
+        let seen = try home.run("./keyfob uri web --for java --check")
+        #expect(seen.status == 0 && !seen.output.contains("retire"), "\(seen)")
+    }
+
     @Test("a check works wherever temporary files are", arguments: ["a b", String(repeating: "long", count: 30)])
     func places(name: String) throws {
         let home = try ServingHome(keyType: "ec", keepsUser: true)

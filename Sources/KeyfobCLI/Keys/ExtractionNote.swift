@@ -1,0 +1,21 @@
+import Keyfob
+
+/// What to say of a key that is marked extractable and cannot leave all the same: SoftHSM wraps no Ed25519 keys, and
+/// whoever made or brought one to have it back should hear of it before the other copy is gone.
+enum ExtractionNote {
+    /// Tries the way out, and says where there is none.
+    ///
+    /// - Throws: `KeychainError` where token or vault cannot be read, and as `Output.say(_:)`.
+    static func warn(of key: KeyItem, in keychain: Keychain, _ output: Output) throws {
+        guard key.keyType == .ed25519, key.isExtractable else { return }
+        do { _ = try keychain.exportKey(key.item) } catch let error as KeychainError
+            where [.keyNotExtractable, .mechanismUnsupported].contains(error.code)
+        {
+            try output.say(
+                """
+                Note: token "\(Visible.text(keychain.tokenLabel))" gives out no Ed25519 keys: \
+                "\(Visible.text(key.label ?? ""))" cannot be exported, although it is marked extractable.
+                """)
+        }
+    }
+}
