@@ -132,23 +132,9 @@ public struct PKCS12: Sendable {
             throw PKCS12Error(.invalidInput, "the name holds a NUL")
         }
         do {
-            let stack = try unsafe check("OPENSSL_sk_new_null", OPENSSL_sk_new_null())
-            // The stack borrows: `chain` outlives it.
-            defer { unsafe OPENSSL_sk_free(stack) }
-            for further in chain where further != certificate {
-                try unsafe further.handle.withPointer {
-                    try check("OPENSSL_sk_push", unsafe OPENSSL_sk_push(stack, UnsafeRawPointer($0)))
-                }
-            }
             return try unsafe passphrase.withCString { secret in
-                let pointer = try unsafe key.handle.withPointer { key in
-                    try unsafe certificate.handle.withPointer { certificate in
-                        // Without its own MAC: PKCS12_create chooses the digest by version.
-                        try unsafe check("PKCS12_create_ex", PKCS12_create_ex(
-                            secret, friendlyName, key, certificate, stack, NID_aes_256_cbc, NID_aes_256_cbc,
-                            Int32(iterations), -1, 0, nil, nil))
-                    }
-                }
+                let pointer = try unsafe parts(
+                    key, [certificate] + chain.filter { $0 != certificate }, friendlyName, secret)
                 defer { unsafe PKCS12_free(pointer) }
                 try check("PKCS12_set_mac", unsafe PKCS12_set_mac(
                     pointer, secret, -1, nil, 0, Int32(iterations), EVP_sha256()))
@@ -159,3 +145,48 @@ public struct PKCS12: Sendable {
         }
     }
 }
+
+    /// A file without a MAC, of the key and its certificates, the first of which is the key's.
+    ///
+    /// Made of parts: PKCS12_create(3) refuses names with letters above U+FFFF.
+    @unsafe private static func parts(
+        _ key: PrivateKey, _ certificates: [Certificate], _ friendlyName: String?, _ secret: UnsafePointer<CChar>
+    ) throws -> OpaquePointer {
+        // What ties the two together is what openssl writes.
+        let localKeyID = certificates.first.map { [UInt8]($0.sha1Fingerprint) } ?? []
+        func describe(_ bag: OpaquePointer) throws {
+            let units = friendlyName.map { $0.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } } ?? []
+            if !units.isEmpty {
+                try check(
+                    "PKCS12_add_friendlyname_uni",
+                    unsafe PKCS12_add_friendlyname_uni(bag, units, Int32(units.count)))
+            }
+            var identifier = localKeyID
+            try check("PKCS12_add_localkeyid", unsafe PKCS12_add_localkeyid(bag, &identifier, Int32(identifier.count)))
+        }
+        var (safes, bags): (OpaquePointer?, OpaquePointer?) = (nil, nil)
+        func empty() {
+            unsafe OPENSSL_sk_pop_free(bags) { unsafe PKCS12_SAFEBAG_free(OpaquePointer($0)) }
+            unsafe bags = nil
+        }
+        defer {
+            empty()
+            unsafe OPENSSL_sk_pop_free(safes) { unsafe PKCS7_free($0?.assumingMemoryBound(to: PKCS7.self)) }
+        }
+        for certificate in certificates {
+            let bag = try unsafe certificate.handle.withPointer { certificate in
+                try unsafe check("PKCS12_add_cert", PKCS12_add_cert(&bags, certificate))
+            }
+            if certificate == certificates.first { try unsafe describe(bag) }
+        }
+        try check(
+            "PKCS12_add_safe", unsafe PKCS12_add_safe(&safes, bags, NID_aes_256_cbc, Int32(iterations), secret))
+        empty()
+        let bag = try unsafe key.handle.withPointer { key in
+            try unsafe check(
+                "PKCS12_add_key", PKCS12_add_key(&bags, key, 0, Int32(iterations), NID_aes_256_cbc, secret))
+        }
+        try unsafe describe(bag)
+        try check("PKCS12_add_safe", unsafe PKCS12_add_safe(&safes, bags, -1, 0, nil))
+        return try unsafe check("PKCS12_add_safes", PKCS12_add_safes(safes, 0))
+    }

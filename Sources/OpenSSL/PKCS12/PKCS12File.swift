@@ -235,10 +235,19 @@ import KeyfobPrimitives
     }
 
     private static func friendlyName(_ bag: OpaquePointer?) -> String? {
-        guard let name = unsafe PKCS12_get_friendlyname(bag) else { return nil }
-        defer { unsafe CRYPTO_free(name, nil, 0) }
-        // Some makers write an empty name where they have none.
-        return unsafe String(validatingCString: name).flatMap { $0.isEmpty ? nil : $0 }
+        guard let value = unsafe PKCS12_SAFEBAG_get0_attr(bag, NID_friendlyName),
+            unsafe value.pointee.type == V_ASN1_BMPSTRING, let text = unsafe value.pointee.value.bmpstring,
+            let bytes = unsafe ASN1_STRING_get0_data(text)
+        else { return nil }
+        let octets = unsafe UnsafeBufferPointer(start: bytes, count: Int(ASN1_STRING_length(text)))
+        guard octets.count.isMultiple(of: 2) else { return nil }
+        var units = stride(from: 0, to: octets.count, by: 2).map { index in
+            unsafe UInt16(octets[index]) << 8 | UInt16(octets[index + 1])
+        }
+        // Some makers write the terminator of C, too, and some an empty name where they have none.
+        if units.last == 0 { units.removeLast() }
+        guard !units.isEmpty, !units.contains(0) else { return nil }
+        return String(validating: units, as: UTF16.self)
     }
 
     private static func localKeyID(_ bag: OpaquePointer?) -> Data? {
@@ -260,6 +269,8 @@ import KeyfobPrimitives
     ) -> Result {
         guard let form else { return body(nil, 0) }
         var nothing: CChar = 0
+    /// The name that the maker gave. Decoded here: of OpenSSL 3.0 PKCS12_get_friendlyname(3) has none where the last
+    /// letter is above U+07FF.
         return unsafe withUnsafePointer(to: &nothing) { empty in
             unsafe form.withUnsafeBytes { bytes in
                 let base = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
