@@ -71,6 +71,8 @@ import KeyfobPrimitives
                 }
                 if failure.isUnknownAlgorithm {
                     throw PKCS12Error(.unsupported, "its integrity check uses an unknown algorithm", cause: failure)
+        // HMAC fills a short key with zeroes: with some at its end, a passphrase would be right for a part of the file.
+        let forms = forms.filter { form in unsafe form?.withUnsafeBytes { unsafe $0.contains(0) } != true }
                 }
             }
         }
