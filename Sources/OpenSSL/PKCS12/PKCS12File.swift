@@ -31,8 +31,24 @@ import KeyfobPrimitives
 
     /// Checks and opens everything.
     func contents(passphrase: SecretBytes?, allowLegacy: Bool, ignoringIntegrity: Bool) throws -> PKCS12.Contents {
+        do {
+            return try opened(passphrase, allowLegacy: allowLegacy, ignoringIntegrity: ignoringIntegrity)
+        } catch {
+            let error = PKCS12Error(wrapping: error)
+            guard isAuthentic, error.code == .damaged else { throw error }
+            // It is as it was made: no other copy of it is better.
+            throw PKCS12Error(.unsupported, error.detail, cause: error.cause)
+        }
+    }
+
+    private func opened(
+        _ passphrase: SecretBytes?, allowLegacy: Bool, ignoringIntegrity: Bool
+    ) throws -> PKCS12.Contents {
         guard let safes = unsafe PKCS12_unpack_authsafes(pointer) else {
-            throw PKCS12Error(.damaged, "it has no contents", cause: OpenSSLError(draining: "PKCS12_unpack_authsafes"))
+            let cause = OpenSSLError(draining: "PKCS12_unpack_authsafes")
+            throw cause.has(library: ERR_LIB_PKCS12, reason: PKCS12_R_CONTENT_TYPE_NOT_DATA)
+                ? PKCS12Error(.unsupported, "it has a signature in place of an integrity check", cause: cause)
+                : PKCS12Error(.damaged, "it has no contents", cause: cause)
         }
         defer { unsafe OPENSSL_sk_pop_free(safes) { unsafe PKCS7_free($0?.assumingMemoryBound(to: PKCS7.self)) } }
         let sealed = try unsafe sealedParts(safes)
