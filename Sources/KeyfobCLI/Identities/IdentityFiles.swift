@@ -54,7 +54,15 @@ struct IdentityFiles {
     }
 
     /// Reads the key of a file. - Throws: `KeychainError` of the file.
-    mutating func addKey(_ file: FileArgument) throws { try addKey(file.read(), file.name) }
+    ///
+    /// - Parameter isAlone: whether no other file is there for its certificate, so that those of PKCS#12 come along.
+    mutating func addKey(_ file: FileArgument, isAlone: Bool) throws {
+        let data = try file.read()
+        guard kind(of: data, file) == .pkcs12 else { return try addKey(data, file.name) }
+        let named = certificates
+        try addPKCS12(data, file.name)
+        if !isAlone { certificates = named }
+    }
 
     /// Reads the certificates of a file. - Throws: `KeychainError` of the file.
     ///
@@ -119,7 +127,9 @@ struct IdentityFiles {
 
     private func kind(of data: Data, _ file: FileArgument) -> Kind {
         let start = [UInt8](data.prefix(16))
-        if data.prefix(1 << 16).firstRange(of: Data("-----BEGIN ".utf8)) != nil { return .pem }
+        let head = data.prefix(1 << 16)
+        if head.firstRange(of: Data("-----BEGIN \(PEM.pkcs12Label)-----".utf8)) != nil { return .pkcs12 }
+        if head.firstRange(of: Data("-----BEGIN ".utf8)) != nil { return .pem }
         let hasName = [".p12", ".pfx"].contains { file.path.lowercased().hasSuffix($0) }
         guard start.count > 4, start[0] == 0x30 else { return hasName ? .pkcs12 : .pem }
         // The length takes one byte, or as many more as its low bits say; in BER it may be left open.

@@ -61,7 +61,7 @@ struct IdentityImportCommand: ParsableCommand {
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
         ) { try passphrase.read(.file($0), global) }
         for file in files { try contents.add(file) }
-        if let key { try contents.addKey(key) }
+        if let key { try contents.addKey(key, isAlone: files.isEmpty && cert == nil) }
         for file in [cert, chain].compactMap({ $0 }) { try contents.addCertificates(file) }
         let pairs = try contents.pairs()
         let now = Date()

@@ -14,6 +14,9 @@ package struct PEMBlock {
 /// Reads and writes PEM. The content may be a private key, so it is decoded in place, straight into wiped memory: no
 /// other copy of the text or the bytes is made.
 package enum PEM {
+    /// The label of PKCS#12, which RFC 7468 has none for, with GnuTLS.
+    package static let pkcs12Label = "PKCS12"
+
     /// All blocks in the order of the file. Text around them and CR at line ends are ignored.
     package static func blocks(in data: Data) -> [PEMBlock] {
         unsafe data.withUnsafeBytes { unsafe blocks(in: $0) }

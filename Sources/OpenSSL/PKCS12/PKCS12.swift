@@ -69,7 +69,7 @@ public struct PKCS12: Sendable {
         }
     }
 
-    /// Reads a file.
+    /// Reads a file, in DER or in PEM.
     ///
     /// Blocks while the passphrase is derived, from milliseconds to seconds, as the file asks. A passphrase that is
     /// `nil` or empty is tried in both forms, which the format tells apart. With `allowLegacy` RC2, RC4, DES and
@@ -96,7 +96,16 @@ public struct PKCS12: Sendable {
         guard data.count <= maximumSize else { throw PKCS12Error(.tooLarge, "a PKCS#12 file is below 16 MiB") }
         guard !data.isEmpty else { throw PKCS12Error(.notPKCS12, "the file is empty") }
         let start = [UInt8](data.prefix(16))
-        guard start[0] == DERTag.sequence else { throw PKCS12Error(.notPKCS12, "it does not start as PKCS#12 does") }
+        guard start[0] == DERTag.sequence else {
+            // What certtool writes unless it is told otherwise.
+            guard let block = PEM.blocks(in: data).first(where: { $0.label == PEM.pkcs12Label }) else {
+                throw PKCS12Error(.notPKCS12, "it does not start as PKCS#12 does")
+            }
+            guard let content = block.content else {
+                throw PKCS12Error(.damaged, "the PEM block is broken or not closed")
+            }
+            return try checkEnvelope(content.copyData())
+        }
         // Some makers write BER with indefinite lengths, which say nothing about a cut.
         let isIndefinite = start.count > 1 && start[1] == 0x80
         let header = DERHeader(start)
