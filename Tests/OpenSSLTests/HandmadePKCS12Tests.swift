@@ -23,6 +23,62 @@ import Testing
         #expect(contents.keys.first?.friendlyName == nil && contents.identities.first?.friendlyName == "web")
     }
 
+    @Test(arguments: [
+        ("web€", "web€"), ("漢字", "漢字"), ("web😀", "web😀"), ("é", "é"), ("web\0", "web"), ("w\0b", nil), ("\0", nil),
+    ])
+    func `a friendly name is read whole, whatever its letters`(_ name: String, _ expected: String?) throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let data = try HandmadePKCS12.file([.key(Self.key(openssl), name: name)])
+        #expect(try PKCS12.read(data, passphrase: nil).keys.map(\.friendlyName) == [expected])
+    }
+
+    @Test func `a friendly name with half a letter is none`() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let data = try HandmadePKCS12.file([.key(Self.key(openssl), name: "a😀")])
+        let half = try Self.replacing([0xD8, 0x3D, 0xDE, 0x00], with: [0xD8, 0x3D, 0x00, 0x61], in: data)
+        #expect(try PKCS12.read(half, passphrase: nil).keys.map(\.friendlyName) == [nil])
+    }
+
+    @Test func `a key of an unknown kind is passed over, where it is not the only one`() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let (key, leaf) = (try Self.key(openssl), try openssl.certificate("leaf.pem"))
+        let unknown = try Self.replacing(
+            [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01], with: [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x7F], in: key)
+        let contents = try PKCS12.read(
+            HandmadePKCS12.file([.key(unknown), .key(key), .certificate(leaf.der)]), passphrase: nil)
+        #expect(contents.identities.count == 1 && contents.unreadableKeys.map(\.code) == [.unsupported])
+        let alone = HandmadePKCS12.file([.key(unknown), .certificate(leaf.der)])
+        let error = #expect(throws: PKCS12Error.self) { try PKCS12.read(alone, passphrase: nil) }
+        #expect(error?.code == .unsupported)
+        #expect(try PKCS12.read(alone, passphrase: nil, allowUnreadableKeys: true).certificates.count == 1)
+    }
+
+    @Test func `a file that is signed is not damaged`() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        try openssl(
+            "smime -sign -binary -nodetach -signer leaf.pem -inkey leaf.key -in leaf.pem -outform DER -out signed")
+        let content = [2, 1, 3] + [UInt8](try openssl.data("signed"))
+        let head: [UInt8] = [0x30, 0x82, UInt8(content.count >> 8), UInt8(content.count & 0xFF)]
+        let error = #expect(throws: PKCS12Error.self) { try PKCS12.read(Data(head + content), passphrase: nil) }
+        #expect(error?.code == .unsupported && error?.detail.contains("signature") == true)
+    }
+
+    @Test func `what its maker broke is not damage, where the integrity check is right`() throws {
+        let passphrase = SecretBytes(utf8: "geheim")
+        let bad = HandmadePKCS12.Bag.certificate(Data([0x30, 3, 2, 1, 1]))
+        // One iteration of PBKDF2 is one HMAC.
+        let key = try HMACSHA256(key: passphrase).authenticationCode(for: HandmadePKCS12.salt + [0, 0, 0, 1])
+        let data = try HandmadePKCS12.file([bad]) {
+            try HMACSHA256(key: SecretBytes(key)).authenticationCode(for: $0)
+        }
+        for (data, code) in [(data, PKCS12Error.Code.unsupported), (HandmadePKCS12.file([bad]), .damaged)] {
+            let error = #expect(throws: PKCS12Error.self) { try PKCS12.read(data, passphrase: passphrase) }
+            #expect(error?.code == code)
+        }
+        let wrong = #expect(throws: PKCS12Error.self) { try PKCS12.read(data, passphrase: SecretBytes(utf8: "x")) }
+        #expect(wrong?.code == .wrongPassphrase)
+    }
+
     @Test(arguments: [("", true), ("-nomac", false)])
     func `whether a file has an integrity check is said`(_ options: String, _ isChecked: Bool) throws {
         let openssl = try OpenSSLCommand.withAuthority()

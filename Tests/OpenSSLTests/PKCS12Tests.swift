@@ -184,6 +184,47 @@ struct PKCS12Tests {
         #expect(again.certificates.map(\.certificate) == chain)
     }
 
+    @Test(arguments: ["web€", "漢字", "web😀", "é"])
+    func `a name is written whole, whatever its letters`(_ name: String) throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let leaf = try openssl.certificate("leaf.pem")
+        let data = try PKCS12.write(
+            key: PrivateKey.load(openssl.data("leaf.key")), certificate: leaf, chain: [], friendlyName: name,
+            passphrase: SecretBytes(utf8: "geheim"))
+        let contents = try PKCS12.read(data, passphrase: SecretBytes(utf8: "geheim"))
+        #expect(contents.keys.map(\.friendlyName) == [name] && contents.certificates.map(\.friendlyName) == [name])
+        #expect(contents.keys.map(\.localKeyID) == [leaf.sha1Fingerprint])
+        #expect(contents.certificates.map(\.localKeyID) == [leaf.sha1Fingerprint])
+        // Once: Java takes its time.
+        guard name == "web😀", FileManager.default.isExecutableFile(atPath: "/usr/bin/keytool") else { return }
+        try openssl.directory.write(data, to: "ours.p12")
+        let list = try run(
+            "keytool", ["-J-Dfile.encoding=UTF-8", "-J-Dstdout.encoding=UTF-8", "-list", "-keystore", "ours.p12",
+                "-storepass", "geheim"], directory: openssl.directory.path)
+        #expect(list.stdout.contains(name + ", ") && list.stdout.contains("PrivateKeyEntry"), "\(list)")
+    }
+
+    @Test("A passphrase with NUL is a wrong one, whatever HMAC makes of it", arguments: ["", "-legacy", "-nomac"])
+    func passphrasesWithNUL(_ options: String) throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let data = try make(openssl, options)
+        for wrong in ["geheim\0", "geheim\0\0", "\0"] {
+            #expect(code { _ = try PKCS12.read(data, passphrase: SecretBytes(utf8: wrong)) } == .wrongPassphrase)
+        }
+    }
+
+    @Test("A file in PEM is read, and a broken one is damaged")
+    func pem() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let text = try make(openssl).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        func read(_ text: String) throws -> Int {
+            try PKCS12.read(Data(text.utf8), passphrase: SecretBytes(utf8: "geheim")).identities.count
+        }
+        let whole = "Any text\n-----BEGIN PKCS12-----\n\(text)\n-----END PKCS12-----\n"
+        #expect(try read(whole) == 1)
+        for count in [25, 100] { #expect(code { _ = try read(String(whole.dropLast(count))) } == .damaged) }
+    }
+
     @Test("A certificate of another key and a passphrase with NUL are refused")
     func refusesMismatch() throws {
         let openssl = try OpenSSLCommand.withAuthority()

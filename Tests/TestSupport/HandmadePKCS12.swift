@@ -13,11 +13,29 @@ public enum HandmadePKCS12 {
     }
 
     /// A file of these parts, none of them encrypted by itself.
-    public static func file(_ bags: [Bag]) -> Data {
-        let contents = sequence(bags.map(encoded))
-        let safe = sequence([data, element(0xA0, [element(0x04, [contents])])])
-        return Data(
-            sequence([[2, 1, 3], sequence([data, element(0xA0, [element(0x04, [sequence([safe])])])])]))
+    public static func file(_ bags: [Bag]) -> Data { file(safe(bags)) }
+
+    /// A file of these parts with PBMAC1 (RFC 9579) over them: what `code` gives for them, whose key is derived with
+    /// `salt` in one iteration.
+    public static func file(_ bags: [Bag], code: ([UInt8]) throws -> [UInt8]) rethrows -> Data {
+        let safe = safe(bags)
+        let derivation = sequence([
+            pbkdf2, sequence([element(0x04, [salt]), [2, 1, 1], [2, 1, 32], hmacSHA256]),
+        ])
+        let algorithm = sequence([pbmac1, sequence([derivation, hmacSHA256])])
+        let digest = sequence([algorithm, element(0x04, [try code(safe)])])
+        return file(safe, sequence([digest, element(0x04, [salt]), [2, 1, 1]]))
+    }
+
+    /// The salt of integrity checks.
+    public static let salt: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
+
+    private static func safe(_ bags: [Bag]) -> [UInt8] {
+        sequence([sequence([data, element(0xA0, [element(0x04, [sequence(bags.map(encoded))])])])])
+    }
+
+    private static func file(_ safe: [UInt8], _ check: [UInt8] = []) -> Data {
+        Data(sequence([[2, 1, 3], sequence([data, element(0xA0, [element(0x04, [safe])])]), check]))
     }
 
     private static func encoded(_ bag: Bag) -> [UInt8] {
@@ -47,6 +65,12 @@ public enum HandmadePKCS12 {
     private static let data: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
     private static let x509: [UInt8] = [0x06, 0x0A, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x16, 0x01]
     private static let friendlyName: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x14]
+
+    private static let pbmac1: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x05, 0x0E]
+    private static let pbkdf2: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x05, 0x0C]
+    private static let hmacSHA256: [UInt8] = [
+        0x30, 0x0C, 0x06, 0x08, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x02, 0x09, 0x05, 0x00,
+    ]
 
     private static func sequence(_ parts: [[UInt8]]) -> [UInt8] { element(0x30, parts) }
 

@@ -7,15 +7,19 @@ extension KeyFile {
     ///
     /// Blocks while the passphrase is derived.
     ///
-    /// - Parameter fileName: For messages.
+    /// - Parameters:
+    ///   - fileName: For messages.
+    ///   - allowsUnreadableKeys: Whether a file is read none of whose keys is of a kind that is read.
     /// - Throws: `KeychainError`; `pkcs12Damaged`, `filePassphraseIncorrect`, `pkcs12Tampered`, `legacyEncryption`,
     ///   `unsupportedFormat`, `dataTooLarge`.
     public static func pkcs12(
-        _ data: Data, fileName: String, passphrase: SecretBytes?, allowsLegacy: Bool
+        _ data: Data, fileName: String, passphrase: SecretBytes?, allowsLegacy: Bool,
+        allowsUnreadableKeys: Bool = false
     ) throws -> PKCS12.Contents {
-        do { return try PKCS12.read(data, passphrase: passphrase, allowLegacy: allowsLegacy) } catch {
-            throw KeychainError.pkcs12(error, fileName: fileName)
-        }
+        do {
+            return try PKCS12.read(
+                data, passphrase: passphrase, allowLegacy: allowsLegacy, allowUnreadableKeys: allowsUnreadableKeys)
+        } catch { throw KeychainError.pkcs12(error, fileName: fileName) }
     }
 
     /// Reads the certificates of a file in PEM (one or many) or DER (one).

@@ -93,7 +93,7 @@ struct CertificateImportCommand: ParsableCommand {
             return "\(verb) certificate \"\(Visible.text(name(result.certificate)))\", "
                 + "\(CertificatePhrases.validity(result.certificate, on: now))."
         }
-        if !contents.keys.isEmpty {
+        if !contents.keys.isEmpty || !contents.unreadableKeys.isEmpty {
             lines.append("Its private key was left alone; with it: keyfob identity import FILE")
         }
         try output.emit(document, sentence: lines.joined(separator: "\n"))

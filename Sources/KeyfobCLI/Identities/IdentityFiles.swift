@@ -17,6 +17,8 @@ struct IdentityFiles {
 
     private(set) var keys: [(key: PrivateKey, fileName: String, friendlyName: String?)] = []
     private(set) var certificates: [(certificate: Certificate, fileName: String, friendlyName: String?)] = []
+    /// The keys of a kind that is not read: by now nobody knows whether they are wanted.
+    private(set) var unreadableKeys: [(reason: PKCS12Error, fileName: String)] = []
     /// Whether the PKCS#12 files had a check over their content, as most have, and it was right; `nil` without such
     /// files.
     private(set) var isIntegrityChecked: Bool?
@@ -64,12 +66,19 @@ struct IdentityFiles {
         if !isAlone { certificates = named }
     }
 
-    /// Reads the certificates of a file. - Throws: `KeychainError` of the file.
+    /// Reads the certificates of a file. - Throws: `KeychainError` of the file; `itemNotFound` where it has none.
     ///
     /// Of PKCS#12 the keys come along: they are under the same passphrase.
     mutating func addCertificates(_ file: FileArgument) throws {
         let data = try file.read()
-        if kind(of: data, file) == .pkcs12 { try addPKCS12(data, file.name) } else { try addCertificates(data, file.name) }
+        guard kind(of: data, file) == .pkcs12 else { return try addCertificates(data, file.name) }
+        let count = certificates.count
+        try addPKCS12(data, file.name)
+        guard certificates.count > count else {
+            throw KeychainError(
+                .itemNotFound, "\(file.name) has no certificate in it.", hint: "Name the file that has it.",
+                details: ["file": file.name])
+        }
     }
 
     /// How many keys have no certificate among the files, where others have one.
@@ -81,9 +90,15 @@ struct IdentityFiles {
     /// Every key with its certificate, once where the files hold them twice.
     ///
     /// - Throws: `KeychainError`; `itemNotFound` where there is no key or no certificate, `identityMismatch` where
-    ///   a key has none of the certificates.
+    ///   a key has none of the certificates, `mechanismUnsupported` and `unsupportedFormat` for kinds of keys that are
+    ///   not put on tokens.
     func pairs() throws -> [Pair] {
         guard !keys.isEmpty else {
+            if let (reason, fileName) = unreadableKeys.first {
+                throw KeychainError(
+                    .unsupportedFormat, "\(fileName) cannot be read: \(reason.detail).", details: ["file": fileName],
+                    cause: reason)
+            }
             throw KeychainError(
                 .itemNotFound, "there is no private key among the files.",
                 hint: "Name its file: --key FILE. Certificates alone: keyfob cert import")
@@ -104,6 +119,7 @@ struct IdentityFiles {
                 guard isOneOfSeveral else { throw mismatch(entry.key, entry.fileName) }
                 return []
             }
+            try Self.requireUsable(entry.key, entry.fileName)
             return own.filter { seen.insert($0.certificate.der).inserted }.map {
                 Pair(
                     fileName: entry.fileName, key: entry.key, certificate: $0.certificate,
@@ -155,20 +171,20 @@ struct IdentityFiles {
     private mutating func addPKCS12(_ data: Data, _ name: String) throws {
         let contents = try readPKCS12(data, name)
         isIntegrityChecked = (isIntegrityChecked ?? true) && contents.isIntegrityChecked
-        for entry in contents.keys { try Self.requireUsable(entry.key, name) }
+        unreadableKeys += contents.unreadableKeys.map { ($0, name) }
         keys += contents.keys.map { ($0.key, name, $0.friendlyName) }
         certificates += contents.certificates.map { ($0.certificate, name, $0.friendlyName) }
     }
 
     private func readPKCS12(_ data: Data, _ name: String) throws -> PKCS12.Contents {
-        guard !hasPassphraseSource else {
-            return try KeyFile.pkcs12(data, fileName: name, passphrase: passphrase(name), allowsLegacy: allowsLegacy)
+        func contents(_ passphrase: SecretBytes?) throws -> PKCS12.Contents {
+            try KeyFile.pkcs12(
+                data, fileName: name, passphrase: passphrase, allowsLegacy: allowsLegacy, allowsUnreadableKeys: true)
         }
+        guard !hasPassphraseSource else { return try contents(passphrase(name)) }
         // Files without a passphrase need no question; and a damaged one must not ask for what it cannot use.
-        do {
-            return try KeyFile.pkcs12(data, fileName: name, passphrase: nil, allowsLegacy: allowsLegacy)
-        } catch let error as KeychainError where error.code == .filePassphraseIncorrect {
-            return try KeyFile.pkcs12(data, fileName: name, passphrase: passphrase(name), allowsLegacy: allowsLegacy)
+        do { return try contents(nil) } catch let error as KeychainError where error.code == .filePassphraseIncorrect {
+            return try contents(passphrase(name))
         }
     }
 
@@ -176,7 +192,6 @@ struct IdentityFiles {
         let passphrase = passphrase
         for part in Self.privateKeys(in: data) {
             let key = try KeyFile.load(part, fileName: name) { try passphrase(name) }
-            try Self.requireUsable(key, name)
             keys.append((key, name, nil))
         }
     }

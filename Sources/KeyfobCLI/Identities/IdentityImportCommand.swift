@@ -106,7 +106,10 @@ struct IdentityImportCommand: ParsableCommand {
             }
         }
         let document = try document(imports, keychain, now)
-        let left = contents.keysWithoutCertificate
+        let left = [
+            (contents.keysWithoutCertificate, "without a certificate"),
+            (contents.unreadableKeys.count, "of a kind that cannot be read"),
+        ].filter { $0.0 > 0 }
         let lines = try sentences(imports, summary, keychain, now)
             + (left == 0 ? [] : ["Not imported: \(Phrases.counted(left, "private key")) without a certificate."])
         try output.emit(document, sentence: lines.joined(separator: "\n"))

@@ -47,6 +47,8 @@ public struct PKCS12: Sendable {
 
         /// The private keys, in the order of the file.
         public internal(set) var keys: [KeyEntry] = []
+        /// Why there are no more of them, for each that is of a kind that is not read.
+        public internal(set) var unreadableKeys: [PKCS12Error] = []
         /// The certificates, in the order of the file.
         public internal(set) var certificates: [CertificateEntry] = []
         /// Whether a MAC under the passphrase stood over the content and was right; many files have none.
@@ -74,14 +76,17 @@ public struct PKCS12: Sendable {
     /// Blocks while the passphrase is derived, from milliseconds to seconds, as the file asks. A passphrase that is
     /// `nil` or empty is tried in both forms, which the format tells apart. With `allowLegacy` RC2, RC4, DES and
     /// 3DES are read too, in a library context of our own. `ignoringIntegrity` looks into a file whose MAC is wrong.
+    /// Keys of a kind that is not read are passed over where there are others, or with `allowUnreadableKeys`.
     ///
     /// - Throws: `PKCS12Error` with its code. Outer lengths are checked first, then the MAC, then the content.
     public static func read(
-        _ data: Data, passphrase: SecretBytes?, allowLegacy: Bool = true, ignoringIntegrity: Bool = false
+        _ data: Data, passphrase: SecretBytes?, allowLegacy: Bool = true, ignoringIntegrity: Bool = false,
+        allowUnreadableKeys: Bool = false
     ) throws(PKCS12Error) -> Contents {
         let der = try checkEnvelope(data)
+        let contents: Contents
         do {
-            return try unsafe ReadingLibrary.with { library in
+            contents = try unsafe ReadingLibrary.with { library in
                 let file = try unsafe PKCS12File(der: der, library: library)
                 return try file.contents(
                     passphrase: passphrase, allowLegacy: allowLegacy, ignoringIntegrity: ignoringIntegrity)
@@ -89,6 +94,8 @@ public struct PKCS12: Sendable {
         } catch {
             throw PKCS12Error(wrapping: error)
         }
+        if contents.keys.isEmpty, !allowUnreadableKeys, let reason = contents.unreadableKeys.first { throw reason }
+        return contents
     }
 
     /// The file without what may follow it, once its outer lengths are right and it starts as a PFX does.
@@ -153,7 +160,6 @@ public struct PKCS12: Sendable {
             throw PKCS12Error(wrapping: error)
         }
     }
-}
 
     /// A file without a MAC, of the key and its certificates, the first of which is the key's.
     ///
@@ -199,3 +205,4 @@ public struct PKCS12: Sendable {
         try check("PKCS12_add_safe", unsafe PKCS12_add_safe(&safes, bags, -1, 0, nil))
         return try unsafe check("PKCS12_add_safes", PKCS12_add_safes(safes, 0))
     }
+}

@@ -71,6 +71,8 @@ import KeyfobPrimitives
 
     /// The form of the passphrase that the MAC, or where there is none the content, agrees with.
     private func choose(_ forms: [SecretBytes?], sealed: [SealedPart], ignoringIntegrity: Bool) throws -> SecretBytes? {
+        // HMAC fills a short key with zeroes: with some at its end, a passphrase would be right for a part of the file.
+        let forms = forms.filter { form in unsafe form?.withUnsafeBytes { unsafe $0.contains(0) } != true }
         let hasMAC = unsafe PKCS12_mac_present(pointer) == 1
         if hasMAC {
             var count: UnsafePointer<ASN1_INTEGER>?
@@ -87,8 +89,6 @@ import KeyfobPrimitives
                 }
                 if failure.isUnknownAlgorithm {
                     throw PKCS12Error(.unsupported, "its integrity check uses an unknown algorithm", cause: failure)
-        // HMAC fills a short key with zeroes: with some at its end, a passphrase would be right for a part of the file.
-        let forms = forms.filter { form in unsafe form?.withUnsafeBytes { unsafe $0.contains(0) } != true }
                 }
             }
         }
@@ -241,17 +241,27 @@ import KeyfobPrimitives
     private func append(key information: OpaquePointer?, _ bag: OpaquePointer?) throws {
         guard let key = unsafe EVP_PKCS82PKEY(information) else {
             let cause = OpenSSLError(draining: "EVP_PKCS82PKEY")
-            throw PKCS12Error(.unsupported, "a key is of a kind that OpenSSL cannot read", cause: cause)
+            content.unreadableKeys.append(
+                PKCS12Error(.unsupported, "a key is of a kind that OpenSSL cannot read", cause: cause))
+            return
         }
         ERR_clear_error()
         let handle = unsafe OwnedPointer(adopting: key) { unsafe EVP_PKEY_free($0) }
-        let result = try PrivateKey(handle: handle)
+        let result: PrivateKey
+        do {
+            result = try PrivateKey(handle: handle)
+        } catch let error as KeyFileError where error.code == .unsupported {
+            content.unreadableKeys.append(PKCS12Error(wrapping: error))
+            return
+        }
         if !isAuthentic { try result.checkNumbers() }
         content.keys.append(PKCS12.Contents.KeyEntry(
             key: result, friendlyName: unsafe Self.friendlyName(bag),
             localKeyID: unsafe Self.localKeyID(bag)))
     }
 
+    /// The name that the maker gave. Decoded here: of OpenSSL 3.0 PKCS12_get_friendlyname(3) has none where the last
+    /// letter is above U+07FF.
     private static func friendlyName(_ bag: OpaquePointer?) -> String? {
         guard let value = unsafe PKCS12_SAFEBAG_get0_attr(bag, NID_friendlyName),
             unsafe value.pointee.type == V_ASN1_BMPSTRING, let text = unsafe value.pointee.value.bmpstring,
@@ -287,8 +297,6 @@ import KeyfobPrimitives
     ) -> Result {
         guard let form else { return body(nil, 0) }
         var nothing: CChar = 0
-    /// The name that the maker gave. Decoded here: of OpenSSL 3.0 PKCS12_get_friendlyname(3) has none where the last
-    /// letter is above U+07FF.
         return unsafe withUnsafePointer(to: &nothing) { empty in
             unsafe form.withUnsafeBytes { bytes in
                 let base = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
