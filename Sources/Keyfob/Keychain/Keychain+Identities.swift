@@ -182,7 +182,8 @@ extension Keychain {
     /// The token wraps the key under a session key that is made for this call; the key is never in the clear on
     /// the way.
     ///
-    /// - Throws: `KeychainError`; `keyNotExtractable`, `mechanismUnsupported`, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `keyNotExtractable`, `mechanismUnsupported`, `invalidArgument` for a passphrase with
+    ///   a NUL in it, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) throws -> Data {
         let label = Self.title(.identity, identity.attributes)
@@ -200,7 +201,11 @@ extension Keychain {
             return try PKCS12.write(
                 key: key, certificate: certificate, chain: above,
                 friendlyName: label, passphrase: passphrase)
-        } catch { throw KeychainError.pkcs12(error, fileName: "the new file") }
+        } catch {
+            throw KeychainError(
+                error.code == .invalidInput ? .invalidArgument : .failed,
+                "identity \"\(label)\" cannot be written to a file: \(error.detail).", cause: error)
+        }
     }
 
     /// A private key as it is, off the token; only where it was made extractable.
