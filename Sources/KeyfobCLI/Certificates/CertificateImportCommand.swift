@@ -32,7 +32,8 @@ struct CertificateImportCommand: ParsableCommand {
         let output = try global.output()
         var contents = IdentityFiles(
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
-        ) { try passphrase.read(.file($0), global) }
+        let read = passphrase.reading(global)
+        ) { try read(.file($0)) }
         for file in files { try contents.addCertificates(file) }
         let certificates = contents.certificates.map(\.certificate)
         guard label == nil || certificates.count == 1 else {

@@ -134,8 +134,19 @@ struct PassphraseOptions: ParsableArguments {
     /// Reads the passphrase; without a source it is asked for.
     ///
     /// - Throws: `KeychainError` of the source; `pinRequired` where nobody can be asked.
-    func read(_ purpose: PINPurpose, _ global: GlobalOptions) throws -> SecretBytes {
+    func read(_ purpose: PINPurpose, _ global: GlobalOptions) throws -> SecretBytes { try reading(global)(purpose) }
+
+    /// As `read(_:_:)`, for one file after another: a source is read once, as many give what they have only once; a
+    /// person is asked for each.
+    func reading(_ global: GlobalOptions) -> (PINPurpose) throws -> SecretBytes {
         let environment = global.pinEnvironment(noInput: false)
-        return try (source() ?? .prompt).read(purpose, from: environment)
+        var known: SecretBytes?
+        return { purpose in
+            if let known { return known }
+            let source = try source() ?? .prompt
+            let secret = try source.read(purpose, from: environment)
+            if !source.isInteractive { known = secret }
+            return secret
+        }
     }
 }

@@ -58,8 +58,9 @@ struct IdentityImportCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         var contents = IdentityFiles(
+        let read = passphrase.reading(global)
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
-        ) { try passphrase.read(.file($0), global) }
+        ) { try read(.file($0)) }
         for file in files { try contents.add(file) }
         if let key { try contents.addKey(key, isAlone: files.isEmpty && cert == nil) }
         for file in [cert, chain].compactMap({ $0 }) { try contents.addCertificates(file) }
