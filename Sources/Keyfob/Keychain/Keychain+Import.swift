@@ -142,6 +142,8 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - fileName: For messages.
+    ///   - label: The name, with a number behind it where there are several; without one, that in the file, which
+    ///     renames nothing that is here already.
     ///   - allowsLegacy: Whether RC2 and 3DES are read.
     /// - Throws: `KeychainError`; `pkcs12Damaged`, `filePassphraseIncorrect`, `pkcs12Tampered`,
     ///   `legacyEncryption`, `unsupportedFormat`, `itemNotFound` for a file without an identity, and as
@@ -162,9 +164,9 @@ extension Keychain {
                 .itemNotFound, "\(fileName) has no private key with its certificate.",
                 hint: "It holds \(contents.keys.count) keys and \(contents.certificates.count) certificates.")
         }
-        let names = identities.enumerated().map { index, entry in
-            label.map { identities.count == 1 ? $0 : "\($0)-\(index + 1)" } ?? entry.friendlyName
-        }
+        let names = try label.map { label in
+            identities.indices.map { identities.count == 1 ? label : "\(label)-\($0 + 1)" }
+        } ?? self.names(ofImported: identities.map { ($0.friendlyName, $0.certificate) })
         try requireNames(zip(names, identities.map(\.certificate)).map { ($0, $1) }, isReplacing: isReplacing)
         return try zip(names, identities).map { name, entry in
             try importIdentity(

@@ -28,11 +28,13 @@ struct CertificateImportCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    func validate() throws { if let label { try NewName.requireNoURI(label) } }
+
     func run() throws {
         let output = try global.output()
+        let read = passphrase.reading(global)
         var contents = IdentityFiles(
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
-        let read = passphrase.reading(global)
         ) { try read(.file($0)) }
         for file in files { try contents.addCertificates(file) }
         let certificates = contents.certificates.map(\.certificate)

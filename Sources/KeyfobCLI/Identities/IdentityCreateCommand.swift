@@ -33,9 +33,7 @@ struct IdentityCreateCommand: ParsableCommand {
 
     func validate() throws {
         guard !name.isEmpty else { throw ValidationError("An identity needs a name.") }
-        guard !name.hasPrefix("pkcs11:") else {
-            throw ValidationError("A name that begins with \"pkcs11:\" is a URI to every other command.")
-        }
+        try NewName.requireNoURI(name)
         guard !wishes.isEmpty else { throw ValidationError("A certificate is for somebody: give --cn, --dns, …") }
         guard issuance.selfSigned || issuance.issuer != nil else {
             throw ValidationError("Who issues it? Give --self-signed or --issuer.")

@@ -53,6 +53,7 @@ struct IdentityImportCommand: ParsableCommand {
         guard !files.isEmpty || key != nil else {
             throw ValidationError("Name a file, such as web.p12, or --key and --cert.")
         }
+        if let label { try NewName.requireNoURI(label) }
     }
 
     func run() throws {
@@ -83,8 +84,9 @@ struct IdentityImportCommand: ParsableCommand {
             + (contents.isIntegrityChecked.map { $0 ? ", integrity ok" : ", without an integrity check" } ?? "")
         let wanted = pairs.enumerated().map { index, _ in label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } }
         for (pair, name) in zip(pairs, wanted) { try refuse(pair, named: name, in: keychain) }
-        try keychain.requireNames(
-            zip(pairs, wanted).map { ($1 ?? $0.friendlyName, $0.certificate) }, isReplacing: replace)
+        let names = try label == nil
+            ? keychain.names(ofImported: pairs.map { ($0.friendlyName, $0.certificate) }) : wanted
+        try keychain.requireNames(zip(names, pairs).map { ($0, $1.certificate) }, isReplacing: replace)
         if global.dryRun {
             let document = Document([
                 "changed": false, "dry_run": true, "keychain": .string(keychain.name),
@@ -93,8 +95,7 @@ struct IdentityImportCommand: ParsableCommand {
             return try output.emit(document, sentence: "\(summary)\nNothing was imported (--dry-run).")
         }
         var imports: [IdentityImport] = []
-        for (pair, name) in zip(pairs, wanted) {
-            let name = name ?? pair.friendlyName
+        for (pair, name) in zip(pairs, names) {
             do {
                 imports.append(
                     try keychain.importIdentity(

@@ -41,9 +41,7 @@ struct KeyGenerateCommand: ParsableCommand {
 
     func validate() throws {
         guard !name.isEmpty else { throw ValidationError("A key needs a name.") }
-        guard !name.hasPrefix("pkcs11:") else {
-            throw ValidationError("A name that begins with \"pkcs11:\" is a URI to every other command.")
-        }
+        try NewName.requireNoURI(name)
         if size != nil, type == .ec || type == .ed25519 {
             throw ValidationError("--size is for RSA and AES; an EC key has a --curve.")
         }
