@@ -58,8 +58,8 @@ struct IdentityImportCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        var contents = IdentityFiles(
         let read = passphrase.reading(global)
+        var contents = IdentityFiles(
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
         ) { try read(.file($0)) }
         for file in files { try contents.add(file) }
@@ -101,9 +101,13 @@ struct IdentityImportCommand: ParsableCommand {
                     try keychain.importIdentity(
                         key: pair.key, certificate: pair.certificate, chain: contents.certificates.map(\.certificate),
                         label: name, isExtractable: extractable, isReplacing: replace))
-            } catch let error as KeychainError where error.code == .duplicateItem && error.details["taken"] == nil {
+            } catch let error as KeychainError {
+                let isNameTaken = error.code == .duplicateItem && error.details["taken"] == nil
+                let done = imports.map { "\"\($0.identity.label ?? "")\"" }
                 throw KeychainError(
-                    error.code, error.message, hint: "Replace it: add --replace. Keep both: --name OTHER",
+                    error.code,
+                    error.message + (done.isEmpty ? "" : " Imported before that: \(done.joined(separator: ", "))."),
+                    hint: isNameTaken ? "Replace it: add --replace. Keep both: --name OTHER" : error.hint,
                     details: error.details, cause: error.cause)
             }
         }
@@ -113,7 +117,7 @@ struct IdentityImportCommand: ParsableCommand {
             (contents.unreadableKeys.count, "of a kind that cannot be read"),
         ].filter { $0.0 > 0 }
         let lines = try sentences(imports, summary, keychain, now)
-            + (left == 0 ? [] : ["Not imported: \(Phrases.counted(left, "private key")) without a certificate."])
+            + left.map { "Not imported: \(Phrases.counted($0.0, "private key")) \($0.1)." }
         try output.emit(document, sentence: lines.joined(separator: "\n"))
         if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
     }

@@ -1,0 +1,158 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Names, passphrases and odd parts of the PKCS#12 files that are imported.
+@Suite struct ImportedFileTests {
+    /// Makes `NAME.p12` of the identity `NAME` of `makeSelfSigned`, under the passphrase in `pass`.
+    private func makeFile(_ home: IdentityHome, _ name: String, called friendlyName: String? = nil) throws {
+        try home.makeSelfSigned(name)
+        try home.shell(
+            """
+            openssl pkcs12 -export -inkey \(name).key -in \(name).pem -passout file:pass -out \(name).p12 \
+                ${CALLED:+-name "$CALLED"}
+            """, environment: ["CALLED": friendlyName ?? ""])
+    }
+
+    /// Runs a command with the passphrase of `makeFile`.
+    private func keyfob(_ home: IdentityHome, _ words: String...) throws -> Tool.Result {
+        try Tool.keyfob(words + ["--pass-source", "file:" + home.file("pass")], environment: home.environment).run()
+    }
+
+    private func names(_ home: IdentityHome) throws -> [String] {
+        try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").dropFirst()
+            .compactMap { $0.split(separator: "\t").first.map(String.init) }
+    }
+
+    @Test func `an identity keeps its name on the way out and in again, whatever its letters`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        for name in ["web€", "漢字", "web😀", "é"] {
+            let made = try home.keyfob(
+                "identity", "import", home.file("web.key"), home.file("web.pem"), "--name", name, "--extractable")
+            #expect(made.status == 0, "\(made.error)")
+            let exported = try keyfob(home, "identity", "export", name, "-o", home.file("out.p12"))
+            #expect(exported.status == 0, "\(exported.error)")
+            #expect(try home.keyfob("identity", "rm", name, "--yes").status == 0)
+            #expect(try keyfob(home, "identity", "import", home.file("out.p12")).status == 0)
+            #expect(try names(home) == [name])
+            #expect(try home.keyfob("identity", "rm", name, "--yes").status == 0)
+        }
+    }
+
+    @Test func `a passphrase that no file can have is told of as such`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        try home.shell("(umask 77; printf 'a\\0b\\n' >nul)")
+        let made = try home.keyfob(
+            "identity", "import", home.file("web.key"), home.file("web.pem"), "--name", "web", "--extractable")
+        #expect(made.status == 0, "\(made.error)")
+        let result = try home.keyfob(
+            "identity", "export", "web", "-o", home.file("out.p12"), "--pass-source", "file:" + home.file("nul"))
+        #expect(result.status == 2 && result.error.contains("NUL"), "\(result.error)")
+        #expect(!result.error.contains("Get the file again"))
+    }
+
+    @Test(arguments: ["env:PASSPHRASE", "stdin", "fd:3"])
+    func `a source that gives its passphrase once gives it for every file`(source: String) throws {
+        let home = try IdentityHome()
+        for name in ["a", "b", "c"] { try makeFile(home, name, called: name) }
+        func run(_ command: String) throws {
+            try home.shell(
+                "\"$KEYFOB\" \(command) a.p12 b.p12 c.p12 --pass-source \(source) <pass 3<pass",
+                environment: ["KEYFOB": Tool.keyfob([]).path, "PASSPHRASE": "secret"])
+        }
+        try run("cert import")
+        try run("identity import")
+        #expect(try names(home).sorted() == ["a", "b", "c"])
+    }
+
+    @Test func `the name in a file renames no identity that is here`() throws {
+        let home = try IdentityHome()
+        try makeFile(home, "a", called: "b")
+        try home.makeSelfSigned("b")
+        #expect(try keyfob(home, "identity", "import", home.file("a.p12"), "--name", "a").status == 0)
+        let other = try home.keyfob("identity", "import", home.file("b.key"), home.file("b.pem"), "--name", "b")
+        #expect(other.status == 0, "\(other.error)")
+        let result = try keyfob(home, "identity", "import", home.file("a.p12"), "--replace")
+        #expect(result.status == 0, "\(result.error)")
+        #expect(result.output.hasPrefix("Unchanged: identity \"a\""), "\(result.output)")
+        #expect(try names(home).sorted() == ["a", "b"])
+    }
+
+    @Test func `nothing is imported under a name that is a URI to every other command`() throws {
+        let home = try IdentityHome()
+        try makeFile(home, "web", called: "pkcs11:web")
+        for command in ["identity", "cert"] {
+            let result = try keyfob(home, command, "import", home.file("web.p12"), "--name", "pkcs11:foo")
+            #expect(result.status == 2 && result.error.contains("URI"), "\(result.error)")
+        }
+        #expect(try keyfob(home, "identity", "import", home.file("web.p12")).status == 0)
+        #expect(try names(home) == ["web"])
+    }
+
+    @Test(arguments: ["-algorithm X25519", "-algorithm ED448", "-algorithm EC -pkeyopt ec_paramgen_curve:P-224"])
+    func `a key that no token takes is in the way of nothing else in its file`(kind: String) throws {
+        let home = try IdentityHome()
+        for name in ["a", "b"] { try home.makeSelfSigned(name) }
+        try home.shell(
+            """
+            openssl genpkey \(kind) -outform DER -out odd.der
+            openssl pkcs8 -topk8 -nocrypt -in a.key -outform DER -out a.der
+            for name in a b; do openssl x509 -in $name.pem -outform DER -out $name.crt; done
+            """)
+        func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: home.file(name))) }
+        let odd = HandmadePKCS12.Bag.key(try data("odd.der"))
+        try home.directory.write(HandmadePKCS12.file([odd, .certificate(try data("b.crt"))]), to: "cert.p12")
+        try home.directory.write(
+            HandmadePKCS12.file([odd, .key(try data("a.der")), .certificate(try data("a.crt"))]), to: "both.p12")
+        let certificate = try home.keyfob("cert", "import", home.file("cert.p12"))
+        #expect(certificate.status == 0 && certificate.output.contains("left alone"), "\(certificate.error)")
+        let identity = try home.keyfob("identity", "import", home.file("both.p12"))
+        #expect(identity.status == 0, "\(identity.error)")
+        #expect(identity.output.contains("Not imported: 1 private key without a certificate."), "\(identity.output)")
+    }
+
+    @Test func `a file without any certificate has nothing for cert import`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        try home.shell("openssl pkcs12 -export -inkey web.key -nocerts -passout file:pass -out key.p12")
+        let result = try keyfob(home, "cert", "import", home.file("key.p12"))
+        #expect(result.status == 3 && result.error.contains("key.p12 has no certificate"), "\(result.error)")
+    }
+
+    @Test func `PKCS12 is taken wherever a key is, and in PEM`() throws {
+        let home = try IdentityHome()
+        try makeFile(home, "web", called: "web")
+        try home.shell(
+            "(echo -----BEGIN PKCS12-----; openssl base64 -in web.p12; echo -----END PKCS12-----) >pem.txt")
+        for words in [
+            ["--key", "web.p12"], ["--key", "web.p12", "--cert", "web.pem"], ["pem.txt"], ["--key", "pem.txt"],
+        ] {
+            let result = try Tool.keyfob(
+                ["identity", "import", "--name", "web", "--pass-source", "file:" + home.file("pass")]
+                    + words.map { $0.hasPrefix("--") ? $0 : home.file($0) }, environment: home.environment
+            ).run()
+            #expect(result.status == 0 && result.output.contains("\"web\""), "\(words): \(result.error)")
+            #expect(try home.keyfob("identity", "rm", "web", "--yes").status == 0)
+        }
+        let cert = try keyfob(home, "cert", "import", home.file("pem.txt"))
+        #expect(cert.status == 0, "\(cert.error)")
+    }
+
+    @Test func `an error after the first of several identities says which were imported`() throws {
+        let home = try IdentityHome()
+        for name in ["a", "b"] { try home.makeSelfSigned(name) }
+        // Another certificate of the same issuer and number, which the token does not take beside the first.
+        try home.shell(
+            """
+            serial=$(openssl x509 -in b.pem -noout -serial | cut -d = -f 2)
+            openssl ecparam -name prime256v1 -genkey -noout -out other.key
+            openssl req -x509 -key other.key -subj /CN=b -set_serial 0x$serial -days 99 -out other.pem
+            cat a.key b.key a.pem b.pem >both.pem
+            """)
+        #expect(try home.keyfob("identity", "import", home.file("other.key"), home.file("other.pem")).status == 0)
+        let result = try home.keyfob("identity", "import", home.file("both.pem"), "--name", "n")
+        #expect(result.status == 4 && result.error.contains("Imported before that: \"n-1\"."), "\(result.error)")
+    }
+}
