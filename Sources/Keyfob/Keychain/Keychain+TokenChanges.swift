@@ -65,7 +65,7 @@ extension Keychain {
     func create(_ new: NewObject, in session: borrowing Session) throws -> TokenObject {
         let handle: ObjectHandle
         if let key = new.key {
-            handle = try PrivateKeyPlacement(key: key, template: new.template)(in: session)
+            handle = try PrivateKeyPlacement(key: key, template: new.template, token: token.label)(in: session)
         } else {
             handle = try session.create(new.template)
         }

@@ -18,6 +18,8 @@ struct PrivateKeyPlacement {
     let key: PrivateKey
     /// The private key's template, with the numbers of the key.
     let template: AttributeTemplate
+    /// What messages call the token.
+    let token: String
 
     private enum Way: CaseIterable { case blockCipher, keyTransport }
 
@@ -32,7 +34,8 @@ struct PrivateKeyPlacement {
 
     /// Makes the object by the first way that the token takes.
     ///
-    /// - Throws: `PKCS11Error`; where no way works, that of the first.
+    /// - Throws: `PKCS11Error`; where no way works, that of the first, or `KeychainError` with code
+    ///   `mechanismUnsupported` where it was about the key.
     func callAsFunction(in session: borrowing Session) throws -> ObjectHandle {
         do {
             return try session.create(template)
@@ -49,8 +52,19 @@ struct PrivateKeyPlacement {
                     guard error.recovery == .final, error.returnValue != .deviceMemory else { throw error }
                 }
             }
-            throw refusal
+            guard Self.isAboutTemplate(refusal.returnValue) else { throw refusal }
+            throw KeychainError(
+                .mechanismUnsupported,
+                "token \"\(token)\" does not take a key of this kind: \(key.publicKey.algorithm) "
+                    + "(\(refusal.returnValue.name)).",
+                hint: "What it can do: keyfob token mechanisms",
+                details: ["token": token, "ckr": refusal.returnValue.name, "function": refusal.function.rawValue],
+                cause: refusal)
         }
+    }
+
+    private static func isAboutTemplate(_ value: ReturnValue) -> Bool {
+        [.templateInconsistent, .templateIncomplete, .attributeValueInvalid, .attributeTypeInvalid].contains(value)
     }
 
     /// The answers of tokens that do not take plain private keys; any other is a failure on every way.
