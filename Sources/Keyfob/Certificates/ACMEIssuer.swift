@@ -166,7 +166,7 @@ public struct ACMEIssuer: CertificateIssuer {
             guard isReady || ["processing", "valid"].contains(state.text("status")) else { return nil }
             guard let finalize = state.text("finalize") else { return nil }
             let issued = try certificate(of: url, isReady ? finalize : nil, order, &session)
-            guard try isOfUse(issued.certificate) else { return nil }
+            guard try isOfUse(issued.certificate, for: order.request) else { return nil }
             order.report("order of before found")
             return issued
         } catch let error as KeychainError {
@@ -176,8 +176,10 @@ public struct ACMEIssuer: CertificateIssuer {
         }
     }
 
-    /// Whether a certificate that was issued before is one to install: not installed already, nor soon to be renewed.
-    private func isOfUse(_ certificate: Certificate) throws -> Bool {
+    /// Whether a certificate that was issued before is one to install: not installed already, nor soon to be renewed,
+    /// nor without a name.
+    private func isOfUse(_ certificate: Certificate, for request: CertificationRequest) throws -> Bool {
+        guard certificate.names(missingOf: request).isEmpty else { return false }
         let (lifetime, now) = (certificate.notAfter.timeIntervalSince(certificate.notBefore), Date())
         guard now < certificate.notBefore + lifetime * RenewalPolicy.dueAfter else { return false }
         return try !keychain.index.objects(keychain.keys()).contains { $0.certificateDER == certificate.der }

@@ -45,8 +45,9 @@ extension Keychain {
     /// - Parameter report: Takes note of the issuer's steps.
     /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no
     ///   certificate, `vaultBusy` while another process orders a certificate for the name, `invalidArgument` for a name
-    ///   or an extension that cannot be written, `issuerFailed`, `identityMismatch` where the issuer gave a certificate
-    ///   for another key, and as for generating a key.
+    ///   or an extension that cannot be written, `issuerFailed`, also where an issuer elsewhere gave a certificate that
+    ///   has expired or lacks a name, `identityMismatch` where the issuer gave a certificate for another key, and as
+    ///   for generating a key.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func createIdentity(
@@ -93,7 +94,8 @@ extension Keychain {
     ///     decides; a certificate that was imported lives as long as it did.
     ///   - issuer: Who issues it.
     /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` where another process renews the identity
-    ///   for longer than the keychain waits, or has renewed it meanwhile, and as `createIdentity`.
+    ///   for longer than the keychain waits, or has renewed it meanwhile, `issuerFailed` also where an issuer elsewhere
+    ///   gave the certificate that is in use, and as `createIdentity`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func renewIdentity(
@@ -147,7 +149,7 @@ extension Keychain {
                 CertificateOrder(
                     request: request, key: next, lifetime: span, report: report, name: name,
                     isKeyNew: pending.map { $0.isNew || isOrdered($0.key, for: name) } ?? false),
-                issuer)
+                issuer, replacing: old)
             let made = try install(
                 name, key: try object(of: next), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(
@@ -182,12 +184,18 @@ extension Keychain {
 
     // MARK: Steps
 
+    /// - Parameter old: The certificate that is renewed.
     private func certificate(
-        _ order: CertificateOrder, _ issuer: any CertificateIssuer
+        _ order: CertificateOrder, _ issuer: any CertificateIssuer, replacing old: Certificate? = nil
     ) throws -> IssuedCertificate {
         let issued = try issuer.issue(order)
         guard issued.certificate.publicKey == order.key.publicKey else {
             throw KeychainError(.identityMismatch, "the issuer gave a certificate for another key.")
+        }
+        // What this process makes itself is what was asked for, however short that is.
+        guard !issuer.issuerDescription.isLocal else { return issued }
+        if let failure = KeychainError.shortfall(of: issued.certificate, for: order.request, replacing: old) {
+            throw failure
         }
         return issued
     }
@@ -228,11 +236,7 @@ extension Keychain {
     private func abandoning(
         _ key: TokenKey, isNew: Bool, after error: any Error, _ issuer: any CertificateIssuer
     ) -> any Error {
-        let isLocal = switch issuer.issuerDescription {
-        case .itself, .authority: true
-        case .command, .acme: false
-        }
-        guard isNew, isLocal else { return error }
+        guard isNew, issuer.issuerDescription.isLocal else { return error }
         // What failed may have come after the certificate was installed.
         guard let objects = try? index.objects(keys()),
             !objects.contains(where: { object in

@@ -40,6 +40,14 @@ public enum IssuerDescription: Codable, Hashable, Sendable, CustomStringConverti
         case .acme(let settings): "acme " + settings.host
         }
     }
+
+    /// Whether this process makes the certificate itself, and none can be on its way from elsewhere.
+    var isLocal: Bool {
+        switch self {
+        case .itself, .authority: true
+        case .command, .acme: false
+        }
+    }
 }
 
 extension Identity {

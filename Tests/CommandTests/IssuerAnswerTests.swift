@@ -1,0 +1,95 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What an issuing command gives, and whether it is installed.
+@Suite struct IssuerAnswerTests {
+    /// An authority of openssl, and a program `sign` that issues with the arguments in the file `options`.
+    private func makeAuthority(_ home: IdentityHome) throws {
+        try home.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 30 \
+                -subj /CN=CA 2>openssl.log
+            cat > sign <<END
+            #!/bin/sh -e
+            cd $PWD
+            test ! -e ready.pem || exec cat ready.pem
+            eval "openssl x509 -req -CA ca.pem -CAkey ca.key -CAcreateserial \\$(cat options)" 2>/dev/null
+            END
+            chmod +x sign
+            echo '-days 10 -copy_extensions copy' > options
+            """)
+    }
+
+    private func create(_ home: IdentityHome, _ name: String, _ names: [String]) throws -> Tool.Result {
+        try Tool.keyfob(
+            ["identity", "create", name, "--issuer", "exec:" + home.file("sign"), "--json"] + names,
+            environment: home.environment
+        ).run()
+    }
+
+    @Test(arguments: [
+        ("echo '-days 0 -copy_extensions copy' > options", "that expired on"),
+        ("\"$keyfob\" cert export web -o ready.pem > log", "that is in use already"),
+    ])
+    func `a certificate that serves nobody is no renewal, and no command follows it`(
+        change: String, reason: String
+    ) throws {
+        let home = try IdentityHome()
+        try makeAuthority(home)
+        let made = try create(home, "web", ["--dns", "web.example"])
+        try #require(made.status == 0, "\(made.error)")
+        try home.shell(change, environment: ["keyfob": Tool.keyfob([]).path])
+        for all in [["web"], ["--all"]] {
+            let hook = ["--force", "--exec", "touch '\(home.file("hooked"))'", "--json"]
+            let renewed = try Tool.keyfob(["identity", "renew"] + all + hook, environment: home.environment).run()
+            #expect(renewed.status == 1, "\(renewed.output)")
+            #expect(try IdentityHome.code(renewed) == "issuer.failed", "\(renewed.error)")
+            #expect((all == ["web"] ? renewed.error : renewed.output).contains(reason), "\(renewed)")
+            #expect(renewed.output.isEmpty || renewed.output.contains("\"changed\":false"), "\(renewed.output)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: home.file("hooked")))
+        // No version was kept, and the next renewal is a first one.
+        #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
+    }
+
+    @Test func `an identity is not made of a certificate that has expired`() throws {
+        let home = try IdentityHome()
+        try makeAuthority(home)
+        try home.shell("echo '-days 0 -copy_extensions copy' > options")
+        let made = try create(home, "web", ["--dns", "web.example"])
+        #expect(try made.status == 1 && IdentityHome.code(made) == "issuer.failed", "\(made.error)")
+        #expect(try !home.keyfob("identity", "ls", "--format", "tsv").output.contains("web"))
+    }
+
+    @Test func `a certificate without a name that was asked for is refused`() throws {
+        let home = try IdentityHome()
+        try makeAuthority(home)
+        let names = ["--dns", "web.example", "--ip", "192.0.2.7", "--email", "ops@web.example", "--uri", "urn:web"]
+        try home.shell("echo '-days 10' > options")
+        let bare = try create(home, "web", names)
+        #expect(try bare.status == 1 && IdentityHome.code(bare) == "issuer.failed", "\(bare.error)")
+        let all = "DNS:web.example, IP Address:192.0.2.7, email:ops@web.example, URI:urn:web"
+        #expect(bare.error.contains("without the names that were asked for: \(all)"), "\(bare.error)")
+        #expect(try !home.keyfob("identity", "ls", "--format", "tsv").output.contains("web"))
+
+        // Further names, another order and another case are no lack, nor is a wildcard.
+        try home.shell(
+            """
+            echo 'subjectAltName=URI:URN:web,email:ops@WEB.example,IP:192.0.2.7,DNS:x.example,DNS:*.Example' > ext
+            echo '-days 10 -extfile ext' > options
+            """)
+        let wild = try create(home, "wild", ["--dns", "web.example"])
+        // A wildcard of a whole top-level domain is for nobody.
+        #expect(wild.status == 1, "\(wild.output)")
+        try home.shell("sed -i 's/DNS:[*].Example/DNS:WEB.Example,DNS:*.sub.example/' ext")
+        let made = try create(home, "web", names + ["--dns", "a.sub.example"])
+        #expect(made.status == 0, "\(made.error)")
+
+        try home.shell("echo '-days 10' > options")
+        let renewed = try home.keyfob("identity", "renew", "web", "--force", "--json")
+        #expect(try renewed.status == 1 && IdentityHome.code(renewed) == "issuer.failed", "\(renewed.error)")
+        #expect(renewed.error.contains("DNS:x.example"), "\(renewed.error)")
+        #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
+    }
+}
