@@ -172,6 +172,47 @@ import Testing
         #expect(all.status == 1 && all.output.contains("own: 0%") && all.error.contains("ended with status 7"))
     }
 
+    @Test func `of all that is renewed each failure is told once, with the identity's name`() throws {
+        let home = try IdentityHome()
+        try makeAuthority(home)
+        for name in ["a", "b"] {
+            let made = try home.keyfob(
+                "identity", "create", name, "--dns", "web.example", "--issuer", "exec:" + home.file("sign"))
+            try #require(made.status == 0, "\(made.error)")
+        }
+        try #require(home.keyfob("identity", "create", "own", "--cn", "own", "--self-signed").status == 0)
+        try home.shell("printf '#!/bin/sh\\nexit 7\\n' > sign")
+        let text = try home.keyfob("identity", "renew", "--all", "--force")
+        let lines = text.error.split(separator: "\n").filter { $0.hasPrefix("keyfob: ") }
+        try #require(text.status == 1 && lines.count == 3, "\(text.error)")
+        for (line, name) in zip(lines, ["a", "b"]) {
+            #expect(line.hasPrefix("keyfob: identity \"\(name)\": the command \"") && line.hasSuffix(" with status 7."))
+        }
+        #expect(lines[2] == "keyfob: 2 of 3 identities could not be renewed.")
+        let document = try home.keyfob("identity", "renew", "--all", "--force", "--json")
+        #expect(try document.status == 1 && IdentityHome.code(document) == "issuer.failed", "\(document.error)")
+        let object = try JSONSerialization.jsonObject(with: Data(document.output.utf8)) as? [String: Any]
+        let failures = try #require(object?["failures"] as? [[String: Any]])
+        #expect(failures.map { ($0["details"] as? [String: String])?["name"] } == ["a", "b"])
+        #expect(failures.allSatisfy { $0["code"] as? String == "issuer.failed" })
+        #expect((object?["identities"] as? [Any])?.count == 1)
+    }
+
+    @Test func `an authority is renewed before what it issues, whatever their names are`() throws {
+        let home = try IdentityHome()
+        for words in [
+            ["z root", "--self-signed", "--authority"], ["m", "--issuer", "z root", "--authority"],
+            ["a", "--issuer", "m"], ["b", "--self-signed"],
+        ] {
+            let made = try Tool.keyfob(
+                ["identity", "create", "--cn", words[0] + ".example"] + words, environment: home.environment).run()
+            try #require(made.status == 0, "\(made.error)")
+        }
+        let renewed = try json(home.keyfob("identity", "renew", "--all", "--force", "--json"))
+        let identities = try #require(renewed["identities"] as? [[String: Any]])
+        #expect(identities.map { $0["name"] as? String } == ["b", "z root", "m", "a"])
+    }
+
     @Test(arguments: [":", #"trap "" TERM"#])
     func `a signal that ends the command ends the issuer's command and what it started`(first: String) throws {
         let home = try IdentityHome()

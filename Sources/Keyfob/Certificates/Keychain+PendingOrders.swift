@@ -53,6 +53,11 @@ extension Keychain {
         }
     }
 
+    /// Whether somebody orders a certificate for the name at this moment.
+    package func isOrdering(_ name: String) -> Bool {
+        OrderLocks(keychain: configuration.uuid, directories).isHeld(name)
+    }
+
     /// Forgets the order of a name once the name has a certificate, and destroys the keys of orders that were given up.
     ///
     /// Within `ordering` only: the key of an order that is under way is no left-over.

@@ -23,9 +23,8 @@ struct OrderLocks: Sendable {
     /// - Parameter deadline: Until when others are waited for.
     /// - Throws: `KeychainError` with code `vaultBusy` where they are not done by then; what `body` throws.
     func ordering<Result>(_ name: String, until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
-        let path: String
-        do throws(KeychainError) { path = try files.path(of: name) } catch { return try body() }
-        let lock = VaultLock(path: path, name: "another renewal of identity \"\(name)\"", state: "is under way, by")
+        let lock: VaultLock
+        do throws(KeychainError) { lock = try self.lock(name) } catch { return try body() }
         var isHeld = false
         do {
             return try lock.withLock(until: deadline) {
@@ -33,6 +32,19 @@ struct OrderLocks: Sendable {
                 return try body()
             }
         } catch let error as KeychainError where !isHeld && error.code != .vaultBusy { return try body() }
+    }
+
+    /// Whether somebody orders a certificate for the name at this moment. One that cannot be had nobody has.
+    func isHeld(_ name: String) -> Bool {
+        do {
+            try lock(name).withLock(until: .after(.zero)) {}
+            return false
+        } catch { return (error as? KeychainError)?.code == .vaultBusy }
+    }
+
+    private func lock(_ name: String) throws(KeychainError) -> VaultLock {
+        VaultLock(
+            path: try files.path(of: name), name: "another renewal of identity \"\(name)\"", state: "is under way, by")
     }
 
     /// Forgets all, with the directory. - Throws: `fileUnavailable`.

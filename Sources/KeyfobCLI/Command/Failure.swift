@@ -51,7 +51,10 @@ struct Failure {
     }
 
     /// One line of JSON for standard error.
-    var json: String {
+    var json: String { Document(members: [.init("error", value)]).value.json + "\n" }
+
+    /// The failure as documents have it.
+    var value: Value {
         var error: [Value.Member] = [
             .init("code", .string(code)),
             .init("exit", .integer(Int64(status.rawValue))),
@@ -59,7 +62,7 @@ struct Failure {
         ]
         if let hint { error.append(.init("hint", .string(hint))) }
         error.append(.init("details", .object(details.map { .init($0.name, .string($0.value)) })))
-        return Document(members: [.init("error", .object(error))]).value.json + "\n"
+        return .object(error)
     }
 
     /// Hints are ours, the names in them are not: lines stay, all other control characters are shown.

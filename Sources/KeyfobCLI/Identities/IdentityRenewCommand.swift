@@ -58,69 +58,141 @@ struct IdentityRenewCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let now = Date()
-        var identities: [Identity]
-        if let name {
-            identities = [try name.identity(in: keychain)]
-        } else {
-            // One that several access groups see is several items, and one certificate.
-            var seen: Set<Data> = []
-            identities = try keychain.find(.identities.ordered(by: .label)).filter {
-                $0.nameOfVersion == nil && $0.renewalPolicy != nil && seen.insert($0.der).inserted
-            }
-        }
+        let identities = try name.map { [try $0.identity(in: keychain)] } ?? Self.renewable(in: keychain)
         var documents: [Value] = []
-        var failures: [any Error] = []
-        var renewed = 0
+        var failures: [KeychainError] = []
+        // Those whose certificate is a new one now, and those whose command is still to be run from before.
+        var (renewed, waiting): ([String], [String]) = ([], [])
         let pending = PendingHooks(keychain)
-        var waiting: [String] = []
-        if exec != nil { waiting = try identities.compactMap(\.label).filter { try pending.contains($0) } }
         for identity in identities {
+            let label = identity.label ?? ""
             do {
-                let (document, isRenewed) = try renew(identity, keychain, output, now, pending)
+                let (document, outcome) = try renew(identity, keychain, output, now, pending)
                 documents.append(document)
-                if isRenewed { renewed += 1 }
+                switch outcome {
+                case .renewed: renewed.append(label)
+                case .unchanged:
+                    // While another process orders a certificate, the record is of that.
+                    if exec != nil, try pending.contains(label), !keychain.isOrdering(label) { waiting.append(label) }
+                case .leftToAnother: break
+                }
             } catch where all {
                 // One issuer that is away must not keep the others from being renewed.
-                failures.append(error)
-                StandardError.write(Failure(error).text(verbose: false))
+                failures.append(Self.error(error, of: label))
+                report(failures.last, output)
             }
         }
-        var hook: Value = .null
-        if renewed == 0, !waiting.isEmpty, exec != nil {
+        if renewed.isEmpty, !waiting.isEmpty {
             let names = Visible.text(waiting.joined(separator: ", "))
             try output.say(
                 "\(names): renewed before, but the command after it did not end well; "
                     + (global.dryRun ? "it would be run again" : "running it again"))
         }
-        if renewed > 0 || !waiting.isEmpty, !global.dryRun, let exec {
-            let status = try Waiting.notice("the command after the renewal", isShown: global.showsProgress) {
-                try RenewalHook.run(exec)
-            }
-            hook = .integer(Int64(status))
-            try output.say("  ran: \(Visible.text(exec)) (\(status == 0 ? "ok" : "status \(status)"))")
-            if status == 0 { for name in identities.compactMap(\.label) { try pending.remove(name) } }
-            if status != 0 {
-                failures.append(
-                    KeychainError(
-                        .failed, "the certificate was renewed, but the command after it ended with status \(status).",
-                        hint: "The next renew runs it again. By hand: \(exec)", details: ["status": String(status)]))
-            }
+        var status: Int32?
+        if let exec, !global.dryRun, !(renewed + waiting).isEmpty {
+            status = try run(exec, after: renewed + waiting, keychain, output, pending)
         }
         if all, identities.isEmpty { try output.say("Nothing to do: no identity has an issuer that is known.") }
         if output.format.isMachineReadable {
-            try output.emit(
-                Document([
-                    "changed": .boolean(renewed > 0), "dry_run": .boolean(global.dryRun),
-                    "keychain": .string(keychain.name),
-                    "identities": .array(documents), "hook_status": hook,
-                ]), sentence: "")
+            var members: [Value.Member] = [
+                .init("changed", .boolean(!renewed.isEmpty)), .init("dry_run", .boolean(global.dryRun)),
+                .init("keychain", .string(keychain.name)), .init("identities", .array(documents)),
+                .init("hook_status", status.map { .integer(Int64($0)) } ?? .null),
+            ]
+            if all { members.append(.init("failures", .array(failures.map { Failure($0).value }))) }
+            try output.emit(Document(members: members), sentence: "")
         }
-        if let failure = failures.first { throw failure }
+        try throwFailure(failures, of: identities.count, hook: status, output)
     }
+
+    /// The identities whose issuer is known, each before those that it issues: a certificate ends no later than its
+    /// authority's, and is not issued at all by one that has expired.
+    private static func renewable(in keychain: Keychain) throws -> [Identity] {
+        // One that several access groups see is several items, and one certificate.
+        var seen: Set<Data> = []
+        let identities = try keychain.find(.identities.ordered(by: .label)).filter {
+            $0.nameOfVersion == nil && $0.renewalPolicy != nil && seen.insert($0.der).inserted
+        }
+        var authorities: [Data: Data] = [:]
+        for identity in identities {
+            guard case .authority(let name, let other) = identity.renewalPolicy?.issuer,
+                other == nil || other == keychain.name
+            else { continue }
+            // One that cannot be found fails at its own turn.
+            do { authorities[identity.der] = try ItemName(name).identity(in: keychain).der } catch {}
+        }
+        func depth(_ identity: Identity) -> Int {
+            var (depth, current) = (0, identity.der)
+            // Two that issue each other come to no end.
+            while depth < identities.count, let next = authorities[current] { (depth, current) = (depth + 1, next) }
+            return depth
+        }
+        let depths = identities.map(depth)
+        return identities.indices.sorted { (depths[$0], $0) < (depths[$1], $1) }.map { identities[$0] }
+    }
+
+    /// Runs the command after the renewal of these identities, and remembers them until it has ended well.
+    private func run(
+        _ exec: String, after names: [String], _ keychain: Keychain, _ output: Output, _ pending: PendingHooks
+    ) throws -> Int32 {
+        let status = try Waiting.notice("the command after the renewal", isShown: global.showsProgress) {
+            try RenewalHook.run(exec)
+        }
+        try output.say("  ran: \(Visible.text(exec)) (\(status == 0 ? "ok" : "status \(status)"))")
+        for name in names {
+            if status != 0 {
+                // Another process whose command ended well meanwhile may have removed it.
+                try pending.add(name)
+            } else if !keychain.isOrdering(name) {
+                // Where somebody renews it by now the record is theirs.
+                try pending.remove(name)
+            }
+        }
+        return status
+    }
+
+    /// Ends the command with an error where something failed, without a word that was printed before.
+    ///
+    /// - Parameter total: How many identities it was about.
+    private func throwFailure(
+        _ failures: [KeychainError], of total: Int, hook status: Int32?, _ output: Output
+    ) throws {
+        var hookFailure: KeychainError?
+        if let status, status != 0 {
+            hookFailure = KeychainError(
+                .failed, "the certificate was renewed, but the command after it ended with status \(status).",
+                hint: exec.map { "The next renew runs it again. By hand: \($0)" }, details: ["status": String(status)])
+        }
+        guard let first = failures.first else {
+            if let hookFailure { throw hookFailure }
+            return
+        }
+        report(hookFailure, output)
+        throw KeychainError(
+            first.code, "\(failures.count) of \(total) identities could not be renewed.",
+            details: ["failed": String(failures.count), "identities": String(total)])
+    }
+
+    /// Tells of a failure at once; in JSON it stands in the document, and standard error has one error.
+    private func report(_ error: KeychainError?, _ output: Output) {
+        guard let error, output.format != .json else { return }
+        StandardError.write(Failure(error).text(verbose: output.verbosity > 0))
+    }
+
+    /// The error of one of several identities, with its name.
+    private static func error(_ error: any Error, of name: String) -> KeychainError {
+        let known = error as? KeychainError ?? KeychainError(.failed, String(describing: error), cause: error)
+        return KeychainError(
+            known.code, "identity \"\(name)\": \(known.message)", hint: known.hint,
+            details: known.details.merging(["name": name]) { $1 }, cause: known.cause)
+    }
+
+    /// What became of an identity.
+    private enum Outcome { case renewed, unchanged, leftToAnother }
 
     private func renew(
         _ identity: Identity, _ keychain: Keychain, _ output: Output, _ now: Date, _ pending: PendingHooks
-    ) throws -> (Value, isRenewed: Bool) {
+    ) throws -> (Value, Outcome) {
         let label = Visible.text(identity.label ?? "")
         let percent = Int((try identity.lifetimeUsed(on: now) * 100).rounded(.down))
         guard let description = try issuance.description() ?? identity.renewalPolicy?.issuer else {
@@ -135,7 +207,7 @@ struct IdentityRenewCommand: ParsableCommand {
                     + "\(Int(RenewalPolicy.dueAfter * 100))%. Use --force to renew now.")
             let document = try IdentityPhrases.document(
                 identity, isChanged: false, keychain, isDryRun: global.dryRun)
-            return (document.value, false)
+            return (document.value, .unchanged)
         }
         let wanted: RenewalKey? = newKey || key.isGiven
             ? .new(key.isGiven ? key.specification : nil) : sameKey ? .same : nil
@@ -145,7 +217,7 @@ struct IdentityRenewCommand: ParsableCommand {
                 + "\(Visible.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
         guard !global.dryRun else {
             try output.say("  nothing was done (--dry-run)")
-            return (try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: true).value, false)
+            return (try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: true).value, .unchanged)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = RenewalSteps()
@@ -160,14 +232,16 @@ struct IdentityRenewCommand: ParsableCommand {
                 ) { steps.add($0) }
             }
         } catch {
-            // Where nothing was renewed there is nothing to do after it; where that cannot be told, there may be.
+            let isBusy = (error as? KeychainError)?.code == .vaultBusy
+            // Where nothing was renewed there is nothing to do after it; where that cannot be told, there may be. While
+            // another process is at it, the record may be that one's too.
             let now = try? keychain.only(.identity(label: identity.label ?? "")).der
-            if isFirst, now == identity.der { try pending.remove(identity.label ?? "") }
+            if isFirst, !isBusy, now == identity.der { try pending.remove(identity.label ?? "") }
             // Of two timers one comes second, and has nothing to complain of.
-            if !force, (error as? KeychainError)?.code == .vaultBusy, let now, now != identity.der {
+            if !force, isBusy, let now, now != identity.der {
                 try output.say("  nothing to do: \(label) was renewed by another process meanwhile")
                 let current = try keychain.only(.identity(label: identity.label ?? ""))
-                return (try IdentityPhrases.document(current, isChanged: false, keychain).value, false)
+                return (try IdentityPhrases.document(current, isChanged: false, keychain).value, .leftToAnother)
             }
             throw error
         }
@@ -176,7 +250,7 @@ struct IdentityRenewCommand: ParsableCommand {
         try output.say("  installed" + made.kept.map { "; old certificate kept as \(Visible.text($0))" }.joined())
         return (
             try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept, chain: made.chain)
-                .value, true
+                .value, .renewed
         )
     }
 }
