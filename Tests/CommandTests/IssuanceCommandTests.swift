@@ -213,6 +213,19 @@ import Testing
         #expect(identities.map { $0["name"] as? String } == ["b", "z root", "m", "a"])
     }
 
+    @Test func `a key that older versions of a removed identity have is said to be theirs`() throws {
+        let home = try IdentityHome()
+        let create = ["identity", "create", "web", "--dns", "web.example", "--self-signed"]
+        try #require(Tool.keyfob(create, environment: home.environment).run().status == 0)
+        try #require(home.keyfob("identity", "renew", "web", "--force", "--same-key").status == 0)
+        try #require(home.keyfob("identity", "rm", "web", "--yes").status == 0)
+        let refused = try Tool.keyfob(create, environment: home.environment).run()
+        #expect(refused.status == 4 && refused.error.contains("older versions of the identity have it"), "\(refused.error)")
+        #expect(refused.error.contains("keyfob identity retire web. "), "\(refused.error)")
+        #expect(try home.keyfob("identity", "retire", "web", "--yes").status == 0)
+        #expect(try Tool.keyfob(create, environment: home.environment).run().status == 0)
+    }
+
     @Test(arguments: [":", #"trap "" TERM"#])
     func `a signal that ends the command ends the issuer's command and what it started`(first: String) throws {
         let home = try IdentityHome()

@@ -215,7 +215,19 @@ extension Keychain {
         guard let first = waiting.first else {
             let taken = Set(objects.compactMap { $0.label?.text })
             let label = isFirst ? name : IdentityVersion.label(name, Date(), taken: taken)
-            return (try tokenKey(for: generateKey(specification, label: label, isLabelUnique: true)), true)
+            do {
+                return (try tokenKey(for: generateKey(specification, label: label, isLabelUnique: true)), true)
+            } catch let error as KeychainError where isFirst && error.code == .duplicateItem {
+                // Whoever removes an identity keeps its older versions, and the key that they share with it.
+                guard let version = try versions(of: name).first(where: { $0.nameOfVersion != nil })?.label else {
+                    throw error
+                }
+                throw KeychainError(
+                    .duplicateItem,
+                    "key \"\(name)\" is on token \"\(token.label)\" still: older versions of the identity have it.",
+                    hint: "Destroy them: keyfob identity retire \(name). Or go on with one: keyfob identity use \(version)",
+                    details: error.details, cause: error)
+            }
         }
         let label = first.attributes[.label]?.text ?? name
         let key = try tokenKey(for: KeyItem(item: first))
