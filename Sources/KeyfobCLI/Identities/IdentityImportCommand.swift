@@ -120,6 +120,7 @@ struct IdentityImportCommand: ParsableCommand {
             + left.map { "Not imported: \(Phrases.counted($0.0, "private key")) \($0.1)." }
         try output.emit(document, sentence: lines.joined(separator: "\n"))
         if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
+        for made in imports { try ExtractionNote.warn(of: made.identity.key, in: keychain, output) }
     }
 
     /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.
