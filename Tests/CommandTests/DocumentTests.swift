@@ -60,6 +60,20 @@ import Testing
         #expect(RFC3339.string(from: Date(timeIntervalSince1970: Double(seconds))) == text)
     }
 
+    @Test(arguments: [
+        ("2026-12-24", "2026-12-24T00:00:00Z"), ("2028-02-29", "2028-02-29T00:00:00Z"),
+        ("2026-12-23T23:00:01Z", "2026-12-23T23:00:01Z"), ("2026-12-23t23:00:01.9z", "2026-12-23T23:00:01Z"),
+        ("2026-12-23T23:30:00+02:30", "2026-12-23T21:00:00Z"), ("2026-12-23T23:30:00-02:30", "2026-12-24T02:00:00Z"),
+        ("2026-12-23 23:00", nil), ("2026-12-23T23:00:00", nil), ("2026-12-23T23:00Z", nil), ("2026-12-24junk", nil),
+        ("2026-12-24T", nil), ("2026-11-31", nil), ("2026-02-29", nil), ("2026-13-01", nil), ("2026-00-10", nil),
+        ("2026-12-24T25:00:00Z", nil), ("2026-12-24T23:60:00Z", nil), ("2026-12-24T23:00:60Z", nil),
+        ("2026-12-24T23:00:00+24:00", nil), ("2026-12-24T23:00:00+0200", nil), ("T25:00:00Z", nil), (" 2026-12-24", nil),
+        ("24-12-2026", nil), ("----------", nil), ("2026-12-2٤", nil), ("", nil),
+    ])
+    func `a moment on the command line is a day or RFC 3339, and nothing else`(text: String, moment: String?) {
+        #expect(Date(argument: text).map(RFC3339.string) == moment)
+    }
+
     @Test func `fingerprints are lower-case hexadecimal behind their algorithm`() {
         #expect(Value.fingerprint(sha256: [0x0A, 0xFF]) == "sha256:0aff")
     }
