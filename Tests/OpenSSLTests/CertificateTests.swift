@@ -261,4 +261,37 @@ struct CertificateTests {
         #expect(alone.failure?.code == .selfSigned)
         #expect(alone.failure?.depth == 0)
     }
+
+    @Test(arguments: [("codeSigning", .codeSigning), ("critical,timeStamping", .timeStamping)]
+        as [(String, CertificateChain.Purpose)])
+    func `an authority that is for something else has nothing below it for a purpose`(
+        usage: String, purpose: CertificateChain.Purpose
+    ) throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let basic = "basicConstraints=critical,CA:TRUE\nsubjectKeyIdentifier=hash\nkeyUsage=critical,keyCertSign\n"
+        let allowed = String(usage.split(separator: ",").last ?? "")
+        for (name, further) in [
+            ("none", ""), ("same", "extendedKeyUsage=serverAuth,\(allowed)"), ("other", "extendedKeyUsage=serverAuth"),
+            ("any", "extendedKeyUsage=anyExtendedKeyUsage"),
+        ] {
+            try openssl.issue(name, by: "root", subject: "/CN=\(name)", extensions: basic + further)
+            try openssl.issue("below-" + name, by: name, subject: "/CN=Below", extensions: """
+                basicConstraints=critical,CA:FALSE
+                keyUsage=critical,digitalSignature
+                extendedKeyUsage=\(usage)
+                authorityKeyIdentifier=keyid
+                """)
+            let authority = try openssl.certificate(name + ".pem")
+            let leaf = try openssl.certificate("below-\(name).pem")
+            func failure(_ anchors: [Certificate]) throws -> CertificateChain.Failure? {
+                try CertificateChain.verify(
+                    leaf: leaf, intermediates: [authority], anchors: anchors, purpose: purpose).failure
+            }
+            let found = try failure([openssl.certificate("root.pem")])
+            #expect(found?.code == (name == "other" ? .wrongPurpose : nil), "\(name)")
+            if name == "other" { #expect(found?.depth == 1 && found?.certificate == authority) }
+            // Who is trusted is trusted.
+            #expect(try failure([authority]) == nil)
+        }
+    }
 }

@@ -58,7 +58,11 @@ extension CertificateChain {
             let isTrusted = unsafe X509_verify_cert(verification) == 1
             ERR_clear_error()
             guard isTrusted else { return unsafe .rejected(failure(verification)) }
-            return try unsafe .trusted(chain(verification))
+            let found = try unsafe chain(verification)
+            if let depth = authority(in: found, notFor: purpose) {
+                return .rejected(Failure(code: .wrongPurpose, depth: depth, certificate: found[depth]))
+            }
+            return .trusted(found)
         }
     }
 
@@ -69,6 +73,22 @@ extension CertificateChain {
         let seconds = date.timeIntervalSince1970
         // What is no number is not above anything.
         return seconds > first ? Int(min(seconds, last)) : Int(first)
+    }
+
+    /// The place of the first authority below the anchor whose usages leave out the purpose.
+    ///
+    /// Of the purposes that libcrypto looks at above the leaf, as those of TLS and S/MIME are, it has judged itself.
+    private static func authority(in chain: [Certificate], notFor purpose: Purpose) -> Int? {
+        let usage: ExtendedKeyUsage
+        switch purpose {
+        case .codeSigning: usage = .codeSigning
+        case .timeStamping: usage = .timeStamping
+        default: return nil
+        }
+        return chain.indices.dropFirst().dropLast().first { index in
+            let allowed = chain[index].extendedKeyUsage
+            return !allowed.isEmpty && !allowed.contains(usage) && !allowed.contains(.any)
+        }
     }
 
     private static func allowsCodeSigning(_ leaf: Certificate) -> Bool {
