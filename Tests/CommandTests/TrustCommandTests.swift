@@ -231,6 +231,12 @@ import Testing
         let old = try home.keyfob("trust", "add", home.file("old.pem"), "--json")
         #expect(old.status == 11)
         #expect(try IdentityHome.code(old) == "cert.expired")
+        // A file is no identity, and a certificate that is installed has no name yet.
+        let verified = try home.keyfob("cert", "verify", home.file("old.pem"))
+        #expect(verified.error.contains("certificate \"old.pem\" expired on"), "\(verified.error)")
+        #expect(verified.status == 11 && !verified.error.contains("identity renew"), "\(verified.error)")
+        let installed = try home.keyfob("identity", "install", "api", "--cert", home.file("old.pem"))
+        #expect(installed.status == 11 && installed.error.contains("certificate \"old.pem\" expired"), "\(installed.error)")
         // As somebody who is not root; the test may be.
         let nobody = try Tool(
             "/usr/bin/setpriv",

@@ -225,7 +225,8 @@ extension Keychain {
                 throw KeychainError(
                     .duplicateItem,
                     "key \"\(name)\" is on token \"\(token.label)\" still: older versions of the identity have it.",
-                    hint: "Destroy them: keyfob identity retire \(name). Or go on with one: keyfob identity use \(version)",
+                    hint: "Destroy them: keyfob identity retire \(name). "
+                        + "Or go on with one: keyfob identity use \(version)",
                     details: error.details, cause: error)
             }
         }

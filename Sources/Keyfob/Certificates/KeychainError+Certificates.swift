@@ -4,8 +4,10 @@ import OpenSSL
 extension CertificateVerification {
     /// The error for a certificate that was not accepted, in the words of cli.md 5; `nil` where it was accepted.
     ///
-    /// - Parameter name: What messages call the certificate.
-    public func error(name: String) -> KeychainError? {
+    /// - Parameters:
+    ///   - name: What messages call the certificate.
+    ///   - isFile: Whether that is a file, which is no identity that could be renewed.
+    public func error(name: String, isFile: Bool = false) -> KeychainError? {
         guard let found = result.failure else { return nil }
         let own = ownFault(besides: found.code)
         let (code, depth) = own.map { ($0, 0) } ?? (found.code, found.depth)
@@ -20,7 +22,9 @@ extension CertificateVerification {
         }
         // Whom to trust, and who above it is out of date, is no question any more where it has had its own time.
         let isBeside = Self.reasonsNotToTrust.union([.expired, .notYetValid])
-        if isBeside.contains(found.code), let error = KeychainError.validity(of: certificate, name: name, on: date) {
+        if isBeside.contains(found.code),
+            let error = KeychainError.validity(of: certificate, name: name, on: date, isFile: isFile)
+        {
             return make(error.code, error.message, error.hint)
         }
         let issuer = culprit.issuer.commonName.map { "CN=\($0)" } ?? culprit.issuer.description
@@ -68,7 +72,8 @@ extension CertificateVerification {
             case .weakSignature, .weakKey, .weakAuthorityKey:
                 "Nobody should accept it any more. It needs a new one"
                     + (code == .weakSignature ? ", signed with SHA-256 or better" : ", with a key of 2048 bits or more")
-                    + (isLeaf ? ": keyfob identity renew \(name) --new-key" : ", from the authority above it.")
+                    + (isLeaf && !isFile
+                        ? ": keyfob identity renew \(name) --new-key" : ", from the authority above it.")
             case .nameNotPermitted, .nameExcluded: "An authority above it may not issue for this name."
             default: nil
             }
@@ -104,7 +109,11 @@ extension GeneralName {
 
 extension KeychainError {
     /// The error for a certificate that must be valid at a moment and is not, in the words of cli.md 5.
-    static func validity(of certificate: Certificate, name: String, on date: Date) -> KeychainError? {
+    ///
+    /// - Parameter isFile: Whether the name is a file's, which is no identity that could be renewed.
+    static func validity(
+        of certificate: Certificate, name: String, on date: Date, isFile: Bool = false
+    ) -> KeychainError? {
         let format = Date.ISO8601FormatStyle()
         // Of another moment that somebody asks about, the clock says nothing. A verification may take minutes.
         let isNow = abs(date.timeIntervalSinceNow) < 600
@@ -116,7 +125,7 @@ extension KeychainError {
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(day)"
                     + (isNow ? " (\(ago))." : ", before \(date.formatted(format))."),
-                hint: "Renew: keyfob identity renew \(name)",
+                hint: isFile ? "Get a new one from the authority above it." : "Renew: keyfob identity renew \(name)",
                 details: ["certificate": name, "notAfter": certificate.notAfter.formatted(format)])
         }
         guard date < certificate.notBefore else { return nil }

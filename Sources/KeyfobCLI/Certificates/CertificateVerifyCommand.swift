@@ -93,7 +93,7 @@ struct CertificateVerifyCommand: ParsableCommand {
             leaf, intermediates: others + certificates(untrusted), on: at?.date ?? Date(), host: host?.text,
             usage: usage.usage,
             trusting: policy)
-        if let error = result.error(name: name) { throw error }
+        if let error = result.error(name: name, isFile: certificate.isFile) { throw error }
         let chain = result.chain.map { Visible.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
         let origin = switch result.origin {
         case .system: "trusted by the system"

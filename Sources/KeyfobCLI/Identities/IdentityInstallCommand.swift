@@ -39,7 +39,7 @@ struct IdentityInstallCommand: ParsableCommand {
         let now = Date()
         if !allowExpired,
             let failure = CertificatePhrases.failure(
-                leaf, name: name, on: now, remark: "Continue anyway: --allow-expired")
+                leaf, name: cert.name, on: now, remark: "Continue anyway: --allow-expired")
         {
             throw failure
         }

@@ -217,7 +217,8 @@ struct IdentityRenewCommand: ParsableCommand {
                 + "\(Visible.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
         guard !global.dryRun else {
             try output.say("  nothing was done (--dry-run)")
-            return (try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: true).value, .unchanged)
+            let document = try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: true)
+            return (document.value, .unchanged)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = RenewalSteps()
