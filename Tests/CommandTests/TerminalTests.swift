@@ -104,4 +104,94 @@ import Testing
         }
         #expect(pair.echoes)
     }
+
+    /// Makes the file `shown` when the prompt is there.
+    private func note(
+        _ prompt: String, on pair: PseudoTerminal, in directory: TestSupport.TemporaryDirectory
+    ) -> String {
+        let shown = directory.file("shown")
+        Thread {
+            guard pair.output(until: prompt).contains(prompt) else { return }
+            _ = FileManager.default.createFile(atPath: shown, contents: nil)
+        }.start()
+        return shown
+    }
+
+    @Test(arguments: [SIGQUIT, SIGALRM])
+    func `a signal that ends every program turns echo on again at a prompt`(number: Int32) async throws {
+        let pair = try PseudoTerminal()
+        let path = pair.path
+        let directory = try TemporaryDirectory()
+        let shown = note("PIN: ", on: pair, in: directory)
+        await #expect(processExitsWith: .signal(number)) {
+            [path = path as String, shown = shown as String, number = number as Int32] in
+            Interruption.install()
+            Thread {
+                while unsafe access(shown, F_OK) != 0 { usleep(10_000) }
+                kill(getpid(), number)
+            }.start()
+            _ = try Terminal(mayAsk: true, device: path).readSecret("PIN: ", hint: "")
+        }
+        withExtendedLifetime(directory) { #expect(pair.echoes) }
+    }
+
+    @Test func `a prompt takes the echo away again where a shell has turned it on while the command was stopped`()
+        async throws
+    {
+        let pair = try PseudoTerminal()
+        let path = pair.path
+        let directory = try TemporaryDirectory()
+        let shown = note("PIN: ", on: pair, in: directory)
+        await #expect(processExitsWith: .exitCode(7)) { [path = path as String, shown = shown as String] in
+            Interruption.install()
+            Thread {
+                while unsafe access(shown, F_OK) != 0 { usleep(10_000) }
+                let terminal = unsafe open(path, O_RDWR | O_NOCTTY)
+                var settings = termios()
+                _ = unsafe tcgetattr(terminal, &settings)
+                settings.c_lflag |= tcflag_t(ECHO)
+                _ = unsafe tcsetattr(terminal, TCSANOW, &settings)
+                // What `fg` sends.
+                kill(getpid(), SIGCONT)
+                for _ in 0..<1000 {
+                    _ = unsafe tcgetattr(terminal, &settings)
+                    if settings.c_lflag & tcflag_t(ECHO) == 0 { _exit(7) }
+                    usleep(10_000)
+                }
+                _exit(1)
+            }.start()
+            _ = try Terminal(mayAsk: true, device: path).readSecret("PIN: ", hint: "")
+        }
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test func `a command that has to ask in the background asks when it is brought to the foreground`() throws {
+        let household = try Household.withPassphrase("sesame")
+        let terminal = try PseudoTerminal()
+        let job = household.directory.file("job")
+        let variables = ["PS1": "PS: ", "K": Tool.keyfob([]).path, "J": job]
+        Thread {
+            // Short: bash would break a longer line.
+            _ = terminal.type(["\"$K\" unlock & echo $! > \"$J\"\r"], after: "PS: ").wait()
+            // Until then the terminal is set as bash has it while a line is edited.
+            for _ in 0..<1000 where !Self.isStopped(job) { usleep(10_000) }
+            _ = terminal.type(["fg\r"], after: "PS: ").wait()
+            _ = terminal.type(["sesame\r"], after: "\"login\": ").wait()
+            _ = terminal.type(["exit\r"], after: "PS: ").wait()
+        }.start()
+        let script = "exec setsid --ctty --wait timeout --foreground -s KILL 60 \"$@\" < \"$0\" > \"$0\" 2>&1"
+        _ = try Tool(
+            "/bin/sh", ["-c", script, terminal.path, "bash", "--norc", "--noprofile", "-i"],
+            environment: household.environment.merging(variables) { $1 }
+        ).run()
+        #expect(try household.document(["lock"])["changed"] as? Bool == true)
+    }
+
+    /// Whether the process whose number is in a file is stopped.
+    private static func isStopped(_ file: String) -> Bool {
+        guard let number = FileManager.default.contents(atPath: file).map({ String(decoding: $0, as: UTF8.self) }),
+            let status = FileManager.default.contents(atPath: "/proc/\(number.trimmingBlanks)/stat")
+        else { return false }
+        return String(decoding: status, as: UTF8.self).split(separator: ")").last?.hasPrefix(" T") ?? false
+    }
 }

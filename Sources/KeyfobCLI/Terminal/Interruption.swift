@@ -11,6 +11,9 @@ enum Interruption {
     private struct State {
         var terminal: Int32 = -1
         var settings = termios()
+        /// The settings of an open prompt, and whether it is still to have them.
+        var silent = termios()
+        var isSilent = false
         var defers = false
         var isRequested = false
         /// How many signals other than SIGINT came while `defers`.
@@ -29,9 +32,7 @@ enum Interruption {
     ///
     /// A signal that our parent ignores stays ignored, as `nohup` and shells without job control expect.
     static func install() {
-        // systemd and some languages start children with SIGPIPE ignored; then `keyfob ls | head -1`
-        // would end in an error message instead of in silence.
-        signal(SIGPIPE, SIG_DFL)
+        restorePipeSignal()
         // A parent that ignores SIGCHLD would hand that on, and an editor's or a hook's failure be lost with its
         // status.
         signal(SIGCHLD, SIG_DFL)
@@ -39,15 +40,15 @@ enum Interruption {
         unsafe state.pointee.isRequested = false
         RunningChildren.prepare()
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            var previous = sigaction()
-            guard unsafe sigaction(number, nil, &previous) == 0 else { continue }
-            if unsafe unsafeBitCast(previous.__sigaction_handler.sa_handler, to: Int.self) == 1 { continue }
-            var action = sigaction()
-            unsafe action.__sigaction_handler.sa_handler = { Interruption.handle($0) }
-            action.sa_flags = SA_RESTART
-            unsafe sigaction(number, &action, nil)
+            _ = replaceAction(of: number) { Interruption.handle($0) }
         }
     }
+
+    /// Gives SIGPIPE its default back.
+    ///
+    /// systemd and some languages start children with SIGPIPE ignored, and some PKCS#11 modules have it ignored when
+    /// they are loaded; then `keyfob ls | head -1` would end in an error message instead of in silence.
+    static func restorePipeSignal() { signal(SIGPIPE, SIG_DFL) }
 
     /// Whether a signal came while `deferring` was running.
     static var isRequested: Bool { unsafe state.pointee.isRequested }
@@ -64,14 +65,65 @@ enum Interruption {
         return try body()
     }
 
-    /// Runs `body` while the handler knows which settings to give back to `terminal`.
-    static func restoring<Result, Failure: Error>(
-        _ terminal: Int32, to settings: termios, _ body: () throws(Failure) -> Result
+    /// Runs `body` while `terminal` is set to `silent`, and gives it `settings` back however `body` or the process
+    /// ends.
+    ///
+    /// A shell sets its terminal as it likes while we are stopped, so a process that is continued sets it anew. SIGQUIT
+    /// and SIGALRM, which come from outside here, end the process as they otherwise do.
+    static func silencing<Result, Failure: Error>(
+        _ terminal: Int32, from settings: termios, to silent: termios, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         unsafe state.pointee.settings = settings
+        unsafe state.pointee.silent = silent
+        unsafe state.pointee.isSilent = true
         unsafe state.pointee.terminal = terminal
-        defer { unsafe state.pointee.terminal = -1 }
+        let previous = [SIGCONT, SIGQUIT, SIGALRM].compactMap { number in
+            replaceAction(of: number) { Interruption.handleAtPrompt($0) }.map { (number, $0) }
+        }
+        // TCSAFLUSH drops what was typed ahead: it was meant for something else, and was echoed.
+        unsafe tcsetattr(terminal, TCSAFLUSH, &state.pointee.silent)
+        defer {
+            // First: who is continued from here on must not take the echo away again.
+            unsafe state.pointee.isSilent = false
+            unsafe tcsetattr(terminal, TCSAFLUSH, &state.pointee.settings)
+            unsafe state.pointee.terminal = -1
+            for (number, action) in previous {
+                var action = action
+                unsafe sigaction(number, &action, nil)
+            }
+        }
         return try body()
+    }
+
+    /// Installs a handler and returns what was there before; `nil` where our parent has the signal ignored, which it
+    /// then stays.
+    private static func replaceAction(
+        of number: Int32, by handler: @convention(c) (Int32) -> Void
+    ) -> sigaction? {
+        var previous = sigaction()
+        guard unsafe sigaction(number, nil, &previous) == 0 else { return nil }
+        if unsafe unsafeBitCast(previous.__sigaction_handler.sa_handler, to: Int.self) == 1 { return nil }
+        var action = sigaction()
+        unsafe action.__sigaction_handler.sa_handler = handler
+        action.sa_flags = SA_RESTART
+        return unsafe sigaction(number, &action, nil) == 0 ? previous : nil
+    }
+
+    /// Calls only what signal-safety(7) allows.
+    private static func handleAtPrompt(_ number: Int32) {
+        let terminal = unsafe state.pointee.terminal
+        let failure = errno
+        if number == SIGCONT {
+            // From the background this stops the process once more, until it is in the foreground.
+            if unsafe terminal >= 0 && state.pointee.isSilent {
+                unsafe tcsetattr(terminal, TCSANOW, &state.pointee.silent)
+            }
+        } else {
+            if terminal >= 0 { unsafe tcsetattr(terminal, TCSANOW, &state.pointee.settings) }
+            signal(number, SIG_DFL)
+            raise(number)
+        }
+        errno = failure
     }
 
     /// Calls only what signal-safety(7) allows.

@@ -147,6 +147,8 @@ struct Terminal: Sendable {
 
     /// Runs `body` with echo off, and turns it on again however `body` or the process ends.
     private static func withoutEcho<Result>(_ descriptor: Int32, _ body: () throws -> Result) throws -> Result {
+        // Stops us where we are in the background, whence the settings are those of the shell's line editor.
+        tcflush(descriptor, TCIFLUSH)
         var before = termios()
         guard unsafe tcgetattr(descriptor, &before) == 0 else {
             throw KeychainError(.failed, "the terminal does not say how it is set.")
@@ -160,12 +162,7 @@ struct Terminal: Sendable {
             unsafe characters[Int(VSUSP)] = 0
             unsafe characters[Int(VQUIT)] = 0
         }
-        return try Interruption.restoring(descriptor, to: before) {
-            // TCSAFLUSH drops what was typed ahead: it was meant for something else, and was echoed.
-            unsafe tcsetattr(descriptor, TCSAFLUSH, &silent)
-            defer { unsafe tcsetattr(descriptor, TCSAFLUSH, &before) }
-            return try body()
-        }
+        return try Interruption.silencing(descriptor, from: before, to: silent, body)
     }
 
     private static func readLine(_ descriptor: Int32) throws -> SecretBytes {

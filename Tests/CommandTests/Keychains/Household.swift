@@ -28,6 +28,16 @@ final class Household: Sendable {
         return household
     }
 
+    /// A household whose keychain is locked, and its PIN sealed with a passphrase.
+    static func withPassphrase(_ passphrase: String) throws -> Household {
+        let household = try Household()
+        let made = try household.keyfob(["init", "--pin-source", "env:PASS"], environment: ["PASS": passphrase])
+        try #require(made.status == 0, "\(made.error)")
+        let locked = try household.keyfob(["lock"])
+        try #require(locked.status == 0, "\(locked.error)")
+        return household
+    }
+
     var environment: [String: String] {
         ["HOME": directory.file("home"), "XDG_RUNTIME_DIR": directory.file("run"), "LC_ALL": "C.UTF-8"]
     }
