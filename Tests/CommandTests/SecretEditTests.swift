@@ -79,6 +79,30 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == "theirs\n")
     }
 
+    @Test(arguments: [("trap : INT; ", 0, "typed\n"), ("", 130, "old\n")])
+    func `Ctrl-C in the editor belongs to the editor, which may go on and store`(
+        trap: String, status: Int32, value: String
+    ) throws {
+        // The line is what the test at the terminal waits for. The group is that of the command alone.
+        let (household, environment) = try make("\(trap)echo > /dev/tty; kill -INT 0; echo typed > \"$1\"")
+        let edit = try household.keyfob(["secret", "edit", "x"], typing: [], environment: environment)
+        #expect(edit.result.status == status, "\(edit.result.error)")
+        #expect(try household.keyfob(["get", "x"]).output == value)
+    }
+
+    @Test(arguments: [("e", 0, "typed\n"), ("q", 12, "old\n")])
+    func `what is too large to be stored can be edited once more`(
+        answer: String, status: Int32, value: String
+    ) throws {
+        let (household, environment) = try make(
+            "head -c 33554433 /dev/zero | tr '\\0' a > \"$1\"",
+            "[ $(wc -c < \"$1\") = 33554433 ] && echo typed > \"$1\"")
+        let edit = try household.keyfob(["secret", "edit", "x"], typing: [answer], environment: environment)
+        #expect(edit.result.status == status, "\(edit.result.error)")
+        #expect(edit.result.error.contains("the editor has left more than 32.0 MiB"))
+        #expect(try household.keyfob(["get", "x"]).output == value)
+    }
+
     @Test(arguments: [SIGTERM, SIGHUP], [1, 3])
     func `a signal ends the editor, with what it started, and leaves no file`(number: Int32, times: Int) throws {
         // The editor that hears nothing is ended with the third signal.

@@ -64,7 +64,7 @@ struct SecretEdit: ParsableCommand {
         while !isStored {
             do {
                 // Ctrl-C belongs to the editor meanwhile, and the file must be wiped whatever ends it.
-                draft.value = try Interruption.deferring { try Self.edit(draft.value) }
+                draft.value = try Interruption.deferring { try edit(draft.value, canAsk: canAsk) }
             } catch let error as KeychainError where canAsk && draft.value != old {
                 // What was typed before is not lost with a second editor.
                 isStored = try ask(error, &draft, in: keychain)
@@ -148,15 +148,34 @@ struct SecretEdit: ParsableCommand {
     /// Lets a person change `old` and returns what is then in the file.
     ///
     /// Without the newline with which editors end a file.
-    private static func edit(_ old: SecretBytes) throws -> SecretBytes {
+    private func edit(_ old: SecretBytes, canAsk: Bool) throws -> SecretBytes {
         let directory = try ScratchDirectory()
         let given = old.isEmpty ? old : old + SecretBytes([0x0A])
         let file = try directory.write(given, to: "value.txt")
+        while true {
+            try Self.runEditor(on: file, keeping: directory.lock)
+            do {
+                let left = try Self.read(file)
+                // What was not touched is what it was, a CR at its end too.
+                return left == given ? old : left.withoutLastNewline
+            } catch let error as KeychainError where error.code == .dataTooLarge {
+                guard canAsk else { throw lost(error) }
+                // What was typed is in the file only, which goes with the directory.
+                StandardError.write(Failure(error).text(verbose: global.verbose > 0))
+                let answer = try global.terminal.choose(
+                    "What you typed is kept. Edit it again (e) or give it up (q):", among: "eq")
+                guard answer == "e" else { throw error }
+            }
+        }
+    }
+
+    private static func runEditor(on file: String, keeping lock: Int32) throws {
         let editor = chosenEditor ?? "vi"
-        // By the shell, since the variables may hold options, as in EDITOR="code --wait".
+        // By the shell, since the variables may hold options, as in EDITOR="code --wait". Ctrl-C belongs to the editor,
+        // and its status is the one that counts: the shell would end with 130 when the editor has long stored all.
         var process = try ChildProcess(
-            ["/bin/sh", "-c", editor + " \"$1\"", "sh", file], input: STDIN_FILENO, output: STDOUT_FILENO,
-            inOwnGroup: false, keeping: directory.lock)
+            ["/bin/sh", "-c", "trap : INT; " + editor + " \"$1\"", "sh", file], input: STDIN_FILENO,
+            output: STDOUT_FILENO, inOwnGroup: false, keeping: lock)
         let status = process.exitStatus(by: .after(.seconds(365 * 86_400))) ?? 1
         guard status == 0 else {
             guard !Interruption.isRequested else {
@@ -170,6 +189,9 @@ struct SecretEdit: ParsableCommand {
                     : "the editor \"\(word)\" ended with status \(status); nothing was changed.",
                 hint: "Another one: VISUAL=nano keyfob secret edit …     It is $VISUAL, else $EDITOR, else vi.")
         }
+    }
+
+    private static func read(_ file: String) throws -> SecretBytes {
         // Opened by its name: editors replace the file they were given.
         let descriptor = unsafe keyfob_open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
         guard descriptor >= 0 else {
@@ -180,9 +202,14 @@ struct SecretEdit: ParsableCommand {
         guard unsafe fstat(descriptor, &kind) == 0, kind.st_mode & S_IFMT == S_IFREG else {
             throw KeychainError(.fileUnavailable, "the editor has left no regular file; nothing was changed.")
         }
-        let left = try StandardInput.readSecret(from: descriptor)
-        // What was not touched is what it was, a CR at its end too.
-        return left == given ? old : left.withoutLastNewline
+        do { return try StandardInput.readSecret(from: descriptor) } catch let error as KeychainError
+            where error.code == .dataTooLarge
+        {
+            throw KeychainError(
+                .dataTooLarge,
+                "the editor has left more than \(Phrases.size(StandardInput.limit)); nothing was changed.",
+                hint: "Keep large files encrypted elsewhere and store their key here.")
+        }
     }
 }
 
