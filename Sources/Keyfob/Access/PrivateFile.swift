@@ -77,7 +77,9 @@ package enum PrivateFile {
         try makeParents(of: url)
         if unsafe mkdir(url.filePath, 0o700) != 0, errno != EEXIST { throw .file("create", url.filePath, errno) }
         guard let directory = OpenFile(path: url.filePath, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
-            if errno == ELOOP || errno == ENOTDIR { throw refusal(url.filePath, "is not a directory") }
+            if errno == ELOOP || errno == ENOTDIR {
+                throw refusal(url.filePath, "is not a directory", ofDirectory: true)
+            }
             throw .file("open", url.filePath, errno)
         }
         let status = try directory.status()

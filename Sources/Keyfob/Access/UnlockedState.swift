@@ -39,7 +39,7 @@ public struct UnlockedState: Sendable {
     /// Replaces what was there. Returns where it is now, for `status`.
     ///
     /// - Throws: `invalidArgument` for a keychain that is no UUID, a negative timeout or a payload of more
-    ///   than `maximumLength` bytes; `unsafeFile` when the runtime directory is not ours alone.
+    ///   than `maximumLength` bytes; `unsafeFile` when a file is needed, and the runtime directory is not ours alone.
     @discardableResult
     public func store(
         _ payload: SecretBytes, for keychain: String, timeout: Int
@@ -53,10 +53,15 @@ public struct UnlockedState: Sendable {
             KernelKeyring.store(record.encoded, as: Self.description(keychain), seconds: UInt32(timeout))
         {
             // An older one in the file would come back when the key has expired.
-            if try Self.exists(directory) { try PrivateFile.remove(file) }
+            if try Self.mayHoldState(directory) { try PrivateFile.remove(file) }
             return .kernelKeyring
         }
-        try PrivateFile.createDirectory(directory)
+        do throws(KeychainError) { try PrivateFile.createDirectory(directory) } catch {
+            let remedy = "Or name another directory: set XDG_RUNTIME_DIR."
+            throw KeychainError(
+                error.code, error.message, hint: error.hint.map { $0 + "\n" + remedy } ?? remedy,
+                details: error.details, cause: error.cause)
+        }
         try PrivateFile.write(record.encoded, to: file)
         if usesKernelKeyring { _ = KernelKeyring.remove(Self.description(keychain)) }
         return .runtimeFile(file)
@@ -64,7 +69,10 @@ public struct UnlockedState: Sendable {
 
     /// The payload, or `nil` when nothing is kept or it has expired.
     ///
-    /// - Throws: `unsafeFile` when the file or its directory can be read by others or is somebody else's.
+    /// A runtime directory of another user, or one that cannot be opened, holds nothing.
+    ///
+    /// - Throws: `unsafeFile` when the file can be read by others or is somebody else's, or when others can write to
+    ///   its directory.
     public func load(_ keychain: String) throws(KeychainError) -> SecretBytes? {
         try find(keychain)?.record.payload
     }
@@ -88,7 +96,7 @@ public struct UnlockedState: Sendable {
     public func remove(_ keychain: String) throws(KeychainError) -> Bool {
         let file = try url(keychain)
         let wasInKernel = usesKernelKeyring && KernelKeyring.remove(Self.description(keychain))
-        guard try Self.exists(directory) else { return wasInKernel }
+        guard try Self.mayHoldState(directory) else { return wasInKernel }
         return try PrivateFile.remove(file) || wasInKernel
     }
 
@@ -100,7 +108,7 @@ public struct UnlockedState: Sendable {
             _ = KernelKeyring.remove(Self.description(keychain))
         }
         let file = try url(keychain)
-        guard try Self.exists(directory) else { return nil }
+        guard try Self.mayHoldState(directory) else { return nil }
         guard let bytes = try PrivateFile.read(file, limit: Self.maximumLength + 64) else { return nil }
         guard let record = UnlockedRecord(decoding: bytes), !record.hasExpired else {
             // Either it is from before the last boot, or it has expired: nobody may read it again.
@@ -110,10 +118,15 @@ public struct UnlockedState: Sendable {
         return (record, .runtimeFile(file))
     }
 
-    /// Whether the runtime directory is there; looked at as it is when it is made.
-    private static func exists(_ directory: URL) throws(KeychainError) -> Bool {
+    /// Whether the runtime directory is there and ours to open; looked at as it is when it is made.
+    ///
+    /// In one of another user, which anybody can put into `/dev/shm`, there is nothing that we have kept; whoever has
+    /// to write a file is refused.
+    private static func mayHoldState(_ directory: URL) throws(KeychainError) -> Bool {
         var status = stat()
-        guard unsafe lstat(directory.filePath, &status) == 0 else { return false }
+        let path = directory.filePath
+        guard unsafe lstat(path, &status) == 0, status.st_uid == geteuid() else { return false }
+        if status.st_mode & S_IFMT == S_IFDIR, unsafe access(path, R_OK | X_OK) != 0, errno == EACCES { return false }
         try PrivateFile.createDirectory(directory)
         return true
     }

@@ -44,8 +44,18 @@ struct NewKeychain {
                 throw error
             }
         }
-        if kept == nil { _ = try made.keychain.unlockForSession(with: passphrase) }
+        if kept == nil { unlock(made.keychain, with: passphrase) }
         try report(made, keychains, recoveryFile: file)
+    }
+
+    /// Leaves the new keychain unlocked. It is made all the same where that cannot be: no error may say otherwise.
+    private func unlock(_ keychain: Keychain, with secret: SecretBytes) {
+        do { _ = try keychain.unlockForSession(with: secret) } catch {
+            guard !output.isQuiet, !output.format.isMachineReadable else { return }
+            StandardError.write(
+                "keyfob: the keychain is made, and stays locked: "
+                    + Failure(error).text(verbose: false).replacing("keyfob: ", with: "", maxReplacements: 1))
+        }
     }
 
     private var isOnExistingToken: Bool { global.tokenName != nil || options.module != nil }
@@ -127,7 +137,7 @@ struct NewKeychain {
         let made = try keychains.create(
             name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
             options: global.keychainOptions())
-        if kept == nil, selection.origin != .credential { _ = try made.keychain.unlockForSession(with: pin) }
+        if kept == nil, selection.origin != .credential { unlock(made.keychain, with: pin) }
         try report(made, keychains, recoveryFile: nil)
     }
 

@@ -110,6 +110,34 @@ import Testing
         #expect(code { _ = try state.load(keychain) } == .unsafeFile)
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root gives directories away"))
+    func `a runtime directory of another user holds nothing, and is refused only where a file is to be written`()
+        throws
+    {
+        let directory = try TemporaryDirectory()
+        let directories = Directories(root: URL(fileURLWithPath: directory.path))
+        let keychain = UUID().uuidString
+        try PrivateFile.createDirectory(directories.runtime)
+        try #require(unsafe chown(directories.runtime.path, 65_533, 65_533) == 0)
+        let file = UnlockedState(directories: directories, usesKernelKeyring: false)
+        #expect(try file.load(keychain) == nil && !file.remove(keychain))
+        let error = try #require(throws: KeychainError.self) { try file.store(payload, for: keychain, timeout: 60) }
+        #expect(error.code == .unsafeFile && error.hint?.contains("XDG_RUNTIME_DIR") == true)
+        guard Self.hasKeyring else { return }
+        let state = UnlockedState(directories: directories)
+        #expect(try state.store(payload, for: keychain, timeout: 60) == .kernelKeyring)
+        #expect(try state.load(keychain) == payload && state.remove(keychain))
+    }
+
+    @Test func `a file in the place of the runtime directory is refused, with a directory as the remedy`() throws {
+        let directory = try TemporaryDirectory()
+        let directories = Directories(root: URL(fileURLWithPath: directory.path))
+        _ = try directory.write([], to: "runtime")
+        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
+        let error = try #require(throws: KeychainError.self) { _ = try state.load(UUID().uuidString) }
+        #expect(error.code == .unsafeFile && error.hint == "Use a directory of your own, mode 0700.")
+    }
+
     @Test(arguments: ["", "login", "../../etc/passwd"])
     func `only a UUID names a keychain`(name: String) throws {
         let directory = try TemporaryDirectory()
