@@ -14,6 +14,7 @@ package struct FileLock: ~Copyable {
         _ url: URL, deadline: Deadline = .after(.seconds(10)), _ body: () throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         let lock = try FileLock(url, deadline: deadline)
+        LockHolder.record(in: lock.file.descriptor)
         // Released by name on both ways out: that the lock lasts to here may not hang on where the
         // compiler ends the lifetime of a value that nobody reads.
         do throws(KeychainError) {
@@ -52,9 +53,11 @@ package struct FileLock: ~Copyable {
         while flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw .file("lock", url.filePath, errno) }
             guard !deadline.hasPassed else {
+                let holder = LockHolder.name(in: url.filePath)
                 throw KeychainError(
-                    .timedOut, "another process holds \(url.filePath).",
-                    hint: "Try again when it has ended.", details: ["path": url.filePath])
+                    .timedOut, "\(holder ?? "another process") holds \(url.filePath).",
+                    hint: "Try again when it has ended.",
+                    details: ["path": url.filePath, "holder": holder ?? ""].filter { !$0.value.isEmpty })
             }
             usleep(pause)
             pause = min(pause * 2, 20_000)

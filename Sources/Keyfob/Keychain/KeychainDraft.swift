@@ -58,25 +58,27 @@ struct KeychainDraft {
     /// Call it with the lock of all creations held, and only where no keychain has the name. A token that another
     /// keychain names stays, and so does one on which there is more than a wrapping key.
     ///
-    /// - Parameter others: The keychains that there are.
+    /// - Parameters:
+    ///   - others: The keychains that there are.
+    ///   - deadline: Until when to wait for another process that works on SoftHSM's tokens.
     /// - Throws: `KeychainError`.
-    func clear(besides others: [KeychainConfiguration]) throws {
+    func clear(besides others: [KeychainConfiguration], until deadline: Deadline) throws {
         guard let bytes = try PrivateFile.read(file, limit: 1 << 20) else { return }
         // What cannot be read says nothing about anything, and nothing is removed for it.
         if let note = try? JSONDecoder().decode(Note.self, from: bytes.copyData()) {
             let taken = Set(others.compactMap { try? PKCS11URI($0.token).serial })
             let known = note.token.flatMap { try? PKCS11URI($0).serial }
             // A token whose file the kill has emptied would come back later.
-            let unusable = try softHSM.heal().unusable
+            let unusable = try softHSM.heal(deadline: deadline).unusable
             for token in try softHSM.tokens() where token.label == name && !taken.contains(token.serial) {
                 let isOurs = note.before.map { !$0.contains(token.directory.lastPathComponent) }
                     ?? (token.serial == known)
                 guard isOurs, try ObjectListing(of: token).files.count <= 1 else { continue }
-                try softHSM.destroyToken(serial: token.serial, label: token.label)
+                try softHSM.destroyToken(serial: token.serial, label: token.label, deadline: deadline)
             }
             // A token that was being made when the kill came has no PINs yet, and nothing on it.
             for identifier in unusable where note.before.map({ !$0.contains(identifier) }) ?? false {
-                try softHSM.removeUnusableToken(identifier)
+                try softHSM.removeUnusableToken(identifier, deadline: deadline)
             }
             let uuid = note.uuid.uuidString.lowercased()
             if !others.contains(where: { $0.uuid == note.uuid }) {

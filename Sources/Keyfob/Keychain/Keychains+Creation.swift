@@ -42,17 +42,20 @@ extension Keychains {
     public func create(_ name: String, on choice: TokenChoice, options: Keychain.Options = .init()) throws -> Creation {
         if case .new = choice { try Self.validate(name, asToken: true) } else { try Self.validate(name) }
         try PrivateFile.createDirectory(directories.configuration)
-        return try withLock(until: .after(options.timeout)) {
+        let deadline = Deadline.after(options.timeout)
+        return try withLock(until: deadline) {
             guard try !listing().names.contains(name) else {
                 throw KeychainError(
                     .duplicateKeychain, "a keychain \"\(name)\" exists already.", details: ["keychain": name])
             }
-            try clearRemains(for: name)
-            return try createLocked(name, choice, options)
+            try clearRemains(for: name, until: deadline)
+            return try createLocked(name, choice, options, deadline)
         }
     }
 
-    private func createLocked(_ name: String, _ choice: TokenChoice, _ options: Keychain.Options) throws -> Creation {
+    private func createLocked(
+        _ name: String, _ choice: TokenChoice, _ options: Keychain.Options, _ deadline: Deadline
+    ) throws -> Creation {
         let uuid = UUID()
         let uuidText = uuid.uuidString.lowercased()
         let vaults = directories.data.appendingPathComponent("vaults", isDirectory: true)
@@ -71,7 +74,7 @@ extension Keychains {
             var recovery: RecoveryCode?
             switch choice {
             case .new(let protection):
-                let token = try softHSM.createToken(label: name)
+                let token = try softHSM.createToken(label: name, deadline: deadline)
                 undo.append { try softHSM.destroyToken(token.uri) }
                 pin = token.pin
                 configuration.token = token.uri.description

@@ -40,25 +40,27 @@ extension Keychains {
     ///
     /// > Important: Every password of it, and on a token of ours every key, is gone for good.
     ///
-    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` while another process makes or
-    ///   removes one, and what the system refuses.
-    public func delete(_ name: String) throws {
+    /// - Parameter timeout: How long to wait for another process that makes or removes one.
+    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` and `timedOut` while another process
+    ///   makes or removes one, and what the system refuses.
+    public func delete(_ name: String, timeout: Duration = .seconds(10)) throws {
         // Without a lock first: who has no keychain has no directory for one.
         _ = try removal(of: name)
-        try withLock(until: .after(.seconds(10))) {
+        let deadline = Deadline.after(timeout)
+        try withLock(until: deadline) {
             switch try removal(of: name) {
             case .whole(let configuration):
                 // An earlier one of the same name, which no longer has a configuration.
-                try finishRemoval(name)
+                try finishRemoval(name, until: deadline)
                 try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
                 guard unsafe rename(file(name).path, note(name).path) == 0 else {
                     throw KeychainError.file("remove", file(name).path, errno)
                 }
                 try PrivateFile.synchronizeDirectory(folder)
-                try finishRemoval(name)
+                try finishRemoval(name, until: deadline)
             case .rest:
-                try finishRemoval(name)
-                try KeychainDraft(name, in: directories).clear(besides: all())
+                try finishRemoval(name, until: deadline)
+                try KeychainDraft(name, in: directories).clear(besides: all(), until: deadline)
             case .configuration:
                 try PrivateFile.remove(file(name))
                 try clearDefault(name)
@@ -77,9 +79,9 @@ extension Keychains {
     /// Removes what kills have left of keychains that were being made or removed. Call it with the lock held.
     ///
     /// - Throws: `KeychainError` for what is left of `name`; what is left of others is theirs to report.
-    func clearRemains(for name: String) throws {
-        try finishRemoval(name)
-        try KeychainDraft(name, in: directories).clear(besides: all())
+    func clearRemains(for name: String, until deadline: Deadline) throws {
+        try finishRemoval(name, until: deadline)
+        try KeychainDraft(name, in: directories).clear(besides: all(), until: deadline)
         let known = try listing()
         for file in try fileNames() where file.hasPrefix(".") {
             // A note that was being written: only who holds the lock writes one.
@@ -92,9 +94,9 @@ extension Keychains {
                 guard other != name, !known.damaged.map(\.name).contains(other) else { continue }
                 do {
                     if suffix == Self.noteSuffix {
-                        try finishRemoval(other)
+                        try finishRemoval(other, until: deadline)
                     } else {
-                        try KeychainDraft(other, in: directories).clear(besides: known.keychains)
+                        try KeychainDraft(other, in: directories).clear(besides: known.keychains, until: deadline)
                     }
                 } catch { continue }
             }
@@ -109,12 +111,12 @@ extension Keychains {
     }
 
     /// Removes what belongs to the configuration in the note, and then the note.
-    private func finishRemoval(_ name: String) throws {
+    private func finishRemoval(_ name: String, until deadline: Deadline) throws {
         guard let bytes = try PrivateFile.read(note(name), limit: 1 << 20) else { return }
         do {
             // It was a configuration that could be read; what it is now says nothing about anything.
             if let configuration = KeychainConfiguration(json: bytes.copyBytes()) {
-                try destroy(configuration.moved(to: directories))
+                try destroy(configuration.moved(to: directories), until: deadline)
             }
             try PrivateFile.remove(note(name))
         } catch let error as KeychainError {
@@ -124,12 +126,12 @@ extension Keychains {
         }
     }
 
-    private func destroy(_ configuration: KeychainConfiguration) throws {
+    private func destroy(_ configuration: KeychainConfiguration, until deadline: Deadline) throws {
         try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
         // A token that nobody can name is nobody's to remove.
         if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {
             // A token that is gone is no reason to keep what is left of the keychain.
-            do throws(KeychainError) { try softHSM.destroyToken(uri) } catch {
+            do throws(KeychainError) { try softHSM.destroyToken(uri, deadline: deadline) } catch {
                 guard error.code == .tokenAbsent else { throw error }
             }
         }

@@ -165,7 +165,9 @@ public struct Keychains: Sendable {
         let state = Lock(Keychain.LockState())
         let token = TokenStore(
             uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool,
-            openModule: { try Self.module(configuration.module, softHSM: softHSM) },
+            openModule: {
+                try Self.module(configuration.module, softHSM: softHSM, deadline: .after(options.timeout))
+            },
             pin: { state.withLock { $0.pin } })
         if let opening {
             token.beginOpening(opening) { [directories] in
@@ -215,11 +217,13 @@ public struct Keychains: Sendable {
     }
 
     /// Loads the module of a keychain.
-    static func module(_ location: KeychainConfiguration.ModuleLocation, softHSM: SoftHSMDirectory) throws -> Module {
+    static func module(
+        _ location: KeychainConfiguration.ModuleLocation, softHSM: SoftHSMDirectory, deadline: Deadline
+    ) throws -> Module {
         switch location {
         case .softHSM:
             try softHSM.activate()
-            _ = try softHSM.heal()
+            _ = try softHSM.heal(deadline: deadline)
             return try softHSM.module()
         case .path(let path):
             return try Module.load(path: path)

@@ -16,7 +16,7 @@ final class TokenStore: Sendable {
     let softHSM: SoftHSMDirectory?
     private let openModule: @Sendable () throws -> Module
     private let pin: @Sendable () throws -> SecretBytes?
-    private let configuration: SessionPool.Configuration
+    let configuration: SessionPool.Configuration
     private let state: Lock<State>
     // These two are read at every operation, by all threads at once: a lock would be what they wait for.
     private let madePool = AtomicLazyReference<SessionPool>()
@@ -163,7 +163,7 @@ final class TokenStore: Sendable {
 
     /// To be called after a good login: SoftHSM has just rewritten the token's file, and a copy is kept of it.
     func didLogIn() throws {
-        try softHSM?.refreshCopies()
+        try softHSM?.refreshCopies(deadline: .after(configuration.deadline))
     }
 
     /// Removes what a change to a token of ours left half made, out of the module's sight.

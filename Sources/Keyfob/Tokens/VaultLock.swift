@@ -36,7 +36,7 @@ struct VaultLock: Sendable {
             // Short enough not to be felt; there is no way to wait for a lock with a deadline.
             usleep(2_000)
         }
-        record("\(ProcessInfo.processInfo.processName) (pid \(getpid()))", in: descriptor)
+        LockHolder.record(in: descriptor)
         return try body()
     }
 
@@ -52,15 +52,8 @@ struct VaultLock: Sendable {
         }
     }
 
-    private func record(_ holder: String, in descriptor: Int32) {
-        guard ftruncate(descriptor, 0) == 0 else { return }
-        _ = unsafe holder.withCString { unsafe pwrite(descriptor, $0, strlen($0), 0) }
-    }
-
     private func busy(waited: TimeInterval) -> KeychainError {
-        // Only for the message: a holder that cannot be read is "another process".
-        // The file is for people's eyes only; without it the message names no holder.
-        let holder = (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { $0.isEmpty ? nil : $0 }
+        let holder = LockHolder.name(in: path)
         // The holder has written its name when it took the lock.
         let since = (try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate]) as? Date
         let time = since.map { " for \(max(0, Int(Date().timeIntervalSince($0)))) s" } ?? ""

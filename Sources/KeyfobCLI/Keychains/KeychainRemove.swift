@@ -46,7 +46,7 @@ struct KeychainRemove: ParsableCommand {
         }
         try RemovalPrompt(global).confirm(
             "Remove keychain \"\(name)\" \(what)? This cannot be undone.", typing: name)
-        try keychains.delete(name)
+        try keychains.delete(name, timeout: global.keychainOptions().timeout)
         try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
     }
 

@@ -44,6 +44,17 @@ import Testing
         #expect(code { _ = try directory.createToken(label: label) } == .invalidArgument)
     }
 
+    @Test func `who waits for the tokens in vain until his own deadline is told who has them`() throws {
+        let directory = try shared()
+        let error = try FileLock.holding(directory.lockFile) { () throws(KeychainError) -> KeychainError? in
+            do throws(KeychainError) {
+                _ = try directory.createToken(label: unique(), deadline: .after(.milliseconds(50)))
+                return nil
+            } catch { return error }
+        }
+        #expect(error?.code == .timedOut && error?.message.contains("(pid \(getpid())) holds ") == true)
+    }
+
     @Test func `a second directory in one process is refused`() throws {
         try shared().activate()
         let temporary = try TemporaryDirectory()

@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
-import KeyfobPrimitives
+public import KeyfobPrimitives
+package import PKCS11
 
 extension SoftHSMDirectory {
     /// What `heal()` did.
@@ -38,6 +39,22 @@ extension SoftHSMDirectory {
         return found.first
     }
 
+    /// The tokens, with those of `expected` that a login is rewriting at this moment: a list without them would have
+    /// their owner look for a backup.
+    ///
+    /// Blocks for up to half a second for each that is not there. - Throws: `fileUnavailable`; `tokenAmbiguous`.
+    package func tokens(awaiting expected: [PKCS11URI]) throws(KeychainError) -> [SoftHSMToken] {
+        var tokens = try tokens()
+        for uri in expected {
+            guard let serial = uri.serial, let label = uri.token,
+                !tokens.contains(where: { $0.serial == serial && $0.label == label }),
+                case .whole(let token) = try awaitToken(serial: serial, label: label)
+            else { continue }
+            tokens.append(token)
+        }
+        return tokens.sorted { $0.directory.lastPathComponent < $1.directory.lastPathComponent }
+    }
+
     /// How a token was found.
     enum Sight: Equatable {
         case whole(SoftHSMToken)
@@ -66,7 +83,7 @@ extension SoftHSMDirectory {
     /// Each login empties the token's file for a moment, and each initialisation of SoftHSM overlooks a token whose
     /// file is empty. Others than Keyfob know nothing of the lock, so that it makes collisions rare and no more: who
     /// cannot have it within two seconds goes on without.
-    func holdingLoginLock<Result>(_ body: () throws -> Result) throws -> Result {
+    package func holdingLoginLock<Result>(_ body: () throws -> Result) throws -> Result {
         try FileLock.attempting(root.appendingPathComponent("login.lock", isDirectory: false), deadline: .after(.seconds(2)), body)
     }
 
@@ -82,12 +99,12 @@ extension SoftHSMDirectory {
     ///
     /// Costs one small read for each token when all is well; any number of processes may call it at once.
     ///
-    /// - Throws: `timedOut` when another process holds the lock for ten seconds; `fileUnavailable`.
+    /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`.
     @discardableResult
-    public func heal() throws(KeychainError) -> Healing {
+    public func heal(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) -> Healing {
         sweep()
         guard try !unusableIdentifiers().isEmpty else { return Healing(restored: [], unusable: []) }
-        return try FileLock.holding(lockFile) { () throws(KeychainError) in try healLocked() }
+        return try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in try healLocked() }
     }
 
     /// `heal()` for a caller that holds the lock.
@@ -112,12 +129,12 @@ extension SoftHSMDirectory {
     /// changes are not worth a sync. A file that a login is rewriting right now is left for the next time.
     ///
     /// - Throws: As `heal()`.
-    public func refreshCopies() throws(KeychainError) {
+    public func refreshCopies(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) {
         for identifier in try identifiers() {
             guard let current = try read(tokenFile(identifier)) else { continue }
             let copy = try read(copyFile(identifier))
             if let copy, copy.content.substance == current.content.substance { continue }
-            try FileLock.holding(lockFile) { () throws(KeychainError) in try refreshCopyLocked(identifier) }
+            try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in try refreshCopyLocked(identifier) }
         }
     }
 

@@ -24,13 +24,15 @@ extension SoftHSMDirectory {
 
     /// Makes a token with random PINs. Blocks, for about 0.2 s.
     ///
-    /// Calls `activate()`. Processes that make tokens at once wait for each other, at most ten seconds.
+    /// Calls `activate()`. Processes that make tokens at once wait for each other, until `deadline`.
     /// A kill leaves at most a token without a user PIN, which the next call with its label removes.
     ///
-    /// - Throws: `duplicateKeychain` when there is a token with the label; `invalidArgument` for a label
-    ///   that is empty, longer than 32 bytes or ends in a blank; `refused` as `activate()`;
-    ///   `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
-    public func createToken(label: String) throws(KeychainError) -> CreatedToken {
+    /// - Throws: `duplicateKeychain` when there is a token with the label; `timedOut` at `deadline`;
+    ///   `invalidArgument` for a label that is empty, longer than 32 bytes or ends in a blank; `refused` as
+    ///   `activate()`; `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
+    public func createToken(
+        label: String, deadline: Deadline = .after(.seconds(10))
+    ) throws(KeychainError) -> CreatedToken {
         // Labels are padded with blanks to 32 bytes: these are the ones that come back as they were.
         guard (1...Self.longestLabel).contains(label.utf8.count), label.last != " ", !label.utf8.contains(0) else {
             throw KeychainError(
@@ -38,7 +40,7 @@ extension SoftHSMDirectory {
                 "a token's label has 1 to \(Self.longestLabel) bytes and does not end in a blank.")
         }
         try activate()
-        return try FileLock.holding(lockFile) { () throws(KeychainError) in
+        return try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
             _ = try healLocked()
             removeDebris()
             try makeWay(for: label)
@@ -54,9 +56,11 @@ extension SoftHSMDirectory {
     /// > Important: The keys cannot be brought back.
     ///
     /// - Throws: `tokenAbsent` unless there is a token with this serial number and this label;
-    ///   `tokenAmbiguous`; `timedOut` when another process holds the lock for ten seconds.
-    public func destroyToken(serial: String, label: String) throws(KeychainError) {
-        try FileLock.holding(lockFile) { () throws(KeychainError) in
+    ///   `tokenAmbiguous`; `timedOut` when another process holds the lock until `deadline`.
+    public func destroyToken(
+        serial: String, label: String, deadline: Deadline = .after(.seconds(10))
+    ) throws(KeychainError) {
+        try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
             _ = try healLocked()
             guard let token = try token(serial: serial, label: label) else {
                 throw KeychainError(
@@ -68,12 +72,14 @@ extension SoftHSMDirectory {
     }
 
     /// Removes the token that `uri` names; it must name a label and a serial number. - Throws: As above.
-    public func destroyToken(_ uri: PKCS11URI) throws(KeychainError) {
+    public func destroyToken(
+        _ uri: PKCS11URI, deadline: Deadline = .after(.seconds(10))
+    ) throws(KeychainError) {
         guard let serial = uri.serial, let label = uri.token else {
             throw KeychainError(
                 .invalidArgument, "to remove a token its URI must name both its label and its serial number.")
         }
-        try destroyToken(serial: serial, label: label)
+        try destroyToken(serial: serial, label: label, deadline: deadline)
     }
 
     /// Makes a token, and again where SoftHSM failed on the way.
@@ -207,9 +213,9 @@ extension SoftHSMDirectory {
 
     /// Removes the directory of a token that nobody can open and that has no objects; nothing where that is not so.
     ///
-    /// - Throws: `timedOut` when another process holds the lock for ten seconds; `fileUnavailable`.
-    func removeUnusableToken(_ identifier: String) throws(KeychainError) {
-        try FileLock.holding(lockFile) { () throws(KeychainError) in
+    /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`.
+    func removeUnusableToken(_ identifier: String, deadline: Deadline) throws(KeychainError) {
+        try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
             guard try healLocked().unusable.contains(identifier) else { return }
             let names = try Self.names(in: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
             guard !names.contains(where: { $0.hasSuffix(".object") && $0 != "token.object" }) else { return }
