@@ -8,7 +8,7 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and what the token refuses.
     public func tokenInfo() throws -> TokenInfo {
-        do { return try token.pool().tokenInfo() } catch let error as PKCS11Error {
+        do { return try token.info() } catch let error as PKCS11Error {
             throw token.refusal(error, .read)
         }
     }

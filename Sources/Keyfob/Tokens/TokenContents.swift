@@ -71,11 +71,10 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; `moduleNotLoaded`, `tokenAbsent`.
     public func slot() throws -> Slot {
-        do {
-            let module = try token.pool().module
-            if let slot = try module.slot(matching: token.uri) { return slot }
-        } catch let error as PKCS11Error {
-            throw KeychainError.token(error, .read, token: token.label, serial: token.uri.serial)
+        do { return try token.slot() } catch let error as PKCS11Error {
+            guard error.returnValue == .tokenNotPresent else {
+                throw KeychainError.token(error, .read, token: token.label, serial: token.uri.serial)
+            }
         }
         throw KeychainError(
             .tokenAbsent, "token \"\(token.label)\"\(token.uri.serial.map { " (serial \($0))" } ?? "") is not present.",

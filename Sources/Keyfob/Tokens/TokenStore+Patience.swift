@@ -16,17 +16,50 @@ extension TokenStore {
     func patiently<Result>(
         first: (SessionPool) throws -> Void = { try $0.withSession { _ in } }, _ body: (SessionPool) throws -> Result
     ) throws -> Result {
-        guard let softHSM else { return try body(pool()) }
+        guard softHSM != nil else { return try body(pool()) }
+        return try retryingUnseen { try body(reach(first)) }
+    }
+
+    /// Runs `body`, and again where a token of ours could not be seen whole in it.
+    private func retryingUnseen<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let softHSM else { return try body() }
         for attempt in 0..<12 {
             do {
-                return try body(reach(first))
+                return try body()
             } catch let error as PKCS11Error where Self.isUnseen(error) {
                 try recover(from: error, in: softHSM, attempt)
                 // Not in step with a process that logs in again and again.
                 usleep(.random(in: 1_000...10_000) << UInt32(min(attempt, 4)))
             }
         }
-        return try body(reach(first))
+        return try body()
+    }
+
+    /// What the token says of itself, which needs no login.
+    ///
+    /// - Throws: `PKCS11Error`, and what loading the module throws.
+    func info() throws -> TokenInfo {
+        try withSight { try $0.tokenInfo() }
+    }
+
+    /// The slot that the token is in now.
+    ///
+    /// - Throws: `PKCS11Error`, with `tokenNotPresent` where it is in none; and what loading the module throws.
+    func slot() throws -> Slot {
+        try withSight { pool in
+            if let slot = try pool.module.slot(matching: uri) { return slot }
+            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent)
+        }
+    }
+
+    /// As `patiently`, for what needs no login, and does not count as one: the first login is still to be made alone.
+    private func withSight<Result>(_ body: (SessionPool) throws -> Result) throws -> Result {
+        awaitOpening()
+        return try retryingUnseen {
+            // After a login SoftHSM has made its list of tokens; else it does so now.
+            if hasWorked.load(ordering: .relaxed) { return try body(pool()) }
+            return try alone { try body(pool()) }
+        }
     }
 
     /// Loads the module and logs in at the first call of this process, while no other process of Keyfob's does.
@@ -65,7 +98,7 @@ extension TokenStore {
         case .absent:
             throw error
         case .unclear:
-            let healing = try softHSM.heal()
+            let healing = try softHSM.heal(deadline: .after(configuration.deadline))
             isRestored = !healing.restored.isEmpty
             guard isRestored || healing.unusable.isEmpty else { throw error }
         }

@@ -76,10 +76,9 @@ struct TokenShowCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let token = try SelectedToken(name, global)
-        let info: TokenInfo
+        let info = try token.info()
         let module: ModuleInfo
         do {
-            info = try token.slot.tokenInfo()
             module = try token.slot.module.info()
         } catch {
             throw KeychainError(
@@ -210,12 +209,11 @@ struct TokenMechanismsCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        let slot = try SelectedToken(name, global).slot
+        let token = try SelectedToken(name, global)
+        let label = try token.info().label
         let mechanisms: [(MechanismType, MechanismInfo)]
-        let label: String
         do {
-            label = try slot.tokenInfo().label
-            mechanisms = try slot.mechanisms().map { ($0, try slot.mechanismInfo($0)) }
+            mechanisms = try token.slot.mechanisms().map { ($0, try token.slot.mechanismInfo($0)) }
         } catch {
             throw KeychainError(
                 .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)

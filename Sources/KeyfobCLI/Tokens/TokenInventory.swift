@@ -91,7 +91,8 @@ struct TokenInventory {
     }
 
     private static func ours(_ configurations: [KeychainConfiguration]) throws -> [Entry] {
-        try Keychains().softHSM.tokens().map { token in
+        let named = configurations.filter { $0.module == .softHSM }.compactMap(uri)
+        return try Keychains().softHSM.tokens(awaiting: named).map { token in
             let names = configurations.filter { configuration in
                 configuration.module == .softHSM
                     && uri(configuration).map { $0.serial == token.serial && $0.token == token.label } ?? false
@@ -183,10 +184,22 @@ struct SelectedToken {
         var uri = PKCS11URI()
         uri.token = entry.label
         uri.serial = entry.serial
-        guard let slot = try directory.module().slot(matching: uri) else {
+        // While nobody logs in to a token: SoftHSM would not find the one whose file that has emptied.
+        guard let slot = try directory.holdingLoginLock({ try directory.module().slot(matching: uri) }) else {
             throw KeychainError(
                 .tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls")
         }
         self.slot = slot
+    }
+
+    /// What the token says of itself.
+    ///
+    /// - Throws: `KeychainError`; `tokenAbsent`.
+    func info() throws -> TokenInfo {
+        if let keychain { return try keychain.tokenInfo() }
+        do { return try slot.tokenInfo() } catch {
+            throw KeychainError(
+                .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
+        }
     }
 }
