@@ -52,4 +52,33 @@ import Testing
         let failure = try household.failure(["token"] + arguments, environment: ["KEYFOB_MODULE": module])
         #expect(failure.code == "module.not_loaded")
     }
+
+    @Test func `a module that ignores SIGPIPE does not do so for the command`() throws {
+        let (household, _, environment) = try make()
+        let source = try household.directory.write(
+            Array(
+                """
+                #include <dlfcn.h>
+                #include <signal.h>
+                unsigned long C_GetFunctionList(void **list) {
+                    signal(SIGPIPE, SIG_IGN);
+                    void *target = dlopen("\(TestToken.modulePath)", RTLD_NOW);
+                    return ((unsigned long (*)(void **))dlsym(target, "C_GetFunctionList"))(list);
+                }
+
+                """.utf8), to: "ignoring.c")
+        let module = household.directory.file("ignoring.so")
+        let built = try Tool("/usr/bin/env", ["cc", "-shared", "-fPIC", source, "-ldl", "-o", module]).run()
+        try #require(built.status == 0, "\(built.error)")
+        let status = household.directory.file("status")
+        let result = try Tool(
+            "/bin/bash",
+            [
+                "-c", "{ sleep 0.2; \"$1\" token ls; echo $? >&3; } 3>\"$2\" | true", "bash",
+                Tool.keyfob([]).path, status,
+            ], environment: household.environment.merging(environment) { $1 }.merging(["KEYFOB_MODULE": module]) { $1 }
+        ).run()
+        #expect(result.error.isEmpty, "\(result.error)")
+        #expect(try String(contentsOfFile: status, encoding: .utf8) == "141\n")
+    }
 }
