@@ -47,6 +47,15 @@ import Testing
         #expect(try list.rendered(as: .tsv) == "name\tn\textra\na\\tb\t1\t\nc\t\tx\n")
     }
 
+    @Test func `the tsv form of an empty list is empty, and that of a result with one has a row per member`() throws {
+        let list = Document(["keychain": "login", "items": []])
+        #expect(try list.rendered(as: .tsv).isEmpty)
+        #expect(try list.rendered(as: .tsv, isListing: false) == "keychain\tlogin\n")
+        let household = try Household()
+        let lock = try household.keyfob(["lock", "--all", "--format", "tsv"])
+        #expect(lock.output == "changed\tfalse\ndry_run\tfalse\n", "\(lock.error)")
+    }
+
     @Test func `the tsv form of a single thing has one row per member`() throws {
         #expect(try Document(["name": "a", "key": ["type": "ec"]]).rendered(as: .tsv) == "name\ta\nkey.type\tec\n")
     }

@@ -39,13 +39,15 @@ struct Document: Equatable, Sendable {
 
     /// The text in `format`, with its last newline.
     ///
+    /// - Parameter isListing: Whether the list in the document is what was asked for, so that there is nothing to print
+    ///   where it is empty.
     /// - Throws: `YamlError` of Yams, should its emitter fail.
-    func rendered(as format: OutputFormat) throws -> String {
+    func rendered(as format: OutputFormat, isListing: Bool = true) throws -> String {
         switch format {
         case .json: value.json + "\n"
         case .yaml: try Yams.serialize(node: value.yamlNode, allowUnicode: true, sortKeys: false)
         case .env: environmentLines
-        case .tsv, .table: tabSeparated
+        case .tsv, .table: tabSeparated(isListing: isListing)
         }
     }
 
@@ -79,9 +81,9 @@ struct Document: Equatable, Sendable {
     }
 
     /// One row per element where the document holds one list of objects, else one row per member.
-    private var tabSeparated: String {
+    private func tabSeparated(isListing: Bool) -> String {
         var rows: [[String]] = []
-        if let list = firstList {
+        if let list = firstList, isListing || !list.isEmpty {
             var names: [String] = []
             var known: Set<String> = []
             let leaves = list.map { element in element.leaves().map { ($0.path.joined(separator: "."), $0.text) } }

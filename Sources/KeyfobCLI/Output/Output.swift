@@ -11,7 +11,7 @@ struct Output: Sendable {
     ///
     /// - Throws: `KeychainError.fileUnavailable` when standard output takes no more.
     func emit(_ document: @autoclosure () -> Document, table: @autoclosure () -> Table) throws {
-        guard !format.isMachineReadable else { return try emit(document()) }
+        guard !format.isMachineReadable else { return try emit(document(), isListing: true) }
         try StandardOutput.write(table().rendered(width: StandardOutput.terminalWidth, colour: colour))
     }
 
@@ -20,7 +20,7 @@ struct Output: Sendable {
     /// - Throws: as `emit(_:table:)`.
     func emit(_ document: @autoclosure () -> Document, sentence: @autoclosure () -> String) throws {
         if format.isMachineReadable {
-            try emit(document())
+            try emit(document(), isListing: false)
         } else if !isQuiet {
             let line = sentence() + "\n"
             do { try StandardOutput.write(line) } catch {
@@ -59,8 +59,8 @@ struct Output: Sendable {
         StandardError.write("keyfob: \(sentence())\n")
     }
 
-    private func emit(_ document: Document) throws {
-        let text = try document.rendered(as: format)
+    private func emit(_ document: Document, isListing: Bool) throws {
+        let text = try document.rendered(as: format, isListing: isListing)
         do { try StandardOutput.write(text) } catch {
             throw document.tellsOfChange ? Self.unreported(error) : error
         }
