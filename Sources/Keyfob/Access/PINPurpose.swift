@@ -7,8 +7,8 @@ public struct PINPurpose: Sendable, Hashable {
     public let confirms: Bool
 
     /// The error when it cannot be asked for.
-    let absence: String
-    let remedy: String
+    private(set) var absence: String
+    private(set) var remedy: String
     /// What it is called, and what to do where a source has an empty one.
     private(set) var secretName = "PIN"
     private(set) var remedyOfEmptiness: String?
@@ -31,19 +31,32 @@ public struct PINPurpose: Sendable, Hashable {
 
     /// The passphrase that a keychain's PIN is sealed under.
     public static func passphrase(keychain: String) -> PINPurpose {
-        PINPurpose(
+        var purpose = PINPurpose(
             prompt: "Passphrase for keychain \"\(keychain)\"",
             absence: "keychain \"\(keychain)\" is locked and there is no terminal to ask for its passphrase.",
             remedy: "Give a source: --pin-source file:… | credential:… | env:…, "
                 + "or unlock first: keyfob unlock \(keychain)")
+        purpose.secretName = "passphrase"
+        return purpose
+    }
+
+    /// The same where the keychain is unlocked already, and somebody wants it to be so anew.
+    func anew(keychain: String) -> PINPurpose {
+        var purpose = self
+        purpose.absence = "keychain \"\(keychain)\" is unlocked; to unlock it anew takes its \(secretName), "
+            + "and there is no terminal to ask for it."
+        purpose.remedy = "Give a source: --pin-source file:… | credential:… | env:…"
+        return purpose
     }
 
     /// A new passphrase for a keychain, asked for twice.
     public static func newPassphrase(keychain: String) -> PINPurpose {
-        PINPurpose(
+        var purpose = PINPurpose(
             prompt: "New passphrase for keychain \"\(keychain)\"", confirms: true,
             absence: "keychain \"\(keychain)\" needs a new passphrase and there is no terminal to ask for it.",
             remedy: "Give a source: --pin-source file:… | credential:… | env:…")
+        purpose.secretName = "passphrase"
+        return purpose
     }
 
     /// The user PIN of a token that is named directly.

@@ -47,6 +47,9 @@ extension PINSource {
         }
         guard secret.count <= Self.maximumLength else { throw tooLong }
         guard !secret.isEmpty else {
+            guard !isInteractive else {
+                throw KeychainError(.pinRequired, "nothing was entered where a \(purpose.secretName) is needed.")
+            }
             throw KeychainError(
                 .pinRequired, "\(name) has no \(purpose.secretName) in it: it is empty.",
                 hint: purpose.remedyOfEmptiness, details: ["source": name])

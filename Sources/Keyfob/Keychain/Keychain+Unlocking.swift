@@ -46,7 +46,11 @@ extension Keychain {
     public func unlockForSession(
         timeout: Int? = nil, with secret: SecretBytes? = nil, isRecoveryCode: Bool = false
     ) throws -> UnlockedState.Location {
-        if let secret { try unlock(with: secret, isRecoveryCode: isRecoveryCode) } else { try unlockAnew() }
+        if let secret {
+            try unlock(with: secret, isRecoveryCode: isRecoveryCode)
+        } else {
+            try unlockAnew(isUnlocked: isUnlockedForSession)
+        }
         let keys = try keys()
         guard let pin = lockState.withLock({ $0.pin }) else {
             throw KeychainError(.pinRequired, "keychain \"\(name)\" has no PIN to keep.")
@@ -103,10 +107,17 @@ extension Keychain {
         return try pinSource().source.isInteractive ? nil : unlockAnew()
     }
 
+    /// Whether a process has left state for others. Nothing is taken over from it.
+    private var isUnlockedForSession: Bool {
+        // State that cannot be read is no state.
+        ((try? unlockedState.location(of: stateName)) ?? nil) != nil
+    }
+
+    /// - Parameter isUnlocked: Whether the keychain is open as it is: for what is said where nobody can be asked.
     @discardableResult
-    private func unlockAnew() throws -> VaultKeys {
+    private func unlockAnew(isUnlocked: Bool = false) throws -> VaultKeys {
         let source = try pinSource().source
-        let secret = try read(source)
+        let secret = try read(source, isUnlocked ? pinPurpose.anew(keychain: name) : pinPurpose)
         let stored = source.isInteractive ? nil : source
         let pin = try pin(from: secret, isRecoveryCode: false, stored: stored)
         let keys = try logIn(pin: pin, stored: stored)
@@ -137,7 +148,7 @@ extension Keychain {
                     + "prompt, pinentry")
         }
         // A sealed PIN is proved by opening its seal; another one only by comparing, for it is not sent twice.
-        let given = try pin(from: read(source), isRecoveryCode: false)
+        let given = try pin(from: read(source, pinPurpose), isRecoveryCode: false)
         guard configuration.sealedPIN == nil else { return }
         _ = try keys()
         guard let known = lockState.withLock({ $0.pin }) else {
@@ -149,10 +160,10 @@ extension Keychain {
         }
     }
 
-    private func read(_ source: PINSource) throws -> SecretBytes {
+    private func read(_ source: PINSource, _ purpose: PINPurpose) throws -> SecretBytes {
         // A source may take a variable out of the environment, which a module that is being loaded reads.
         token.awaitOpening()
-        return try source.read(pinPurpose, from: pinEnvironment)
+        return try source.read(purpose, from: pinEnvironment)
     }
 
     private var pinPurpose: PINPurpose {

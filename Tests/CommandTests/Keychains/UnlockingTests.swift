@@ -1,0 +1,79 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Unlocking and locking, where it does not go as one wishes.
+@Suite struct UnlockingTests {
+    @Test func `an empty line is told from a wrong passphrase`() throws {
+        let household = try Household.withPassphrase("sesame")
+        let unlock = try household.keyfob(["unlock"], typing: [""])
+        #expect(unlock.result.status == 6)
+        #expect(unlock.result.error == "keyfob: nothing was entered where a passphrase is needed.\n")
+    }
+
+    @Test func `a keychain that is unlocked is not called locked where nobody can be asked`() throws {
+        let household = try Household.withPassphrase("sesame")
+        #expect(try household.failure(["unlock"]).code == "pin.required")
+        #expect(try household.keyfob(["unlock"]).error.contains("is locked and there is no terminal"))
+        #expect(try household.keyfob(["unlock", "--pin-source", "env:P"], environment: ["P": "sesame"]).status == 0)
+        let again = try household.keyfob(["unlock"])
+        #expect(again.status == 6 && again.error.contains("is unlocked; to unlock it anew takes its passphrase"))
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives directories away"))
+    func `a runtime directory of another user hides nothing that was made, unlocked or locked`() throws {
+        let household = try Household()
+        let runtime = household.directory.file("run/keyfob")
+        try FileManager.default.createDirectory(atPath: runtime, withIntermediateDirectories: false)
+        try #require(unsafe chown(runtime, 65_533, 65_533) == 0)
+        let made = try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "sesame"])
+        #expect(made.status == 0 && made.output.contains("Created token \"login\""), "\(made.error)")
+        #expect(made.output.contains("Recovery code saved to"))
+        // Where the kernel keeps no keys for us it cannot be unlocked, and that is said.
+        let isOpen = try household.document(["status"])["state"] as? String == "unlocked"
+        #expect(made.error.isEmpty == isOpen, "\(made.error)")
+        #expect(isOpen || made.error.contains("is made, and stays locked") && made.error.contains("XDG_RUNTIME_DIR"))
+        let lock = try household.keyfob(["lock"])
+        #expect(lock.status == 0 && lock.output.hasPrefix(isOpen ? "Locked" : "Nothing"), "\(lock.error)")
+    }
+
+    @Test func `a command waits for SoftHSM's tokens for as long as it was told to`() throws {
+        let household = try Household.unattended()
+        let start = Date()
+        // `flock` holds the lock for as long as the command runs.
+        let create = try Tool(
+            "/usr/bin/flock",
+            ["-o", household.data + "/softhsm.lock", Tool.keyfob([]).path]
+                + ["keychain", "create", "other", "--unattended", "--timeout", "1s"], environment: household.environment
+        ).run()
+        #expect(create.status == 13 && create.error.contains("softhsm.lock"), "\(create.error)")
+        #expect((0.9..<8).contains(Date().timeIntervalSince(start)))
+    }
+
+    @Test func `a token whose file logins empty all the time is never called missing`() throws {
+        let household = try Household.withPassphrase("sesame")
+        // SoftHSM empties the file and writes it anew at every login.
+        let script = """
+            cd "$2"; file=$(echo home/.local/share/keyfob/tokens/*/token.object); cp "$file" whole; touch busy
+            while [ -e busy ]; do : > "$file"; sleep 0.03; cat whole > "$file"; sleep 0.06; done &
+            for round in 1 2 3 4 5 6 7 8 9 10; do
+                "$1" token ls --format tsv | grep -q '^login' || echo "token ls"
+                "$1" token show > /dev/null || echo "token show"
+                "$1" init > /dev/null || echo "init"
+            done
+            rm busy; wait
+            """
+        let loop = try Tool(
+            "/bin/sh", ["-c", script, "sh", Tool.keyfob([]).path, household.directory.path],
+            environment: household.environment
+        ).run()
+        #expect(loop.output.isEmpty && loop.error.isEmpty, "\(loop.output)\(loop.error)")
+        // One that is not there is told of all the same, and at once.
+        let tokens = household.data + "/tokens"
+        try FileManager.default.moveItem(atPath: tokens, toPath: tokens + "-elsewhere")
+        let start = Date()
+        #expect(try household.failure(["init"]).code == "token.absent")
+        #expect(Date().timeIntervalSince(start) < 5)
+    }
+}
