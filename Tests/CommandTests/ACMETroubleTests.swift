@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -39,5 +40,33 @@ import Testing
         #expect(
             try home.shell("cat orders")
                 == "[{\"type\": \"dns\", \"value\": \"web.example\"}, {\"type\": \"dns\", \"value\": \"api.example\"}]\n")
+    }
+
+    @Test(arguments: ["create", "renew"]) func `a signal takes back what answers a challenge`(verb: String) throws {
+        let home = try IdentityHome()
+        let server = try ScriptedACMEServer(home, fault: "")
+        let order = ["web", "--issuer", "acme:" + server.directory, "--web-root", home.file("www"), "--acme-ca",
+            home.file("acme-ca.pem")]
+        let words: [String]
+        if verb == "create" {
+            words = ["identity", "create", "--dns", "web.example"] + order
+        } else {
+            let made = try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed")
+            try #require(made.status == 0, "\(made.error)")
+            words = ["identity", "renew", "--force", "--exec", "touch '\(home.file("hooked"))'"] + order
+        }
+        try home.interposeCurl(
+            """
+            if [ ! -e seen ]; then case $url in
+            */chall) ls www/.well-known/acme-challenge > seen; kill -TERM $PPID; sleep 60; exit 1 ;;
+            esac; fi
+            exec /usr/bin/curl "$@"
+            """)
+        let environment = home.environment.merging(["PATH": home.file("bin") + ":/usr/bin:/bin"]) { $1 }
+        let stopped = try Tool.keyfob(words, environment: environment).run()
+        #expect(stopped.status == 130, "\(stopped)")
+        #expect(try home.shell("wc -l < seen; ls www/.well-known/acme-challenge; test ! -e hooked") == "1\n")
+        let next = try Tool.keyfob(words, environment: environment).run()
+        #expect(next.status == 0, "\(next.error)")
     }
 }

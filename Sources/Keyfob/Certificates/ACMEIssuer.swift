@@ -83,15 +83,21 @@ public struct ACMEIssuer: CertificateIssuer {
     private let settings: Settings
     private let keychain: Keychain
     private let externalAccount: ExternalAccount?
+    private let isStopped: @Sendable () -> Bool
 
     /// An authority.
     ///
     /// - Parameters:
     ///   - keychain: Where the account's key lies.
     ///   - externalAccount: For an authority that opens accounts only for those who have one elsewhere.
+    ///   - isStopped: Whether to give up, and to take back what answers a challenge; asked while the authority is
+    ///     waited for.
     /// - Throws: `KeychainError` with code `invalidArgument` for a directory that is no HTTPS URL, and for settings
     ///   that name no way to answer challenges, or several.
-    public init(_ settings: Settings, keychain: Keychain, externalAccount: ExternalAccount? = nil) throws {
+    public init(
+        _ settings: Settings, keychain: Keychain, externalAccount: ExternalAccount? = nil,
+        isStopped: @escaping @Sendable () -> Bool = { false }
+    ) throws {
         guard settings.directory.hasPrefix("https://"), URLComponents(string: settings.directory)?.host != nil else {
             throw KeychainError(
                 .invalidArgument, "\"\(settings.directory)\" is no URL of an ACME directory: it begins with https://.")
@@ -108,6 +114,7 @@ public struct ACMEIssuer: CertificateIssuer {
         self.settings = settings
         self.keychain = keychain
         self.externalAccount = externalAccount
+        self.isStopped = isStopped
     }
 
     /// The settings.
@@ -118,7 +125,7 @@ public struct ACMEIssuer: CertificateIssuer {
     /// An order that an attempt before this one had finalized, and could not fetch any more, is taken up again.
     ///
     /// - Throws: `KeychainError`; `issuerFailed` with the authority's reason, `refused` where its terms have to be
-    ///   agreed to or an external account is needed, `timedOut`, `fileUnavailable` where answers cannot be written,
+    ///   agreed to or an external account is needed, `timedOut`, `cancelled` where it was to stop, `fileUnavailable` where answers cannot be written,
     ///   `invalidArgument` for a request without a host name or address, and what the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let identifiers = order.request.extensions.subjectAlternativeNames.compactMap { name -> [String: String]? in
@@ -258,8 +265,18 @@ public struct ACMEIssuer: CertificateIssuer {
             // once more at the end.
             let wanted = answer.response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) } ?? pause
             let wait = min(max(wanted, .milliseconds(100)), deadline.remaining ?? Self.patience)
-            Thread.sleep(forTimeInterval: wait / .seconds(1))
+            try sleep(for: wait)
             pause = min(pause * 1.5, .seconds(5))
+        }
+    }
+
+    /// - Throws: `KeychainError` with code `cancelled` soon after somebody asks to stop.
+    private func sleep(for pause: Duration) throws {
+        let end = Deadline.after(pause)
+        while true {
+            guard !isStopped() else { throw KeychainError(.cancelled, "stopped.") }
+            guard let left = end.remaining, left > .zero else { return }
+            Thread.sleep(forTimeInterval: min(left, .milliseconds(100)) / .seconds(1))
         }
     }
 

@@ -76,7 +76,7 @@ struct IdentityRenewCommand: ParsableCommand {
                     if exec != nil, try pending.contains(label), !keychain.isOrdering(label) { waiting.append(label) }
                 case .leftToAnother: break
                 }
-            } catch where all {
+            } catch where all && (error as? KeychainError)?.code != .cancelled {
                 // One issuer that is away must not keep the others from being renewed.
                 failures.append(Self.error(error, of: label))
                 report(failures.last, output)

@@ -144,7 +144,10 @@ extension IssuerDescription {
         case .itself: return SelfIssuer()
         case .command(let words): return try CommandIssuer(words)
         case .acme(let settings):
-            return try ACMEIssuer(settings, keychain: keychain, externalAccount: options.externalAccount(global))
+            return StoppableIssuer(
+                try ACMEIssuer(
+                    settings, keychain: keychain, externalAccount: options.externalAccount(global),
+                    isStopped: { Interruption.isRequested }))
         case .authority(let name, let other):
             let home = try other.map { try Keychain.open($0, options: global.keychainOptions()) } ?? keychain
             return AuthorityIssuer(try ItemName(name).identity(in: home), in: home, isForeign: other != nil)
