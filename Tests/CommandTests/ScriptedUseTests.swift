@@ -21,9 +21,10 @@ struct ScriptedUseTests {
         // As /dev/stdout is, which must not be tried out on the machine's own.
         try home.shell("ln -s /proc/self/fd/1 stdout")
         let keyfob = Tool.keyfob([]).path
-        #expect(try home.shell("'\(keyfob)' key pub k -o stdout >out; test -L stdout; cat out").hasPrefix(key))
+        #expect(try home.shell("'\(keyfob)' key pub k -o stdout >out; test -L stdout; cat out") == key)
+        #expect(try home.shell("'\(keyfob)' key pub k -o stdout | cat") == key)
         let appended = try home.shell("echo first >out; '\(keyfob)' key pub k -o stdout >>out; cat out")
-        #expect(appended.hasPrefix("first\n" + key))
+        #expect(appended == "first\n" + key)
         // Of these Keyfob itself has some.
         for number in 3...12 {
             let result = try home.keyfob("key", "pub", "k", "-o", "/dev/fd/\(number)")

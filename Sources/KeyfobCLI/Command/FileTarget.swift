@@ -32,11 +32,6 @@ enum FileTarget {
                 self = status.st_mode & S_IFMT == S_IFREG ? .file(target) : .stream(target)
                 return
             }
-            // Links in /proc lead to what has no path.
-            if unsafe stat(target, &followed) == 0, ![S_IFREG, S_IFDIR].contains(followed.st_mode & S_IFMT) {
-                self = .stream(target)
-                return
-            }
             guard status.st_uid == 0 || status.st_uid == geteuid() else {
                 throw KeychainError(
                     .refused, "\(Visible.text(target)) is a link of another user.", hint: "Name the file itself.",
@@ -49,7 +44,15 @@ enum FileTarget {
             guard count > 0 else { throw .file("follow", target, errno) }
             let link = String(decoding: buffer.prefix(count), as: UTF8.self)
             let folder = target.utf8.lastIndex(of: UInt8(ascii: "/")).map { target[...$0] } ?? ""
-            target = link.hasPrefix("/") ? link : folder + link
+            let next = link.hasPrefix("/") ? link : folder + link
+            // Links in /proc lead to what has no path; what leads to a descriptor, such as /dev/stdout, is that.
+            if Self.descriptor(next) == nil, unsafe stat(target, &followed) == 0,
+                ![S_IFREG, S_IFDIR].contains(followed.st_mode & S_IFMT)
+            {
+                self = .stream(target)
+                return
+            }
+            target = next
         }
         throw .file("follow", path, ELOOP)
     }
