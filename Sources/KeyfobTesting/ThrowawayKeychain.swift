@@ -73,7 +73,11 @@ public final class ThrowawayKeychain: Sendable {
         let url = FileManager.default.temporaryDirectory
             .appendingPathComponent("keyfob-softhsm-\(getpid())-\(startTime)", isDirectory: true)
         paths.withLock { _ = $0.insert(url.path) }
+        let process = getpid()
+        owner.withLock { $0 = process }
         atexit {
+            // A child that was forked has copies of the paths, and nothing to remove.
+            guard ThrowawayKeychain.owner.withLock({ $0 }) == getpid() else { return }
             for path in ThrowawayKeychain.paths.withLock({ $0 }) {
                 ThrowawayKeychain.remove(URL(fileURLWithPath: path, isDirectory: true))
             }
@@ -95,4 +99,5 @@ public final class ThrowawayKeychain: Sendable {
 
     /// What `atexit` removes, also of keychains that a global keeps to the end; its handler cannot capture anything.
     private static let paths = Lock<Set<String>>([])
+    private static let owner = Lock<pid_t?>(nil)
 }
