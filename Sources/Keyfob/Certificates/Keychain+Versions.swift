@@ -59,7 +59,7 @@ extension Keychain {
                 hint: "To destroy it: keyfob identity rm \(version.label ?? "NAME")",
                 details: ["name": version.label ?? ""])
         }
-        try requireUnneeded(version)
+        try requireUnneeded([version])
         let items = try find(.identities.having(.label, .string(version.label ?? ""))).filter { $0.der == version.der }
         var references: Set<PersistentReference> = []
         for item in items.isEmpty ? [version] : items {
@@ -68,33 +68,43 @@ extension Keychain {
         }
     }
 
-    /// Refuses to do without the certificate of an authority that others still need.
+    /// Refuses to do without certificates of authorities that others still need.
     ///
+    /// - Parameter versions: All that are to go together.
     /// - Throws: `KeychainError` (`refused`); the errors of `unlock()`.
-    package func requireUnneeded(_ version: Identity) throws {
-        let certificate = try version.certificate()
-        guard certificate.isCA else { return }
-        let label = version.label ?? ""
-        guard try !trustAnchors().contains(where: { $0.certificate == certificate }) else {
+    package func requireUnneeded(_ versions: [Identity]) throws {
+        let authorities = try versions.map { (item: $0, certificate: try $0.certificate()) }.filter(\.certificate.isCA)
+        guard !authorities.isEmpty else { return }
+        let trusted = Set(try trustAnchors().map(\.certificate))
+        if let (item, _) = authorities.first(where: { trusted.contains($0.certificate) }) {
+            let label = item.label ?? ""
             throw KeychainError(
                 .refused, "\"\(label)\" is trusted: what it issued would be trusted no more.",
-                hint: "Trust the version in use first: keyfob trust add \(version.nameOfVersion ?? "NAME"), "
+                hint: "Trust the version in use first: keyfob trust add \(item.nameOfVersion ?? "NAME"), "
                     + "then: keyfob trust rm \(label)",
                 details: ["name": label])
         }
         let now = Date()
+        let valid = authorities.filter { $0.certificate.notAfter > now }
+        guard !valid.isEmpty else { return }
         // What calls itself a certificate and is none has no chain.
-        let others = try publicCertificates().filter { $0.der != version.der }
+        let leaving = Set(versions.map(\.der))
+        let others = try publicCertificates().filter { !leaving.contains($0.der) }
             .compactMap { item in (try? item.certificate()).map { (item: item, certificate: $0) } }
-        let dependent = others.first { item, other in
-            item.nameOfVersion == nil && other.notAfter > now && !other.isSelfSigned && other.isIssued(by: certificate)
-                && !others.contains { $0.certificate.isCA && other.isIssued(by: $0.certificate) }
+            .filter { $0.certificate.notAfter > now }
+        let issuers = others.map(\.certificate).filter(\.isCA)
+        for (item, certificate) in valid {
+            let dependent = others.first { other in
+                other.item.nameOfVersion == nil && !other.certificate.isSelfSigned
+                    && other.certificate.isIssued(by: certificate)
+                    && !issuers.contains { other.certificate.isIssued(by: $0) }
+            }
+            guard let dependent else { continue }
+            let (label, name) = (item.label ?? "", dependent.item.label ?? dependent.certificate.subjectSummary ?? "")
+            throw KeychainError(
+                .refused, "\"\(label)\" issued \"\(name)\", whose chain would end without it.",
+                hint: "Renew that first: keyfob identity renew \(name)", details: ["name": label])
         }
-        guard let dependent else { return }
-        let name = dependent.item.label ?? dependent.certificate.subjectSummary ?? ""
-        throw KeychainError(
-            .refused, "\"\(label)\" issued \"\(name)\", whose chain would end without it.",
-            hint: "Renew that first: keyfob identity renew \(name)", details: ["name": label])
     }
 
     /// All versions of a name. - Throws: As the blocking form.

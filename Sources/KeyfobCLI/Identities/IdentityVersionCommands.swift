@@ -89,7 +89,7 @@ struct IdentityRetireCommand: ParsableCommand {
         if expired { versions = try versions.filter { try $0.certificate().notAfter < now } }
         let labels = versions.compactMap(\.label)
         if !versions.isEmpty {
-            for version in versions { try keychain.requireUnneeded(version) }
+            try keychain.requireUnneeded(versions)
             let list = labels.map { "\"\($0)\"" }.joined(separator: ", ")
             try RemovalPrompt(global).confirm("Destroy \(list) on token \"\(keychain.tokenLabel)\"?")
             if !global.dryRun { for version in versions { try keychain.retire(version) } }
