@@ -21,6 +21,15 @@ final class Authority: Sendable {
         try issue("client", by: "intermediate", "/CN=client", "extendedKeyUsage=clientAuth")
         try issue("nameless", by: "intermediate", "/O=Nameless", "basicConstraints=CA:FALSE")
         try issue("anything", by: "intermediate", "/CN=anything", "extendedKeyUsage=anyExtendedKeyUsage\nsubjectAltName=DNS:any.example")
+        try issue(
+            "mail", by: "root", "/CN=mail",
+            "basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\nextendedKeyUsage=emailProtection")
+        try issue(
+            "anythingByMail", by: "mail", "/CN=anything",
+            "extendedKeyUsage=anyExtendedKeyUsage\nsubjectAltName=DNS:any.example")
+        try issue(
+            "seal", by: "intermediate", "/CN=seal",
+            "keyUsage=critical,cRLSign\nextendedKeyUsage=anyExtendedKeyUsage\nsubjectAltName=DNS:any.example")
         try issue("small", by: "intermediate", "/CN=small", server, key: "rsa:1024")
         try issue("strange", by: "intermediate", "/CN=strange", "1.2.3.4=critical,DER:0500")
         try issue("deep", by: "intermediate", "/CN=deep", "basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign")

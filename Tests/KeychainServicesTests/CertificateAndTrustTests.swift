@@ -110,6 +110,12 @@ import Testing
             name: "any usage, for a server", certificates: ["anything", "intermediate"],
             policy: { SecPolicyCreateSSL(true, "any.example") }, status: nil),
         TrustRow(
+            name: "any usage, below an authority for e-mail", certificates: ["anythingByMail", "mail"],
+            policy: { SecPolicyCreateSSL(true, "any.example") }, status: errSecCertificateCannotOperate),
+        TrustRow(
+            name: "any usage, of a key that may not", certificates: ["seal", "intermediate"],
+            policy: { SecPolicyCreateSSL(true, "any.example") }, status: errSecCertificateCannotOperate),
+        TrustRow(
             name: "any usage, for code", certificates: ["anything", "intermediate"],
             policy: { SecPolicyCreateWithProperties(kSecPolicyAppleCodeSigning, nil)! }, // A policy of Apple's.
             status: errSecCertificateCannotOperate),
@@ -133,6 +139,9 @@ import Testing
         TrustRow(
             name: "the leaf as anchor, with what is wrong above it", certificates: ["presumed", "nameless", "intermediate"],
             anchors: ["presumed"], status: nil),
+        TrustRow(
+            name: "the leaf and what is wrong above it as anchors", certificates: ["tooDeep", "deep", "intermediate"],
+            anchors: ["tooDeep", "nameless", "intermediate"], status: nil),
         TrustRow(
             name: "another address of e-mail",
             policy: {

@@ -101,18 +101,11 @@ extension SecTrust.Question {
         for policy in policies {
             // Whom the keychain's owner trusts stands beside the system's authorities, for what they are trusted for.
             let anchors = given + (believesSystem ? KeychainTrust.anchors(for: policy.purpose) : [])
-            func verify(_ purpose: CertificateChain.Purpose) throws -> CertificateChain.VerificationResult {
+            func verify() throws -> CertificateChain.VerificationResult {
                 try CertificateChain.verify(
                     leaf: leaf, intermediates: rest, anchors: anchors, on: date,
-                    host: policy.hosts.count == 1 ? policy.hosts[0] : nil, purpose: purpose)
-            }
-            func verify() throws -> CertificateChain.VerificationResult {
-                let result = try verify(policy.purpose)
-                // A certificate for any usage is for these too (RFC 5280 4.2.1.12); OpenSSL passes that over.
-                guard result.failure?.code == .wrongPurpose, leaf.extendedKeyUsage.contains(.any),
-                    [.tlsServer, .tlsClient, .email].contains(policy.purpose)
-                else { return result }
-                return try verify(.any)
+                    host: policy.hosts.count == 1 ? policy.hosts[0] : nil, purpose: policy.purpose,
+                    acceptsAnyUsage: true)
             }
             var result = try verify()
             if mayAskKeychain, result.failure.map({ OSStatus($0.code) }) == errSecCreateChainFailed {

@@ -4,18 +4,21 @@ public import Foundation
 extension CertificateChain {
     /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 6.1), without revocation, without network.
     ///
-    /// An anchor need not be self-signed: what is given as an anchor is trusted, and a leaf that is one needs nothing above
-    /// it, whatever came along. Intermediates and anchors that
-    /// libcrypto cannot read are passed over. Signatures with MD5 or SHA-1 and RSA keys below 2048 bits are not
-    /// accepted, and of a host the alternative names alone tell.
+    /// An anchor need not be self-signed: what is given as an anchor is trusted, and a leaf that is one needs nothing
+    /// above it, whatever came along. Intermediates and anchors that libcrypto cannot read are passed over. Signatures
+    /// with MD5 or SHA-1 and RSA keys below 2048 bits are not accepted, and of a host the alternative names alone tell.
     ///
+    /// - Parameter acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 4.2.1.12) is one for TLS and S/MIME, as Apple
+    ///   has it; OpenSSL and the programs that use it want the usage itself.
     /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not
     ///   accepted is a result, not an error.
     public static func verify(
         leaf: Certificate, intermediates: [Certificate], anchors: [Certificate], on date: Date = Date(),
-        host: String? = nil, purpose: Purpose = .any
+        host: String? = nil, purpose: Purpose = .any, acceptsAnyUsage: Bool = false
     ) throws -> VerificationResult {
-        if purpose == .codeSigning, !allowsCodeSigning(leaf) {
+        let isForAny = acceptsAnyUsage && [.tlsServer, .tlsClient, .email].contains(purpose)
+            && leaf.extendedKeyUsage.contains(.any)
+        if purpose == .codeSigning && !allowsCodeSigning(leaf) || isForAny && !keyIs(of: leaf, for: purpose) {
             return .rejected(Failure(code: .wrongPurpose, depth: 0, certificate: leaf))
         }
         // libcrypto takes an empty name for "any name", and one with a dot in front for any name below it.
@@ -25,7 +28,9 @@ extension CertificateChain {
         }
         let store = try unsafe check("X509_STORE_new", X509_STORE_new())
         defer { unsafe X509_STORE_free(store) }
-        for anchor in anchors.compactMap(\.usableHandle) {
+        // libcrypto walks up all that there is before it looks whether the leaf is believed by itself.
+        let isAnchor = anchors.contains(leaf)
+        for anchor in (isAnchor ? [leaf] : anchors).compactMap(\.usableHandle) {
             try unsafe anchor.withPointer {
                 try check("X509_STORE_add_cert", unsafe X509_STORE_add_cert(store, $0))
             }
@@ -33,9 +38,7 @@ extension CertificateChain {
         let untrusted = try unsafe check("OPENSSL_sk_new_null", OPENSSL_sk_new_null())
         // The stack borrows: the certificates, which hold their handles, outlive it.
         defer { unsafe OPENSSL_sk_free(untrusted) }
-        // libcrypto walks up all of them before it looks whether the leaf is believed by itself.
-        let above = anchors.contains(leaf) ? [] : intermediates
-        for intermediate in above.compactMap(\.usableHandle) {
+        for intermediate in (isAnchor ? [] : intermediates).compactMap(\.usableHandle) {
             try unsafe intermediate.withPointer {
                 try check("OPENSSL_sk_push", unsafe OPENSSL_sk_push(untrusted, UnsafeRawPointer($0)))
             }
@@ -50,7 +53,7 @@ extension CertificateChain {
             unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
             try check("X509_VERIFY_PARAM_set_flags", unsafe X509_VERIFY_PARAM_set_flags(
                 parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN) | UInt(X509_V_FLAG_TRUSTED_FIRST)))
-            if purpose != .any, purpose != .codeSigning {
+            if purpose != .any, purpose != .codeSigning, !isForAny {
                 try check("X509_VERIFY_PARAM_set_purpose", unsafe X509_VERIFY_PARAM_set_purpose(
                     parameters, purpose.rawValue))
             }
@@ -59,7 +62,7 @@ extension CertificateChain {
             ERR_clear_error()
             guard isTrusted else { return unsafe .rejected(failure(verification)) }
             let found = try unsafe chain(verification)
-            if let depth = authority(in: found, notFor: purpose) {
+            if let depth = authority(in: found, notFor: purpose, isForAny: isForAny) {
                 return .rejected(Failure(code: .wrongPurpose, depth: depth, certificate: found[depth]))
             }
             return .trusted(found)
@@ -77,18 +80,33 @@ extension CertificateChain {
 
     /// The place of the first authority below the anchor whose usages leave out the purpose.
     ///
-    /// Of the purposes that libcrypto looks at above the leaf, as those of TLS and S/MIME are, it has judged itself.
-    private static func authority(in chain: [Certificate], notFor purpose: Purpose) -> Int? {
+    /// Of the purposes that libcrypto looks at above the leaf, as those of TLS and S/MIME are, it has judged itself,
+    /// unless the leaf is one for any usage.
+    private static func authority(in chain: [Certificate], notFor purpose: Purpose, isForAny: Bool) -> Int? {
         let usage: ExtendedKeyUsage
         switch purpose {
         case .codeSigning: usage = .codeSigning
         case .timeStamping: usage = .timeStamping
+        case .tlsServer where isForAny: usage = .serverAuth
+        case .tlsClient where isForAny: usage = .clientAuth
+        case .email where isForAny: usage = .emailProtection
         default: return nil
         }
         return chain.indices.dropFirst().dropLast().first { index in
             let allowed = chain[index].extendedKeyUsage
             return !allowed.isEmpty && !allowed.contains(usage) && !allowed.contains(.any)
         }
+    }
+
+    /// Whether the key of a leaf may do what one of TLS or S/MIME does; one that says nothing may.
+    private static func keyIs(of leaf: Certificate, for purpose: Purpose) -> Bool {
+        guard let usage = leaf.keyUsage else { return true }
+        let fitting: KeyUsage = switch purpose {
+        case .tlsServer: [.digitalSignature, .keyEncipherment, .keyAgreement]
+        case .tlsClient: [.digitalSignature, .keyAgreement]
+        default: [.digitalSignature, .contentCommitment, .keyEncipherment]
+        }
+        return !usage.isDisjoint(with: fitting)
     }
 
     private static func allowsCodeSigning(_ leaf: Certificate) -> Bool {
