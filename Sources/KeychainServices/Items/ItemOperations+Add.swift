@@ -33,7 +33,10 @@ extension ItemOperations {
         case (.key(let key), _):
             var own = KeychainServices.attributes(of: key)
             own.merge(attributes)
-            return try store(key, own, isExtractable ?? (Self.mayLeave(attributes) && !key.neverLeavesTokens))
+            let mayLeave = Self.mayLeave(attributes)
+            return try store(
+                key, own, isExtractable: isExtractable ?? (mayLeave && !key.neverLeavesTokens),
+                mayLeave: mayLeave ? nil : false)
         case (_, let data?) where request.itemClass == .certificate:
             let der = data.copyData()
             // Bytes that are no certificate are kept as they are.
@@ -49,7 +52,8 @@ extension ItemOperations {
             }
             if attributes[.applicationLabel] == nil { attributes[.applicationLabel] = .data(Data()) }
             do {
-                return try store(material.key, attributes, Self.mayLeave(attributes), isReadAgain: true)
+                let mayLeave = Self.mayLeave(attributes)
+                return try store(material.key, attributes, isExtractable: mayLeave, mayLeave: mayLeave)
             } catch let error as KeychainError where error.code == .keyNotExtractable { break }
         case (nil, nil) where request.itemClass == .key && !(attributes[.tokenID]?.text ?? "").isEmpty:
             return (try generate(attributes), nil)
@@ -71,13 +75,13 @@ extension ItemOperations {
 
     /// Stores a key.
     private func store(
-        _ key: SecKey, _ attributes: ItemAttributes, _ mayLeave: Bool, isReadAgain: Bool = false
+        _ key: SecKey, _ attributes: ItemAttributes, isExtractable: Bool, mayLeave: Bool?
     ) throws -> (Item, LazyData?) {
         let item: Item
         do {
             item = switch key.material {
             case .memory(let key): try keychain.addKey(
-                key, attributes, isExtractable: mayLeave, isReadAgain: isReadAgain).item
+                key, attributes, isExtractable: isExtractable, mayLeave: mayLeave).item
             case .public(let key): try keychain.addKey(key, attributes).item
             case .token:
                 try keychain.addKey(onToken: key.publicKey, attributes).item

@@ -72,7 +72,8 @@ extension Keychain {
         }
     }
 
-    /// The row of one half; `nil` where the item is there already.
+    /// The row of one half of an identity that is added or imported; `nil` where that is an item already: `existing` is
+    /// then the object that it has, and `made` is nil.
     ///
     /// - Throws: `KeychainError`; `duplicateItem` where another item has the primary key: another certificate with this
     ///   issuer and serial number.

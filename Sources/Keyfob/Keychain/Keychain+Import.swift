@@ -102,13 +102,14 @@ extension Keychain {
                 var recorded = try record(
                     outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, inheritance,
                     writer, keys)
-                // A key that is somebody's item already would go with that item, and the identity with it.
+                // A key that is somebody's item already would go with that item, and an identity of nobody's with it.
                 let ownKey = present.first {
                     $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == key.publicKey.identifier
                 }
-                if let ownKey, let item = try recordHalf(Item(.key, [:]), made: nil, existing: ownKey, writer, keys) {
-                    recorded.append(item)
-                }
+                let isLeafNew = outcome.added.contains { $0.certificateDER == certificate.der }
+                if isLeafNew, inheritance.shares.isEmpty, let ownKey,
+                    let item = try recordHalf(Item(.key, [:]), made: nil, existing: ownKey, writer, keys)
+                { recorded.append(item) }
                 let made = TokenStore.completing(outcome.added)
                 try bequeathKeys(of: ancestors, to: key.publicKey, among: made + present, writer, keys)
                 return recorded

@@ -273,8 +273,8 @@ extension Keychain {
         try delete(Criteria(reference))
     }
 
-    /// Removes one item, if it is still called as it was when it was found: a version of an identity that somebody agreed
-    /// to destroy may have been put into use meanwhile, or one in use replaced.
+    /// Removes one item, if it is still called as it was when it was found: a version of an identity that somebody
+    /// agreed to destroy may have been put into use meanwhile, or one in use replaced.
     ///
     /// - Throws: As for queries; `itemNotFound` where it is gone already, `refused` where it has another name.
     @available(*, noasync, message: "call it from a thread of your own")

@@ -12,29 +12,28 @@ extension Keychain {
     /// - Parameters:
     ///   - attributes: What the class has; what only the token can say of a key is passed over.
     ///   - isNewOnToken: Whether a key that the token has already is a duplicate whatever its other attributes are.
-    ///   - isReadAgain: Whether a key that the token has already and keeps is no use.
-    /// - Throws: `KeychainError`; `duplicateItem`, also where the key must not leave and the token has it as one that
-    ///   may; `keyNotExtractable` where `isReadAgain` and the token has it as one that may not; `unsupportedFormat` for
-    ///   a kind that tokens do not hold, `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
+    ///   - mayLeave: Whether a key that the token has already must be one that may leave, or one that may not; `nil`
+    ///     where either will do.
+    /// - Throws: `KeychainError`; `duplicateItem`, also where the token has the key as one that may leave and it must
+    ///   not; `keyNotExtractable` where it is the other way round; `unsupportedFormat` for a kind that tokens do not
+    ///   hold, `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(
         _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, isNewOnToken: Bool = false,
-        isReadAgain: Bool = false
+        mayLeave: Bool? = nil
     ) throws -> KeyItem {
         let pair = try NewObject.pair(
             key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()), subject: nil, isExtractable: isExtractable)
         return try addKey(attributes, pair.privateKey, with: pair.publicKey, isNewOnToken: isNewOnToken) { existing in
-            let mayLeave = existing.flags.contains(.extractable)
-            if mayLeave, !isExtractable {
-                throw KeychainError(
-                    .duplicateItem, "token \"\(token.label)\" has the key already, and gives it out.",
-                    hint: "Remove the items of it that may leave, then add it anew.", details: ["token": token.label])
-            }
-            if !mayLeave, isExtractable, isReadAgain {
+            guard let mayLeave, mayLeave != existing.flags.contains(.extractable) else { return }
+            guard !mayLeave else {
                 throw KeychainError(
                     .keyNotExtractable, "token \"\(token.label)\" has the key already, and does not give it out.",
                     details: ["token": token.label])
             }
+            throw KeychainError(
+                .duplicateItem, "token \"\(token.label)\" has the key already, and gives it out.",
+                hint: "Remove the items of it that may leave, then add it anew.", details: ["token": token.label])
         }
     }
 

@@ -50,6 +50,20 @@ import Testing
         bench.expect(-25299, bench.add(["v_Ref": key, "atag": "ed"]))
     }
 
+    @Test func `an identity that is imported once more adds no item of its key`() throws {
+        let bench = try ItemBench()
+        let pair = try TestPair("one")
+        bench.groups = ["one", "two"]
+        bench.expect(0, bench.add(["v_Ref": pair.secIdentity, "agrp": "two"]))
+        for isReplacing in [false, true, true] {
+            _ = try bench.keychain.importIdentity(
+                key: pair.key, certificate: pair.certificate, label: "web", isReplacing: isReplacing)
+        }
+        #expect(bench.copying(["class": "keys"] + wantsAll + wantsReference).array?.count == 1)
+        bench.expect(0, bench.delete(["class": "idnt"]))
+        #expect(try bench.keychain.find(.keys).isEmpty)
+    }
+
     @Test func `an identity outlives the item that its key was before`() throws {
         let bench = try ItemBench()
         let pair = try TestPair("one")
