@@ -20,7 +20,9 @@ final class Authority: Sendable {
         try issue("rsa", by: "intermediate", "/CN=rsa.example", server, key: "rsa:2048")
         try issue("client", by: "intermediate", "/CN=client", "extendedKeyUsage=clientAuth")
         try issue("nameless", by: "intermediate", "/O=Nameless", "basicConstraints=CA:FALSE")
-        try issue("anything", by: "intermediate", "/CN=anything", "extendedKeyUsage=anyExtendedKeyUsage\nsubjectAltName=DNS:any.example")
+        try issue(
+            "anything", by: "intermediate", "/CN=anything",
+            "extendedKeyUsage=anyExtendedKeyUsage\nsubjectAltName=DNS:any.example")
         try issue(
             "mail", by: "root", "/CN=mail",
             "basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\nextendedKeyUsage=emailProtection")
@@ -37,7 +39,7 @@ final class Authority: Sendable {
         try issue("presumed", by: "nameless", "/CN=presumed", server)
         try issue(
             "narrow", by: "root", "/CN=narrow",
-            "basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\nnameConstraints=critical,permitted;DNS:narrow.example")
+            "basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\nnameConstraints=permitted;DNS:narrow.example")
         try issue("outside", by: "narrow", "/CN=outside", server)
         try openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout own.key -out own.pem -days 30",

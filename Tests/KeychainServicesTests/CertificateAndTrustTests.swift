@@ -137,22 +137,24 @@ import Testing
             name: "a name that its authority may not give", certificates: ["outside", "narrow"],
             status: errSecInvalidName),
         TrustRow(
-            name: "the leaf as anchor, with what is wrong above it", certificates: ["presumed", "nameless", "intermediate"],
-            anchors: ["presumed"], status: nil),
+            name: "the leaf as anchor, with what is wrong above it",
+            certificates: ["presumed", "nameless", "intermediate"], anchors: ["presumed"], status: nil),
         TrustRow(
             name: "the leaf and what is wrong above it as anchors", certificates: ["tooDeep", "deep", "intermediate"],
             anchors: ["tooDeep", "nameless", "intermediate"], status: nil),
         TrustRow(
             name: "another address of e-mail",
             policy: {
+                // A policy of Apple's.
                 SecPolicyCreateWithProperties(
-                    kSecPolicyAppleSMIME, [kSecPolicyName: "nobody@example.org"] as CFDictionary)! // A policy of Apple's.
+                    kSecPolicyAppleSMIME, [kSecPolicyName: "nobody@example.org"] as CFDictionary)!
             }, status: errSecCertificateCannotOperate),
         TrustRow(
             name: "another address of e-mail, for any usage", certificates: ["anything", "intermediate"],
             policy: {
+                // A policy of Apple's.
                 SecPolicyCreateWithProperties(
-                    kSecPolicyAppleSMIME, [kSecPolicyName: "nobody@example.org"] as CFDictionary)! // A policy of Apple's.
+                    kSecPolicyAppleSMIME, [kSecPolicyName: "nobody@example.org"] as CFDictionary)!
             }, status: errSecSMIMEEmailAddressesNotFound),
         TrustRow(name: "too late", days: 25, status: errSecCertificateExpired),
         TrustRow(name: "too early", days: -5, status: errSecCertificateNotValidYet),

@@ -125,7 +125,8 @@ public struct ACMEIssuer: CertificateIssuer {
     /// An order that an attempt before this one had finalized, and could not fetch any more, is taken up again.
     ///
     /// - Throws: `KeychainError`; `issuerFailed` with the authority's reason, `refused` where its terms have to be
-    ///   agreed to or an external account is needed, `timedOut`, `cancelled` where it was to stop, `fileUnavailable` where answers cannot be written,
+    ///   agreed to or an external account is needed, `timedOut`, `cancelled` where it was to
+    ///   stop, `fileUnavailable` where answers cannot be written,
     ///   `invalidArgument` for a request without a host name or address, and what the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let identifiers = order.request.extensions.subjectAlternativeNames.compactMap { name -> [String: String]? in

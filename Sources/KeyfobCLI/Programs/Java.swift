@@ -49,7 +49,7 @@ struct Java: Program {
         guard let older = use.olderCertificates.first else { return [] }
         let label = Visible.text(ShellWord.quoted(use.label))
         return [
-            "SunPKCS11 sees one certificate of a key; this key has \"\(Visible.text(older))\" too, which Java may take:",
+            "SunPKCS11 sees one certificate of a key; this key has \"\(Visible.text(older))\" too. Java may take that:",
             "  keyfob identity retire \(label)      or, before the next time: keyfob identity renew \(label) --new-key",
         ]
     }

@@ -8,8 +8,8 @@ extension CertificateChain {
     /// above it, whatever came along. Intermediates and anchors that libcrypto cannot read are passed over. Signatures
     /// with MD5 or SHA-1 and RSA keys below 2048 bits are not accepted, and of a host the alternative names alone tell.
     ///
-    /// - Parameter acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 4.2.1.12) is one for TLS and S/MIME, as Apple
-    ///   has it; OpenSSL and the programs that use it want the usage itself.
+    /// - Parameter acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 4.2.1.12) is one for TLS and S/MIME, as
+    ///   Apple has it; OpenSSL and the programs that use it want the usage itself.
     /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not
     ///   accepted is a result, not an error.
     public static func verify(

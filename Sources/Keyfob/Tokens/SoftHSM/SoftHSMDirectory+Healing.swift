@@ -134,7 +134,9 @@ extension SoftHSMDirectory {
             guard let current = try read(tokenFile(identifier)) else { continue }
             let copy = try read(copyFile(identifier))
             if let copy, copy.content.substance == current.content.substance { continue }
-            try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in try refreshCopyLocked(identifier) }
+            try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+                try refreshCopyLocked(identifier)
+            }
         }
     }
 
