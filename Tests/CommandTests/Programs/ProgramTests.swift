@@ -85,11 +85,12 @@ struct ProgramTests {
         try home.shell("./keyfob identity create web --dns w.example --self-signed")
         try home.shell("./keyfob identity renew web --force")
         let hidden = try home.run("./keyfob uri web --for java --check")
-        #expect(hidden.status != 0 && hidden.output.contains("keyfob identity retire web"), "\(hidden)")
-        #expect(hidden.error.contains("Java sees one certificate of a key"), "\(hidden)")
+        #expect(hidden.status != 0 && hidden.error.contains("Java sees one certificate of a key"), "\(hidden)")
+        #expect(try home.shell("./keyfob uri web --for java").contains("keyfob identity retire web"))
         try home.shell("./keyfob identity retire web --yes")
         let seen = try home.run("./keyfob uri web --for java --check")
-        #expect(seen.status == 0 && !seen.output.contains("retire"), "\(seen)")
+        #expect(seen.status == 0, "\(seen)")
+        #expect(try !home.shell("./keyfob uri web --for java").contains("retire"))
     }
 
     @Test("a check works wherever temporary files are", arguments: ["a b", String(repeating: "long", count: 30)])
