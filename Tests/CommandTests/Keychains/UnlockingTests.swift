@@ -56,8 +56,8 @@ import Testing
         // SoftHSM empties the file and writes it anew at every login.
         let script = """
             cd "$2"; file=$(echo home/.local/share/keyfob/tokens/*/token.object); cp "$file" whole; touch busy
-            while [ -e busy ]; do : > "$file"; sleep 0.03; cat whole > "$file"; sleep 0.06; done &
-            for round in 1 2 3 4 5 6 7 8 9 10; do
+            while [ -e busy ]; do : > "$file"; sleep 0.01; cat whole > "$file"; sleep 0.1; done &
+            for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
                 "$1" token ls --format tsv | grep -q '^login' || echo "token ls"
                 "$1" token show > /dev/null || echo "token show"
                 "$1" init > /dev/null || echo "init"
