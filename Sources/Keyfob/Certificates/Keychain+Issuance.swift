@@ -54,7 +54,7 @@ extension Keychain {
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> IdentityInstallation {
-        try ordering(name) { try made(name, specification, issuer, report) }
+        try ordering(name, isFirst: true) { try made(name, specification, issuer, report) }
     }
 
     private func made(

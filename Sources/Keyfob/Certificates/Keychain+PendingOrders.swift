@@ -36,11 +36,12 @@ extension Keychain {
 
     /// Runs `body` while no other process orders a certificate for the name.
     ///
+    /// - Parameter isFirst: Whether the name is to be free, which `body` sees for itself.
     /// - Throws: `KeychainError` with code `vaultBusy` where another is at it until the time of the options is over, or
     ///   has installed a certificate while it was waited for; what `body` throws.
-    func ordering<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
+    func ordering<Result>(_ name: String, isFirst: Bool = false, _ body: () throws -> Result) throws -> Result {
         let own = Criteria(.identity, [.label: .string(name)])
-        let before = Set(try findOnToken(own).map(\.certificateDER))
+        let before = isFirst ? [] : Set(try findOnToken(own).map(\.certificateDER))
         return try OrderLocks(keychain: configuration.uuid, directories).ordering(name, until: deadline) {
             // A renewal goes by the certificate and the key that the caller has seen. To go on with them would bring
             // back a key that was replaced a moment ago.
