@@ -1,0 +1,61 @@
+import Foundation
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+
+/// Where a command writes a file: `-o FILE`, or standard output without one.
+struct FileDestination {
+    let path: String?
+    let mode: mode_t
+
+    /// Whether what is written goes there: a sentence about it would be taken for a part of it.
+    ///
+    /// - Throws: `KeychainError` for a path whose links lead nowhere.
+    var isStandardOutput: Bool {
+        get throws(KeychainError) {
+            guard let path, path != "-" else { return true }
+            if case .descriptor(STDOUT_FILENO) = try FileTarget(path) { return true }
+            return false
+        }
+    }
+
+    /// Replaces the file in one step: who reads it sees the old content or the new.
+    ///
+    /// - Throws: `KeychainError`: `fileUnavailable`, `refused` where that is not allowed, `diskFull`.
+    func write(_ bytes: SecretBytes, isPrivateKey: Bool = false, force: Bool = false) throws {
+        guard let path, try !isStandardOutput else {
+            return try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
+        }
+        switch try FileTarget(path) {
+        case .descriptor(STDERR_FILENO):
+            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: STDERR_FILENO) }
+        case .descriptor(let descriptor):
+            // Nobody may have opened it but Keyfob itself, for its vault.
+            throw KeychainError(
+                .refused, "\(Visible.text(path)) is no file.", hint: "Leave -o out and redirect: >&\(descriptor)",
+                details: ["file": path])
+        case .stream(let path):
+            guard let file = OpenFile(path: path, flags: O_WRONLY) else {
+                throw KeychainError.file("write", path, errno)
+            }
+            try file.write(bytes)
+        case .file(let path): try replace(path, with: bytes)
+        }
+    }
+
+    private func replace(_ path: String, with bytes: SecretBytes) throws {
+        var template = Array((path + ".XXXXXX").utf8CString)
+        let descriptor = unsafe mkstemp(&template)
+        guard descriptor >= 0 else { throw KeychainError.file("write", path, errno) }
+        do {
+            let file = OpenFile(adopting: descriptor, path: path)
+            try file.write(bytes)
+            guard fchmod(descriptor, mode) == 0 else { throw KeychainError.file("write", path, errno) }
+            try file.synchronize()
+            guard unsafe rename(template, path) == 0 else { throw KeychainError.file("write", path, errno) }
+        } catch {
+            unsafe unlink(template)
+            throw error
+        }
+    }
+}

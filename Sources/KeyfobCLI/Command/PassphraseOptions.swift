@@ -1,0 +1,39 @@
+import ArgumentParser
+import Keyfob
+import KeyfobPrimitives
+
+/// The passphrase of a file that is read or written.
+struct PassphraseOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Where the file's passphrase comes from: prompt, env:NAME, file:PATH, fd:N, credential:NAME, …",
+            valueName: "source"))
+    var passSource: String?
+
+    func validate() throws {
+        // The keychain's PIN may come from a command, which runs before this is read.
+        EnvironmentVariable.withhold(namedBy: passSource)
+    }
+
+    /// The source of `--pass-source`. - Throws: `KeychainError` with code `invalidArgument`.
+    func source() throws -> PINSource? { try passSource.map { try PINSource(parsing: $0) } }
+
+    /// Reads the passphrase; without a source it is asked for.
+    ///
+    /// - Throws: `KeychainError` of the source; `pinRequired` where nobody can be asked.
+    func read(_ purpose: PINPurpose, _ global: GlobalOptions) throws -> SecretBytes { try reading(global)(purpose) }
+
+    /// As `read(_:_:)`, for one file after another: a source is read once, as many give what they have only once; a
+    /// person is asked for each.
+    func reading(_ global: GlobalOptions) -> (PINPurpose) throws -> SecretBytes {
+        let environment = global.pinEnvironment(noInput: false)
+        var known: SecretBytes?
+        return { purpose in
+            if let known { return known }
+            let source = try source() ?? .prompt
+            let secret = try source.read(purpose, from: environment)
+            if !source.isInteractive { known = secret }
+            return secret
+        }
+    }
+}
