@@ -16,11 +16,10 @@ package enum DiskSpace {
     /// quotas. Blocks for the write.
     package static func shortage(in directory: URL) -> KeychainError? {
         let path = directory.filePath
-        let name = path + "/.room-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
-        guard let file = OpenFile(path: name, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, shownAs: path) else {
+        guard let file = OpenFile(uniqueWithPrefix: path + "/.room-", shownAs: path) else {
             return errno == ENOENT ? nil : .file("write", path, errno)
         }
-        unsafe unlink(name)
+        if let name = file.uniqueName { unsafe unlink(name) }
         do throws(KeychainError) {
             try file.write(SecretBytes(repeatElement(0, count: need)))
             // Some network file systems say so only now.

@@ -10,6 +10,9 @@ package struct OpenFile: ~Copyable {
     /// Where it was opened, for messages.
     package let path: String
 
+    /// The name that it was made under, where that is one of its own; `nil` for any other file.
+    package let uniqueName: String?
+
     /// Opens `path`, always with `O_CLOEXEC`, or returns `nil` with `errno` set.
     ///
     /// - Parameter name: The path in messages, where it is to be another.
@@ -18,12 +21,31 @@ package struct OpenFile: ~Copyable {
         guard descriptor >= 0 else { return nil }
         self.descriptor = descriptor
         self.path = name ?? path
+        uniqueName = nil
+    }
+
+    /// Makes a file under a name of its own, for its user alone, or returns `nil` with `errno` set.
+    ///
+    /// - Parameters:
+    ///   - prefix: What the name begins with, with its directory. A random number follows.
+    ///   - suffix: What it ends with.
+    ///   - name: The path in messages.
+    package init?(uniqueWithPrefix prefix: String, suffix: String = "", shownAs name: String) {
+        let unique = prefix + String(UInt64.random(in: 0...UInt64.max), radix: 36) + suffix
+        // Of two that drew the same number the second fails, as one that met a stranger's file or link does.
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let descriptor = unsafe keyfob_open(unique, flags, 0o600)
+        guard descriptor >= 0 else { return nil }
+        self.descriptor = descriptor
+        path = name
+        uniqueName = unique
     }
 
     /// Takes over `descriptor`, which must be open.
     package init(adopting descriptor: Int32, path: String) {
         self.descriptor = descriptor
         self.path = path
+        uniqueName = nil
     }
 
     deinit { close(descriptor) }
@@ -81,6 +103,26 @@ package struct OpenFile: ~Copyable {
                     throw .file("write", path, errno)
                 }
             }
+        }
+    }
+
+    /// Replaces the file at `path` in one step: who reads it sees the old content or the new, whatever ends us when.
+    ///
+    /// - Parameter mode: The new file's, whatever the old one's was.
+    /// - Throws: `fileUnavailable`, `refused` or `diskFull`; the old file is then whole.
+    package static func replace(_ path: String, with bytes: SecretBytes, mode: UInt32) throws(KeychainError) {
+        guard let file = OpenFile(uniqueWithPrefix: path + ".", suffix: ".new", shownAs: path),
+            let name = file.uniqueName
+        else { throw .file("write", path, errno) }
+        do throws(KeychainError) {
+            try file.write(bytes)
+            // The umask can only have taken bits away; it may have taken the owner's.
+            guard fchmod(file.descriptor, mode) == 0 else { throw .file("write", path, errno) }
+            try file.synchronize()
+            guard unsafe rename(name, path) == 0 else { throw .file("write", path, errno) }
+        } catch {
+            unsafe unlink(name)
+            throw error
         }
     }
 

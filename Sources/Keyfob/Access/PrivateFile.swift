@@ -11,22 +11,7 @@ package enum PrivateFile {
     ///
     /// - Throws: `fileUnavailable` or `refused` when a system call fails; the old file is then whole.
     package static func write(_ bytes: SecretBytes, to url: URL) throws(KeychainError) {
-        let target = url.filePath
-        let temporary = target + ".\(getpid()).\(UInt64.random(in: 0...UInt64.max)).new"
-        guard let file = OpenFile(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, shownAs: target)
-        else {
-            throw .file("write", target, errno)
-        }
-        do throws(KeychainError) {
-            // The umask can only have taken bits away; it may have taken the owner's.
-            guard fchmod(file.descriptor, 0o600) == 0 else { throw .file("write", target, errno) }
-            try file.write(bytes)
-            try file.synchronize()
-            guard unsafe rename(temporary, target) == 0 else { throw .file("write", target, errno) }
-        } catch {
-            unsafe unlink(temporary)
-            throw error
-        }
+        try OpenFile.replace(url.filePath, with: bytes, mode: 0o600)
         try synchronizeDirectory(url.deletingLastPathComponent())
     }
 

@@ -73,13 +73,12 @@ package enum ProgramRun {
 
     private static func scratchFile() throws(KeychainError) -> OpenFile {
         let folder = NSTemporaryDirectory()
-        var template = Array((folder + (folder.hasSuffix("/") ? "" : "/") + "keyfob.XXXXXX").utf8CString)
-        let descriptor = unsafe mkstemp(&template)
-        guard descriptor >= 0 else { throw .file("write in", folder, errno) }
-        // A program that another thread starts in this moment may inherit it: what is in there is public.
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        unsafe unlink(template)
-        return OpenFile(adopting: descriptor, path: folder)
+        let prefix = folder + (folder.hasSuffix("/") ? "" : "/") + "keyfob."
+        guard let file = OpenFile(uniqueWithPrefix: prefix, shownAs: folder) else {
+            throw .file("write in", folder, errno)
+        }
+        if let name = file.uniqueName { unsafe unlink(name) }
+        return file
     }
 
     private static func write(_ data: Data, to file: borrowing OpenFile) throws(KeychainError) {

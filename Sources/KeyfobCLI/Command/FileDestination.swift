@@ -39,23 +39,7 @@ struct FileDestination {
                 throw KeychainError.file("write", path, errno)
             }
             try file.write(bytes)
-        case .file(let path): try replace(path, with: bytes)
-        }
-    }
-
-    private func replace(_ path: String, with bytes: SecretBytes) throws {
-        var template = Array((path + ".XXXXXX").utf8CString)
-        let descriptor = unsafe mkstemp(&template)
-        guard descriptor >= 0 else { throw KeychainError.file("write", path, errno) }
-        do {
-            let file = OpenFile(adopting: descriptor, path: path)
-            try file.write(bytes)
-            guard fchmod(descriptor, mode) == 0 else { throw KeychainError.file("write", path, errno) }
-            try file.synchronize()
-            guard unsafe rename(template, path) == 0 else { throw KeychainError.file("write", path, errno) }
-        } catch {
-            unsafe unlink(template)
-            throw error
+        case .file(let path): try OpenFile.replace(path, with: bytes, mode: mode)
         }
     }
 }
