@@ -1,0 +1,51 @@
+import KeyfobPrimitives
+package import OpenSSL
+import PKCS11
+
+extension Keychain {
+    /// A private key as it is, off the token; only where it was made extractable.
+    ///
+    /// - Throws: `KeychainError`; `keyNotExtractable`, `invalidArgument` for an item that is no private key on the
+    ///   token, `mechanismUnsupported`, and the errors of `unlock()`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func exportKey(_ item: Item) throws -> PrivateKey {
+        guard let object = item.object, object.objectClass == .privateKey else {
+            throw KeychainError(.invalidArgument, "the item is not a private key on the token.")
+        }
+        return try exportKey(object)
+    }
+
+    /// A private key, off the token; only where it was made extractable.
+    func exportKey(_ object: TokenObject) throws -> PrivateKey {
+        guard object.flags.contains(.extractable) else {
+            throw KeychainError(
+                .keyNotExtractable, "the key cannot leave token \"\(token.label)\": it is marked not extractable.")
+        }
+        _ = try keys()
+        let wrappingKey = try RandomBytes.secret(count: 32)
+        let wrapped = try token.withSession(.export) { session in
+            let carrier = try session.create([
+                .objectClass(.secretKey), .keyType(.aes), .token(false), .isPrivate(true), .sensitive(true),
+                .extractable(false), .encrypt(false), .decrypt(false), .wrap(true), .unwrap(false),
+                .secret(.value, wrappingKey),
+            ])
+            // It ends with the session at the latest.
+            defer { try? session.destroy(carrier) }
+            return try session.wrap(
+                token.verifiedHandle(of: object, in: session), with: carrier, using: Mechanism(.aesKeyWrapPad))
+        }
+        let pkcs8 = try AESKeyWrap.unwrapPadded(wrapped, key: wrappingKey)
+        return try PrivateKey.load(der: pkcs8.prefix(Self.lengthOfDER(pkcs8)))
+    }
+
+    /// How many bytes the first DER element of `bytes` takes: SoftHSM fills what it wraps with zeroes up to a
+    /// multiple of 8 and counts them as part of the key.
+    private static func lengthOfDER(_ bytes: SecretBytes) -> Int {
+        let head = unsafe bytes.withUnsafeBytes { unsafe Array($0.prefix(6)) }
+        guard head.count == 6 else { return bytes.count }
+        let following = head[1] < 0x80 ? 0 : Int(head[1] & 0x7F)
+        guard following <= 4 else { return bytes.count }
+        let length = following == 0 ? Int(head[1]) : head[2..<2 + following].reduce(0) { $0 << 8 | Int($1) }
+        return min(bytes.count, 2 + following + length)
+    }
+}
