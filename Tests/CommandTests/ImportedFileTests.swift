@@ -53,13 +53,13 @@ import Testing
         #expect(!result.error.contains("Get the file again"))
     }
 
-    @Test(arguments: ["env:PASSPHRASE", "stdin", "fd:3"])
+    @Test(arguments: ["env:PASSPHRASE", "stdin", "fd:3", "'cmd:cat once && rm once'"])
     func `a source that gives its passphrase once gives it for every file`(source: String) throws {
         let home = try IdentityHome()
         for name in ["a", "b", "c"] { try makeFile(home, name, called: name) }
         func run(_ command: String) throws {
             try home.shell(
-                "\"$KEYFOB\" \(command) a.p12 b.p12 c.p12 --pass-source \(source) <pass 3<pass",
+                "cp pass once; \"$KEYFOB\" \(command) a.p12 b.p12 c.p12 --pass-source \(source) <pass 3<pass",
                 environment: ["KEYFOB": Tool.keyfob([]).path, "PASSPHRASE": "secret"])
         }
         try run("cert import")

@@ -24,6 +24,8 @@
 //   blind=N                                the next N searches find nothing
 //   stranger                               the token is of another maker than SoftHSM
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
+//   kwp                                    it has CKM_AES_KEY_WRAP_KWP, and CKM_AES_KEY_WRAP_PAD is another wrapping
+//   own-wrap                               what CKM_AES_KEY_WRAP_PAD makes, nobody else can open
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <p11-kit/pkcs11.h>
@@ -32,6 +34,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+// PKCS#11 3.0, which p11-kit's header does not have everywhere.
+#ifndef CKM_AES_KEY_WRAP_KWP
+#define CKM_AES_KEY_WRAP_KWP 0x210BUL
+#endif
 
 #define SLOTS 64
 
@@ -210,7 +217,20 @@ static CK_RV encrypt_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
     return theirs->C_EncryptInit(session, mechanism, key);
 }
 
+static CK_RV wrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE wrapping,
+                  CK_OBJECT_HANDLE key, CK_BYTE_PTR wrapped, CK_ULONG_PTR length) {
+    CK_MECHANISM padded = {CKM_AES_KEY_WRAP_PAD, NULL, 0};
+    int is_kwp = refuses("kwp") && mechanism->mechanism == CKM_AES_KEY_WRAP_KWP;
+    CK_RV result = theirs->C_WrapKey(session, is_kwp ? &padded : mechanism, wrapping, key, wrapped, length);
+    int is_own = refuses("own-wrap") || (refuses("kwp") && !is_kwp);
+    if (result == CKR_OK && is_own && wrapped != NULL)
+        wrapped[0] ^= 1;
+    return result;
+}
+
 static CK_RV mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE type, CK_MECHANISM_INFO_PTR info) {
+    if (refuses("kwp") && type == CKM_AES_KEY_WRAP_KWP)
+        type = CKM_AES_KEY_WRAP_PAD;
     return lists("without", type) ? CKR_MECHANISM_INVALID : theirs->C_GetMechanismInfo(slot, type, info);
 }
 
@@ -338,6 +358,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_Finalize = finalize;
         mine.C_CreateObject = create;
         mine.C_UnwrapKey = unwrap;
+        mine.C_WrapKey = wrap;
         mine.C_GetSlotList = slot_list;
         mine.C_GetTokenInfo = token_info;
         mine.C_OpenSession = open_session;

@@ -23,7 +23,8 @@ extension Keychain {
         }
         _ = try keys()
         let wrappingKey = try RandomBytes.secret(count: 32)
-        let wrapped = try token.withSession(.export) { session in
+        let (wrapped, wrapping) = try token.withSession(.export) { session in
+            let wrapping = try paddedKeyWrap()
             let carrier = try session.create([
                 .objectClass(.secretKey), .keyType(.aes), .token(false), .isPrivate(true), .sensitive(true),
                 .extractable(false), .encrypt(false), .decrypt(false), .wrap(true), .unwrap(false),
@@ -31,11 +32,30 @@ extension Keychain {
             ])
             // It ends with the session at the latest.
             defer { try? session.destroy(carrier) }
-            return try session.wrap(
-                token.verifiedHandle(of: object, in: session), with: carrier, using: Mechanism(.aesKeyWrapPad))
+            let wrapped = try session.wrap(
+                token.verifiedHandle(of: object, in: session), with: carrier, using: Mechanism(wrapping))
+            return (wrapped, wrapping)
         }
-        let pkcs8 = try AESKeyWrap.unwrapPadded(wrapped, key: wrappingKey)
+        let pkcs8: SecretBytes
+        do { pkcs8 = try AESKeyWrap.unwrapPadded(wrapped, key: wrappingKey) } catch let error as CryptoError {
+            throw KeychainError(
+                .mechanismUnsupported,
+                "token \"\(token.label)\" wraps keys in a way of its own: the key does not come out whole.",
+                hint: "The key stays where it is. What the token can do: keyfob token mechanisms",
+                details: ["token": token.label, "mechanism": wrapping.name], cause: error)
+        }
         return try PrivateKey.load(der: pkcs8.prefix(Self.lengthOfDER(pkcs8)))
+    }
+
+    /// What seals a private key by RFC 5649. PKCS#11 3.0 has a number for that; before, tokens took `CKM_AES_KEY_WRAP_PAD`
+    /// for it, which is another way (PKCS#7's) with those that have both.
+    private func paddedKeyWrap() throws -> MechanismType {
+        do { _ = try token.slot().mechanismInfo(.aesKeyWrapKWP) } catch let error as PKCS11Error
+            where error.returnValue == .mechanismInvalid
+        {
+            return .aesKeyWrapPad
+        }
+        return .aesKeyWrapKWP
     }
 
     /// How many bytes the first DER element of `bytes` takes: SoftHSM fills what it wraps with zeroes up to a

@@ -64,11 +64,11 @@ import Testing
         #expect(try bench.keychain.find(.keys).isEmpty)
     }
 
-    @Test func `an identity outlives the item that its key was before`() throws {
+    @Test(arguments: [1, 2]) func `an identity outlives the item that its key was before`(imports: Int) throws {
         let bench = try ItemBench()
         let pair = try TestPair("one")
         bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": "first", "labl": "first"]))
-        for _ in 0..<2 {
+        for _ in 0..<imports {
             _ = try bench.keychain.importIdentity(key: pair.key, certificate: pair.certificate, label: "web")
         }
         #expect(bench.copying(["class": "keys"] + wantsAll + wantsReference).array?.count == 2)

@@ -1,0 +1,36 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// Keys that may leave their token, on tokens that wrap in different ways.
+@Suite struct KeyExportTests {
+    private static func exported(saying words: String, _ algorithm: KeyAlgorithm) throws -> (made: PrivateKey, PrivateKey) {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "wrapping")
+        let module = try FaultyModule(in: directory)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        let key = try PrivateKey.generate(algorithm)
+        let item = try keychain.importKey(key, label: "mine", isExtractable: true).item
+        try module.say(words)
+        return (key, try keychain.exportKey(item))
+    }
+
+    @Test(arguments: ["", "kwp"], [KeyAlgorithm.rsa(bits: 2048), .ec(.p256)])
+    func `a key that may leave does so as it is`(words: String, algorithm: KeyAlgorithm) throws {
+        let (made, exported) = try Self.exported(saying: words, algorithm)
+        #expect(exported.publicKey == made.publicKey)
+        #expect(try exported.pkcs8DER() == made.pkcs8DER())
+    }
+
+    @Test func `a token that wraps in a way of its own is told of as such`() throws {
+        let error = #expect(throws: KeychainError.self) { try Self.exported(saying: "own-wrap", .ec(.p256)) }
+        #expect(error?.code == .mechanismUnsupported)
+        #expect(error?.message.contains("wraps keys in a way of its own") == true)
+    }
+}
