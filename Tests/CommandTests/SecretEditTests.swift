@@ -103,6 +103,33 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == value)
     }
 
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a signal at the question about what is too large is an answer, and leaves no file`(number: Int32) throws {
+        let (household, own) = try make(
+            "echo \"$1\" > path; echo $PPID > command; head -c 33554433 /dev/zero > \"$1\"")
+        let terminal = try PseudoTerminal()
+        let command = household.directory.file("command")
+        Thread {
+            let prompt = "or give it up (q): "
+            guard terminal.output(until: prompt).contains(prompt),
+                let text = FileManager.default.contents(atPath: command).map({ String(decoding: $0, as: UTF8.self) }),
+                let process = pid_t(text.trimmingBlanks)
+            else { return }
+            kill(process, number)
+        }.start()
+        // By `exec`, so that the parent of the editor is the command.
+        let editor = try #require(own["EDITOR"])
+        let script = "exec setsid --ctty --wait timeout --foreground -s KILL 120 \"$@\" < \"$0\""
+        let edit = try Tool(
+            "/bin/sh", ["-c", script, terminal.path, Tool.keyfob([]).path, "secret", "edit", "x"],
+            environment: household.environment.merging(["EDITOR": "exec " + editor]) { $1 }
+        ).run()
+        #expect(edit.status == 130, "\(edit.error)")
+        #expect(edit.error.contains("the editor has left more than 32.0 MiB"))
+        #expect(!FileManager.default.fileExists(atPath: try editedFile(household)))
+        #expect(try household.keyfob(["get", "x"]).output == "old\n")
+    }
+
     @Test(arguments: [SIGTERM, SIGHUP], [1, 3])
     func `a signal ends the editor, with what it started, and leaves no file`(number: Int32, times: Int) throws {
         // The editor that hears nothing is ended with the third signal.

@@ -96,13 +96,22 @@ import Testing
             [path = path as String, shown = shown as String, number = number as Int32] in
             Interruption.install()
             let thread = Thread {
-                while unsafe access(shown, F_OK) != 0 { usleep(10_000) }
+                TerminalTests.awaitFile(shown)
                 kill(getpid(), number)
             }
             thread.start()
             _ = try Terminal(mayAsk: true, device: path).readSecret("PIN: ", hint: "")
         }
         #expect(pair.echoes)
+    }
+
+    /// Waits until there is a file, and ends the process where there is none after two minutes.
+    private static func awaitFile(_ file: String) {
+        for _ in 0..<12_000 {
+            guard unsafe access(file, F_OK) != 0 else { return }
+            usleep(10_000)
+        }
+        _exit(99)
     }
 
     /// Makes the file `shown` when the prompt is there.
@@ -127,7 +136,7 @@ import Testing
             [path = path as String, shown = shown as String, number = number as Int32] in
             Interruption.install()
             Thread {
-                while unsafe access(shown, F_OK) != 0 { usleep(10_000) }
+                TerminalTests.awaitFile(shown)
                 kill(getpid(), number)
             }.start()
             _ = try Terminal(mayAsk: true, device: path).readSecret("PIN: ", hint: "")
@@ -145,7 +154,7 @@ import Testing
         await #expect(processExitsWith: .exitCode(7)) { [path = path as String, shown = shown as String] in
             Interruption.install()
             Thread {
-                while unsafe access(shown, F_OK) != 0 { usleep(10_000) }
+                TerminalTests.awaitFile(shown)
                 let terminal = unsafe open(path, O_RDWR | O_NOCTTY)
                 var settings = termios()
                 _ = unsafe tcgetattr(terminal, &settings)

@@ -8,16 +8,35 @@ import Keyfob
 ///
 /// Handlers, not `signalfd`: threads of PKCS#11 modules do not block signals for us.
 enum Interruption {
+    /// What a signal finds the command at.
+    private enum Phase {
+        /// Nothing that would be left half done: a signal ends the process.
+        case idle
+        /// A prompt without echo: so too, once the terminal is set as it was.
+        case prompting
+        /// What must not be cut off: the first signal only asks it to stop.
+        case deferring
+        /// A question amidst that: the first signal is an answer, which ends all of it.
+        case asking
+        /// What there is to put away after such an answer: no signal keeps it from that.
+        case ending
+    }
+
     private struct State {
+        var phase = Phase.idle
+        /// While `prompting`: the terminal, the settings of the prompt, whether it is still to have them, and those
+        /// that the terminal had before.
         var terminal: Int32 = -1
-        var settings = termios()
-        /// The settings of an open prompt, and whether it is still to have them.
         var silent = termios()
         var isSilent = false
-        var defers = false
+        var settings = termios()
+        /// While `deferring` and after: whether a signal came, and whether one came that no program heard of.
         var isRequested = false
-        /// How many signals other than SIGINT came while `defers`.
+        var isUnheard = false
+        /// How many signals other than SIGINT came while `deferring`.
         var requests = 0
+        /// While `asking`: what wakes the question up.
+        var wakening: Int32 = -1
     }
 
     // Reached by the handler, so it must be memory that no runtime lock guards. Written by the main
@@ -56,13 +75,43 @@ enum Interruption {
     /// Runs `body`, which looks at `isRequested` between its steps; a second signal ends the process.
     ///
     /// Not so while `body` waits for a program: it has something to put away when that ends. Ctrl-C then belongs to
-    /// the program, and the other signals are passed on to it, as SIGKILL from the third on.
+    /// a program at our terminal, and the other signals are passed on, as SIGKILL from the third on. Nor while `body`
+    /// asks a question: see `waitForAnswer(at:)`.
     static func deferring<Result>(_ body: () throws -> Result) rethrows -> Result {
         unsafe state.pointee.isRequested = false
+        unsafe state.pointee.isUnheard = false
         unsafe state.pointee.requests = 0
-        unsafe state.pointee.defers = true
-        defer { unsafe state.pointee.defers = false }
+        let outer = unsafe state.pointee.phase
+        unsafe state.pointee.phase = .deferring
+        defer { unsafe state.pointee.phase = outer }
         return try body()
+    }
+
+    /// Waits until a line was entered at `terminal`, where the question is asked in the midst of `deferring`; returns
+    /// at once elsewhere, where a signal ends the process.
+    ///
+    /// - Throws: `CancellationError` when a signal comes, or has come and no program has heard of it: what `deferring`
+    ///   is for is then put away while the error is on its way. `KeychainError` where no descriptor is left.
+    static func waitForAnswer(at terminal: Int32) throws {
+        guard unsafe state.pointee.phase == .deferring else { return }
+        var (waking, wakening): (Int32, Int32) = (-1, -1)
+        guard unsafe keyfob_pipe(&waking, &wakening) == 0 else {
+            throw KeychainError(.failed, "no answer can be waited for: too many files are open (errno \(errno)).")
+        }
+        defer {
+            close(waking)
+            close(wakening)
+        }
+        unsafe state.pointee.wakening = wakening
+        // Before it is looked whether one has come: from here on a signal is an answer.
+        unsafe state.pointee.phase = .asking
+        var entries = [waking, terminal].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        while unsafe state.pointee.phase == .asking && !state.pointee.isUnheard {
+            guard unsafe poll(&entries, 2, -1) < 0, errno == EINTR else { break }
+        }
+        let isInterrupted = unsafe state.pointee.isUnheard
+        unsafe state.pointee.phase = isInterrupted ? .ending : .deferring
+        if isInterrupted { throw CancellationError() }
     }
 
     /// Runs `body` while `terminal` is set to `silent`, and gives it `settings` back however `body` or the process
@@ -77,6 +126,8 @@ enum Interruption {
         unsafe state.pointee.silent = silent
         unsafe state.pointee.isSilent = true
         unsafe state.pointee.terminal = terminal
+        let outer = unsafe state.pointee.phase
+        unsafe state.pointee.phase = .prompting
         let previous = [SIGCONT, SIGQUIT, SIGALRM].compactMap { number in
             replaceAction(of: number) { Interruption.handleAtPrompt($0) }.map { (number, $0) }
         }
@@ -86,6 +137,7 @@ enum Interruption {
             // First: who is continued from here on must not take the echo away again.
             unsafe state.pointee.isSilent = false
             unsafe tcsetattr(terminal, TCSAFLUSH, &state.pointee.settings)
+            unsafe state.pointee.phase = outer
             unsafe state.pointee.terminal = -1
             for (number, action) in previous {
                 var action = action
@@ -128,8 +180,14 @@ enum Interruption {
 
     /// Calls only what signal-safety(7) allows.
     private static func handle(_ number: Int32) {
-        let terminal = unsafe state.pointee.terminal
-        if unsafe terminal < 0 && state.pointee.defers {
+        switch unsafe state.pointee.phase {
+        case .idle: break
+        case .prompting:
+            let terminal = unsafe state.pointee.terminal
+            unsafe tcsetattr(terminal, TCSANOW, &state.pointee.settings)
+            var newline: UInt8 = 0x0A
+            _ = unsafe write(terminal, &newline, 1)
+        case .deferring:
             let isFirst = unsafe !state.pointee.isRequested
             unsafe state.pointee.isRequested = true
             let waits: Bool
@@ -139,12 +197,18 @@ enum Interruption {
                 unsafe state.pointee.requests += 1
                 waits = unsafe RunningChildren.signal(state.pointee.requests < 3 ? SIGTERM : SIGKILL)
             }
+            if !waits { unsafe state.pointee.isUnheard = true }
             if isFirst || waits { return }
-        }
-        if terminal >= 0 {
-            unsafe tcsetattr(terminal, TCSANOW, &state.pointee.settings)
-            var newline: UInt8 = 0x0A
-            _ = unsafe write(terminal, &newline, 1)
+        case .asking:
+            let failure = errno
+            unsafe state.pointee.isRequested = true
+            unsafe state.pointee.isUnheard = true
+            unsafe state.pointee.phase = .ending
+            var byte: UInt8 = 0
+            _ = unsafe write(state.pointee.wakening, &byte, 1)
+            errno = failure
+            return
+        case .ending: return
         }
         // An issuer's command, a hook, an editor: nobody is left to wait for what they do.
         RunningChildren.end()

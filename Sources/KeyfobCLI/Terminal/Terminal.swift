@@ -85,7 +85,8 @@ struct Terminal: Sendable {
     /// - Parameters:
     ///   - question: the question without its answers, such as `Delete "db/prod"?`.
     ///   - flag: the option that answers it beforehand; the error names it.
-    /// - Throws: `KeychainError.refused` where nobody can be asked; `cancelled` at end of file.
+    /// - Throws: `KeychainError.refused` where nobody can be asked; `cancelled` at end of file. `CancellationError`
+    ///   when a signal comes, where the process has something to put away (`Interruption.waitForAnswer(at:)`).
     func confirm(_ question: String, flag: String = "--yes") throws -> Bool {
         let answer = try readAnswer("\(Visible.text(question)) [y/N] ", question: question, flag: flag)
         return ["y", "yes"].contains(answer.lowercased())
@@ -119,6 +120,11 @@ struct Terminal: Sendable {
         }
         defer { close(descriptor) }
         try Self.write(prompt, to: descriptor)
+        do { try Interruption.waitForAnswer(at: descriptor) } catch {
+            // Else the message would stand on the prompt's line.
+            try Self.write("\n", to: descriptor)
+            throw error
+        }
         let answer = try Self.readLine(descriptor).copyString() ?? ""
         return answer.trimmingBlanks
     }
