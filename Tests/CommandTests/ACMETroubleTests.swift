@@ -69,4 +69,33 @@ import Testing
         let next = try Tool.keyfob(words, environment: environment).run()
         #expect(next.status == 0, "\(next.error)")
     }
+
+    @Test func `SIGINT without a terminal ends the wait for a server that says nothing`() throws {
+        let home = try IdentityHome()
+        // The kernel lets curl connect; its first bytes say that it runs, and waits.
+        let script = """
+            import signal, socket, subprocess, sys
+            server = socket.create_server(("127.0.0.1", 0))
+            server.settimeout(120)
+            directory = "acme:https://127.0.0.1:%d/dir" % server.getsockname()[1]
+            command = subprocess.Popen([*sys.argv[1:], "--issuer", directory], start_new_session=True)
+            try:
+                connection, _ = server.accept()
+                connection.settimeout(120)
+                connection.recv(1)
+                command.send_signal(signal.SIGINT)
+                # curl itself gives up after 55 seconds.
+                print(command.wait(timeout=30))
+            finally:
+                command.kill()
+            """
+        let result = try Tool(
+            "python3",
+            [
+                "-c", script, Tool.keyfob([]).path, "identity", "create", "web", "--dns", "web.example", "--web-root",
+                home.directory.path,
+            ], environment: home.environment
+        ).run()
+        #expect(result.output == "130\n", "\(result.error)")
+    }
 }

@@ -44,7 +44,8 @@ import Synchronization
         // In one order with `signal(_:)`: a handler finds the program, or is found here.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let now = self.signals
-        if now != signals { send(Int32(now & 0xFF), to: target) }
+        let number = Int32(now & 0xFF)
+        if now != signals, passes(number, to: target) { send(number, to: target) }
     }
 
     /// Forgets a program: before it is waited for, since its number is free once it was.
@@ -54,13 +55,12 @@ import Synchronization
         }
     }
 
-    /// Whether there is one. Calls only what signal-safety(7) allows.
-    package static var isAny: Bool {
-        for index in 0..<count where unsafe slots[index] != 0 { return true }
-        return false
-    }
+    /// Whether a program is to hear of a signal from us: SIGINT is what a terminal sends to our whole group itself, and
+    /// to no other.
+    private static func passes(_ number: Int32, to target: pid_t) -> Bool { number != SIGINT || target < 0 }
 
-    /// Sends a signal to all of them, with what they have started, and says whether there was one.
+    /// Sends a signal to all of them, with what they have started, and says whether there was one; SIGINT only to those
+    /// that are in groups of their own.
     ///
     /// Calls only what signal-safety(7) allows.
     @discardableResult
@@ -72,7 +72,7 @@ import Synchronization
             let target = unsafe slots[index]
             guard target != 0 else { continue }
             isAny = true
-            send(number, to: target)
+            if passes(number, to: target) { send(number, to: target) }
         }
         return isAny
     }

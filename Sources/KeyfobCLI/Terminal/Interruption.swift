@@ -74,9 +74,9 @@ enum Interruption {
 
     /// Runs `body`, which looks at `isRequested` between its steps; a second signal ends the process.
     ///
-    /// Not so while `body` waits for a program: it has something to put away when that ends. Ctrl-C then belongs to
-    /// a program at our terminal, and the other signals are passed on, as SIGKILL from the third on. Nor while `body`
-    /// asks a question: see `waitForAnswer(at:)`.
+    /// Not so while `body` waits for a program: it has something to put away when that ends. Signals are passed on to
+    /// the program, those other than SIGINT as SIGKILL from the third on; but Ctrl-C not to one at our terminal, which
+    /// has it from there. Nor while `body` asks a question: see `waitForAnswer(at:)`.
     static func deferring<Result>(_ body: () throws -> Result) rethrows -> Result {
         unsafe state.pointee.isRequested = false
         unsafe state.pointee.isUnheard = false
@@ -192,7 +192,7 @@ enum Interruption {
             unsafe state.pointee.isRequested = true
             let waits: Bool
             if number == SIGINT {
-                waits = RunningChildren.isAny
+                waits = RunningChildren.signal(SIGINT)
             } else {
                 unsafe state.pointee.requests += 1
                 waits = unsafe RunningChildren.signal(state.pointee.requests < 3 ? SIGTERM : SIGKILL)
