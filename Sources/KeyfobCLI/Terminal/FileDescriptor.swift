@@ -5,7 +5,7 @@ import KeyfobPrimitives
 
 /// The loops around `read(2)` and `write(2)` that partial transfers and signals ask for.
 enum FileDescriptor {
-    /// Writes all bytes.
+    /// Writes all bytes. Where nobody reads them any more the process ends as SIGPIPE ends it, even where it does not.
     ///
     /// - Throws: `KeychainError.fileUnavailable` with the system's reason.
     static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(KeychainError) {
@@ -14,6 +14,7 @@ enum FileDescriptor {
             let count = unsafe Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count < 0 {
                 if errno == EINTR { continue }
+                if errno == EPIPE { endByPipeSignal() }
                 throw failure("written", descriptor)
             }
             unsafe rest = rest.dropFirst(count)
@@ -29,6 +30,15 @@ enum FileDescriptor {
             if count >= 0 { return count }
             if errno != EINTR { throw failure("read", descriptor) }
         }
+    }
+
+    /// Ends the process by SIGPIPE: some PKCS#11 modules have it ignored as soon as they are loaded, and then
+    /// `keyfob cert ls | head -1` would end in an error message instead of in silence.
+    private static func endByPipeSignal() -> Never {
+        signal(SIGPIPE, SIG_DFL)
+        raise(SIGPIPE)
+        // Where our parent has it blocked, too.
+        _exit(128 + SIGPIPE)
     }
 
     private static func failure(_ participle: String, _ descriptor: Int32) -> KeychainError {

@@ -51,7 +51,8 @@ enum Interruption {
     ///
     /// A signal that our parent ignores stays ignored, as `nohup` and shells without job control expect.
     static func install() {
-        restorePipeSignal()
+        // systemd and some languages start children with SIGPIPE ignored; `FileDescriptor` sees to modules that do it.
+        signal(SIGPIPE, SIG_DFL)
         // A parent that ignores SIGCHLD would hand that on, and an editor's or a hook's failure be lost with its
         // status.
         signal(SIGCHLD, SIG_DFL)
@@ -62,12 +63,6 @@ enum Interruption {
             _ = replaceAction(of: number) { Interruption.handle($0) }
         }
     }
-
-    /// Gives SIGPIPE its default back.
-    ///
-    /// systemd and some languages start children with SIGPIPE ignored, and some PKCS#11 modules have it ignored when
-    /// they are loaded; then `keyfob ls | head -1` would end in an error message instead of in silence.
-    static func restorePipeSignal() { signal(SIGPIPE, SIG_DFL) }
 
     /// Whether a signal came while `deferring` was running.
     static var isRequested: Bool { unsafe state.pointee.isRequested }

@@ -44,8 +44,6 @@ struct TokenInventory {
     /// - Throws: `KeychainError` where the configuration of the keychains cannot be read; `moduleNotLoaded` for a
     ///   `module` that cannot be used.
     init(includesAll: Bool, module: String? = nil) throws {
-        // Whatever any module has done to it: what is left to do is to print.
-        defer { Interruption.restorePipeSignal() }
         let configurations = try Keychains().all()
         let ours = try Self.ours(configurations)
         var entries = ours

@@ -70,15 +70,24 @@ import Testing
         let module = household.directory.file("ignoring.so")
         let built = try Tool("/usr/bin/env", ["cc", "-shared", "-fPIC", source, "-ldl", "-o", module]).run()
         try #require(built.status == 0, "\(built.error)")
+        let variables = household.environment.merging(environment) { $1 }.merging(["KEYFOB_MODULE": module]) { $1 }
+        let made = try household.keyfob(
+            ["init", "--keychain", "card", "--token", "card", "--module", module, "--pin-source", "env:CARD_PIN"],
+            environment: variables)
+        try #require(made.status == 0, "\(made.error)")
         let status = household.directory.file("status")
-        let result = try Tool(
-            "/bin/bash",
-            [
-                "-c", "{ sleep 0.2; \"$1\" token ls; echo $? >&3; } 3>\"$2\" | true", "bash",
-                Tool.keyfob([]).path, status,
-            ], environment: household.environment.merging(environment) { $1 }.merging(["KEYFOB_MODULE": module]) { $1 }
-        ).run()
-        #expect(result.error.isEmpty, "\(result.error)")
-        #expect(try String(contentsOfFile: status, encoding: .utf8) == "141\n")
+        let commands = [
+            ["token", "ls"], ["secret", "ls", "--json"], ["cert", "ls", "--json"], ["key", "ls", "--json"],
+            ["trust", "ls", "--json"], ["status", "--json"],
+        ]
+        for words in commands {
+            // What reads has ended before anything is written.
+            let script = "{ sleep 0.2; \"$1\" \"${@:3}\"; echo $? >&3; } 3>\"$2\" | true"
+            let result = try Tool(
+                "/bin/bash", ["-c", script, "bash", Tool.keyfob([]).path, status] + words, environment: variables
+            ).run()
+            #expect(result.error.isEmpty, "\(words) \(result.error)")
+            #expect(try String(contentsOfFile: status, encoding: .utf8) == "141\n", "\(words)")
+        }
     }
 }
