@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import OpenSSL
+import PKCS11
 
 /// A certificate that is meant: an item of the keychain by its name, a file that is there, standard input, or an item
 /// by another of its marks.
@@ -16,7 +17,7 @@ struct CertificateSource: ExpressibleByArgument {
     /// The file, where it is one. A name with a slash is a path even where nothing is there.
     private var file: FileArgument? {
         var isFolder: ObjCBool = false
-        guard text == "-" || text.contains("/") && !text.hasPrefix("pkcs11:")
+        guard text == "-" || text.contains("/") && !PKCS11URI.hasScheme(text)
             || (unsafe FileManager.default.fileExists(atPath: text, isDirectory: &isFolder) && !isFolder.boolValue)
         else { return nil }
         return FileArgument(argument: text)

@@ -85,7 +85,7 @@ struct ItemName: ExpressibleByArgument {
         among items: [Item], _ keychain: Keychain, _ fingerprints: (Item) throws -> [Fingerprint],
         _ commonName: (Item) throws -> String?
     ) throws -> [Item] {
-        if text.hasPrefix("pkcs11:") {
+        if PKCS11URI.hasScheme(text) {
             let uri: PKCS11URI
             do { uri = try PKCS11URI(text) } catch {
                 throw KeychainError(
@@ -128,7 +128,7 @@ struct ItemName: ExpressibleByArgument {
     ///
     /// - Throws: `KeychainError.itemNotFound`.
     func requireMeant(_ item: some KeychainItem, _ noun: Noun, in keychain: Keychain) throws {
-        guard item.nameOfVersion != nil, !text.hasPrefix("pkcs11:"), fingerprintPrefix == nil, let label = item.label,
+        guard item.nameOfVersion != nil, !PKCS11URI.hasScheme(text), fingerprintPrefix == nil, let label = item.label,
             !label.isIdentical(to: text)
         else { return }
         let error = notFound([], noun, keychain)
@@ -139,7 +139,7 @@ struct ItemName: ExpressibleByArgument {
 
     private func notFound(_ names: [String], _ noun: Noun, _ keychain: Keychain) -> KeychainError {
         let all = "All \(noun.plural): \(noun.listing)"
-        let nearest = text.hasPrefix("pkcs11:") ? nil : Spelling.nearest(to: text, among: names)
+        let nearest = PKCS11URI.hasScheme(text) ? nil : Spelling.nearest(to: text, among: names)
         return KeychainError(
             .itemNotFound, "no \(noun.singular) \"\(text)\" in keychain \"\(keychain.name)\".",
             hint: nearest.map { "Did you mean \"\($0)\"? " + all } ?? all,
@@ -192,10 +192,10 @@ extension ItemName {
                 commonName: { try $0.certificate().subject.commonName })
         }
         // A label is looked for first, and by it nothing else need be parsed.
-        let labelled = text.hasPrefix("pkcs11:") ? [] : try keychain.publicCertificates(label: text)
+        let labelled = PKCS11URI.hasScheme(text) ? [] : try keychain.publicCertificates(label: text)
         guard labelled.isEmpty else { return try resolve(labelled) }
         do { return try resolve(keychain.publicCertificates()) } catch let error as KeychainError
-            where error.code == .itemNotFound && !text.hasPrefix("pkcs11:")
+            where error.code == .itemNotFound && !PKCS11URI.hasScheme(text)
         {
             // Perhaps one that the token shows after a login only; where nobody can log in, the first answer stands.
             let all = (try? keychain.find(.certificates)) ?? []

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PKCS11
 
 /// A name for something that is made or imported.
 enum NewName {
@@ -6,7 +7,7 @@ enum NewName {
     ///
     /// - Throws: `ValidationError`.
     static func requireNoURI(_ name: String) throws {
-        guard !name.hasPrefix("pkcs11:") else {
+        guard !PKCS11URI.hasScheme(name) else {
             throw ValidationError("A name that begins with \"pkcs11:\" is a URI to every other command.")
         }
     }

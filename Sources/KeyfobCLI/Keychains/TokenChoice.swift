@@ -81,7 +81,7 @@ enum TokenChoice {
     /// A label, or a URI that a user wrote. - Throws: `UsageError` for a malformed URI or a PIN in it.
     static func uri(_ name: String?) throws -> PKCS11URI {
         guard let name else { return PKCS11URI() }
-        guard name.hasPrefix("pkcs11:") else {
+        guard PKCS11URI.hasScheme(name) else {
             var uri = PKCS11URI()
             uri.token = name
             return uri
@@ -98,7 +98,7 @@ enum TokenChoice {
     /// The module that a token's URI names; `nil` for a label, and for what is no URI.
     static func moduleName(in name: String) -> String? {
         // Whoever looks for the token says what is wrong with its name.
-        guard name.hasPrefix("pkcs11:"), let uri = try? PKCS11URI(name) else { return nil }
+        guard PKCS11URI.hasScheme(name), let uri = try? PKCS11URI(name) else { return nil }
         return uri.modulePath ?? uri.moduleName
     }
 

@@ -112,7 +112,7 @@ struct TokenInventory {
     ///
     /// - Throws: `KeychainError` with code `invalidArgument`; `UsageError` for a PIN in the URI.
     func matches(_ name: String) throws -> [Entry] {
-        guard name.hasPrefix("pkcs11:") else { return entries.filter { $0.label.isIdentical(to: name) } }
+        guard PKCS11URI.hasScheme(name) else { return entries.filter { $0.label.isIdentical(to: name) } }
         let uri: PKCS11URI
         do { uri = try PKCS11URI(name) } catch {
             throw KeychainError(.invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", cause: error)

@@ -17,7 +17,7 @@ extension PKCS11URI {
         var unrecognized: [String] = []
         if parsed.hasUnrecognized {
             // p11-kit tells only that there are some, so each is asked for alone.
-            for attribute in written.path where try ParsedURI("pkcs11:" + attribute.text).hasUnrecognized {
+            for attribute in written.path where try ParsedURI(Self.scheme + attribute.text).hasUnrecognized {
                 unrecognized.append(
                     attribute.name + "=" + Self.encoded(attribute.value.utf8, keepingPercent: true))
             }

@@ -23,7 +23,7 @@ extension PKCS11URI: CustomStringConvertible {
         Self.add("module-name", moduleName, to: &query)
         Self.add("module-path", modulePath, to: &query)
         for (name, value) in vendorQuery.sorted(by: { $0.key < $1.key }) { Self.add(name, value, to: &query) }
-        return "pkcs11:" + path.joined(separator: ";") + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+        return Self.scheme + path.joined(separator: ";") + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
     /// The words of RFC 7512 for object classes.

@@ -55,6 +55,12 @@ public struct PKCS11URI: Sendable {
     /// Whether there is a `pin-value`.
     public var hasPINValue: Bool { pinValue != nil }
 
+    /// How every URI begins.
+    static let scheme = "pkcs11:"
+
+    /// Whether a text is meant for a URI, well-formed or not, where it might also be a name.
+    package static func hasScheme(_ text: String) -> Bool { text.utf8.starts(with: scheme.utf8) }
+
     /// Makes a URI without attributes, which matches everything.
     public init() {
         self.init(unrecognizedAttributes: [])
