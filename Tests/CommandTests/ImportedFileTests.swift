@@ -87,8 +87,36 @@ import Testing
             let result = try keyfob(home, command, "import", home.file("web.p12"), "--name", "pkcs11:foo")
             #expect(result.status == 2 && result.error.contains("URI"), "\(result.error)")
         }
+        let trusted = try home.keyfob("trust", "add", home.file("web.pem"), "--name", "pkcs11:foo")
+        #expect(trusted.status == 2 && trusted.error.contains("URI"), "\(trusted.error)")
         #expect(try keyfob(home, "identity", "import", home.file("web.p12")).status == 0)
         #expect(try names(home) == ["web"])
+    }
+
+    @Test func `a certificate whose own name is a URI to every other command gets another, or none`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            make() {
+                openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $1.key -out $1.pem \
+                    -days 9 -subj "/CN=pkcs11:$1$2" $3 $4 2>/dev/null
+            }
+            make web "" -addext subjectAltName=DNS:web.example
+            make ca /O=Corp
+            make anchor
+            openssl pkcs12 -export -inkey web.key -in web.pem -passout file:pass -out web.p12
+            """)
+        for words in [["identity", "import", home.file("web.p12"), "--pass-source", "file:" + home.file("pass")],
+            ["cert", "import", home.file("ca.pem")], ["trust", "add", home.file("anchor.pem"), "--yes"]]
+        {
+            let result = try Tool.keyfob(words, environment: home.environment).run()
+            #expect(result.status == 0, "\(result.error)")
+        }
+        #expect(try names(home) == ["web.example"])
+        let listed = try home.keyfob("cert", "ls", "--format", "tsv").output.split(separator: "\n").dropFirst()
+        let labels = listed.compactMap { $0.split(separator: "\t", omittingEmptySubsequences: false).first }
+        #expect(labels.sorted() == ["", "Corp", "web.example"])
+        #expect(try home.keyfob("cert", "show", "Corp").status == 0)
     }
 
     @Test(arguments: ["-algorithm X25519", "-algorithm ED448", "-algorithm EC -pkeyopt ec_paramgen_curve:P-224"])

@@ -118,7 +118,7 @@ extension Keychain {
         // A root is trusted because somebody chose to, never because it came along.
         let above = CertificateChain.order(leaf: certificate, candidates: chain).certificates.dropFirst()
             .filter { !$0.isSelfSigned }
-        let authorities = above.map { NewObject(certificate: $0, label: $0.subjectSummary.map { .string($0) }) }
+        let authorities = above.map { NewObject(certificate: $0, label: $0.ownName.map { .string($0) }) }
         var missing: [NewObject] = []
         var succession = Succession()
         var present: [TokenObject] = []

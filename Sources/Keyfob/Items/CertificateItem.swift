@@ -13,7 +13,8 @@ public struct CertificateItem: CertifiedItem {
     /// The typed face of an item of this class.
     public init(item: Item) { self.item = item }
 
-    /// A certificate that is not stored yet. Without a label the subject's summary is its label.
+    /// A certificate that is not stored yet. Without a label the subject's summary is its label,
+    /// or another name of it where that would be taken for a URI.
     public init(_ certificate: Certificate, label: String? = nil) {
         item = Item(.certificate, ItemAttributes(certificate: certificate))
         item.certificateDER = certificate.der
@@ -40,6 +41,6 @@ extension ItemAttributes {
         self[.serialNumber] = .data(certificate.serialNumber)
         self[.subjectKeyID] = certificate.subjectKeyIdentifier.map { .data($0) }
         self[.publicKeyHash] = .data(certificate.publicKey.identifier)
-        self[.label] = certificate.subjectSummary.map { .string($0) }
+        self[.label] = certificate.ownName.map { .string($0) }
     }
 }

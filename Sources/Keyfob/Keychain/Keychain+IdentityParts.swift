@@ -29,7 +29,7 @@ extension Keychain {
         let parsed = try leafItem.certificate
         leafItem.attributes = try ClassSchema.of(.certificate).coerce(leafItem.attributes)
         if leafItem.attributes[.label] == nil {
-            leafItem.attributes[.label] = parsed.subjectSummary.map { .string($0) }
+            leafItem.attributes[.label] = parsed.ownName.map { .string($0) }
         }
         let leaf = NewObject(certificate: parsed, label: leafItem.attributes[.label])
         let keyItem = Item(.key, try Self.recordable(keyAttributes))

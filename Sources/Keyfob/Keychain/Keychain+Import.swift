@@ -28,7 +28,7 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - chain: Certificates above the leaf, in any order; a self-signed root among them is not stored.
-    ///   - label: The name of key and certificate; without one, the certificate's summary.
+    ///   - label: The name of key and certificate; without one, the certificate's own.
     ///   - isReplacing: Whether another identity of the same label makes room, in the same step. It stays as an older
     ///     version, for handshakes that began with its key need it: `NAME@` and the day on which it expires, until
     ///     `retire(_:)`.
@@ -44,7 +44,7 @@ extension Keychain {
             throw Self.mismatch(certificate, key.publicKey)
         }
         let keys = try keys()
-        let name = label ?? certificate.subjectSummary ?? "identity"
+        let name = label ?? certificate.ownName ?? "identity"
         func pair(label: String) throws -> (privateKey: NewObject, publicKey: NewObject) {
             try NewObject.pair(
                 key, label: [UInt8](label.utf8), subject: [UInt8](certificate.subject.der),
@@ -55,8 +55,8 @@ extension Keychain {
         // A root is trusted because somebody chose to, never because it came along in a file.
         let above = ordered.certificates.dropFirst().filter { !$0.isSelfSigned }
         let authorities = above.map { authority in
-            let summary = authority.subjectSummary.map { AttributeValue.string($0) }
-            return (certificate: authority, object: NewObject(certificate: authority, label: summary))
+            let name = authority.ownName.map { AttributeValue.string($0) }
+            return (certificate: authority, object: NewObject(certificate: authority, label: name))
         }
         var missing: [NewObject] = []
         var succession = Succession()

@@ -18,7 +18,7 @@ extension Keychain {
             let certificate = try Certificate(der: der)
             var attributes = try ClassSchema.of(.certificate).coerce(item.attributes)
             if !sharesObjects { attributes = attributes.withTextLabel }
-            if attributes[.label] == nil { attributes[.label] = certificate.subjectSummary.map { .string($0) } }
+            if attributes[.label] == nil { attributes[.label] = certificate.ownName.map { .string($0) } }
             var item = item
             item.attributes = attributes
             return (item, NewObject(certificate: certificate, label: attributes[.label]))

@@ -79,7 +79,8 @@ struct CertificateImportCommand: ParsableCommand {
         }
         let now = Date()
         func name(_ certificate: Certificate) -> String {
-            labels[certificate.der].flatMap { $0 } ?? label ?? CertificatePhrases.subject(certificate)
+            labels[certificate.der].flatMap { $0 } ?? label ?? certificate.ownName
+                ?? "sha256:" + certificate.sha256Fingerprint.lowercaseHexadecimal.prefix(16)
         }
         let document = Document([
             "changed": .boolean(!global.dryRun && results.contains { $0.isNew }), "keychain": .string(keychain.name),
