@@ -168,6 +168,26 @@ import Testing
         #expect(cert.status == 0, "\(cert.error)")
     }
 
+    @Test func `all that a PEM file holds beside PKCS12 is imported with it`() throws {
+        let home = try IdentityHome()
+        for name in ["a", "b", "c"] { try makeFile(home, name, called: name) }
+        // The first character of the text is that of which DER makes a sequence.
+        try home.shell(
+            """
+            pem() { echo -----BEGIN PKCS12-----; openssl base64 -in $1.p12; echo -----END PKCS12-----; }
+            (echo 0 files; pem a; cat b.key b.pem; pem c) >all.pem
+            (echo 0 files; pem a) >one.pem
+            """)
+        let one = try keyfob(home, "cert", "import", home.file("one.pem"))
+        #expect(one.status == 0 && one.output.contains("\"a\""), "\(one.error)")
+        let certificates = try keyfob(home, "cert", "import", home.file("all.pem"), "--json")
+        #expect(certificates.output.components(separatedBy: "\"new\":true").count == 3, "\(certificates.error)")
+        #expect(try names(home).isEmpty)
+        let identities = try keyfob(home, "identity", "import", home.file("all.pem"))
+        #expect(identities.status == 0, "\(identities.error)")
+        #expect(try names(home).sorted() == ["a", "b", "c"])
+    }
+
     @Test func `an error after the first of several identities says which were imported`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")

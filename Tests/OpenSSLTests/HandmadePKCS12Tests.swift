@@ -23,6 +23,18 @@ import Testing
         #expect(contents.keys.first?.friendlyName == nil && contents.identities.first?.friendlyName == "web")
     }
 
+    @Test func `of PEM one block is read, whatever stands before it, and several are refused`() throws {
+        let openssl = try OpenSSLCommand.withAuthority()
+        let der = HandmadePKCS12.file([.certificate(try openssl.certificate("leaf.pem").der)])
+        let block = "-----BEGIN PKCS12-----\n\(der.base64EncodedString())\n-----END PKCS12-----\n"
+        let one = try PKCS12.read(Data(("0 is how a sequence begins\n" + block).utf8), passphrase: nil)
+        #expect(one.certificates.count == 1)
+        let error = #expect(throws: PKCS12Error.self) {
+            try PKCS12.read(Data((block + block).utf8), passphrase: nil)
+        }
+        #expect(error?.code == .unsupported)
+    }
+
     @Test(arguments: [
         ("web€", "web€"), ("漢字", "漢字"), ("web😀", "web😀"), ("é", "é"), ("web\0", "web"), ("w\0b", nil), ("\0", nil),
     ])

@@ -38,31 +38,56 @@ struct IdentityFiles {
     /// What a file is, told from its first bytes.
     private enum Kind { case pem, pkcs12, certificate, key }
 
+    /// What there is in a PEM file.
+    private struct PEMContent {
+        /// Its PKCS#12 files, each for itself.
+        let pkcs12: [Data]
+        let hasKey: Bool
+        let hasCertificate: Bool
+
+        init(_ data: Data) {
+            pkcs12 = PEM.blocks(in: data).filter { $0.label == PEM.pkcs12Label }.map { data.part($0.range) }
+            // By their lines, of which a damaged file may have only one.
+            (hasKey, hasCertificate) = (data.holds("PRIVATE KEY-----"), data.holds("CERTIFICATE-----"))
+        }
+    }
+
     /// Reads everything in a file.
     ///
     /// - Throws: `KeychainError` for a file that is damaged, has another format or needs another passphrase.
     mutating func add(_ file: FileArgument) throws {
-        let data = try file.read()
+        try add(try file.read(), file)
+    }
+
+    private mutating func add(_ data: Data, _ file: FileArgument) throws {
         switch kind(of: data, file) {
         case .pkcs12: try addPKCS12(data, file.name)
         case .certificate: try addCertificates(data, file.name)
         case .key: try addKey(data, file.name)
         case .pem:
-            let text = String(decoding: data, as: UTF8.self)
-            let (hasKey, hasCertificate) = (text.contains("PRIVATE KEY-----"), text.contains("CERTIFICATE-----"))
-            if hasKey || !hasCertificate { try addKey(data, file.name) }
-            if hasCertificate { try addCertificates(data, file.name) }
+            let content = PEMContent(data)
+            try addPKCS12(blocks: content.pkcs12, file.name)
+            if content.hasKey || !content.hasCertificate && content.pkcs12.isEmpty { try addKey(data, file.name) }
+            if content.hasCertificate { try addCertificates(data, file.name) }
         }
     }
 
-    /// Reads the key of a file. - Throws: `KeychainError` of the file.
+    /// Reads the keys of a file. - Throws: `KeychainError` of the file.
     ///
     /// - Parameter isAlone: whether no other file is there for its certificate, so that those of PKCS#12 come along.
     mutating func addKey(_ file: FileArgument, isAlone: Bool) throws {
         let data = try file.read()
-        guard kind(of: data, file) == .pkcs12 else { return try addKey(data, file.name) }
         let named = certificates
-        try addPKCS12(data, file.name)
+        switch kind(of: data, file) {
+        case .pkcs12: try addPKCS12(data, file.name)
+        case .pem:
+            let content = PEMContent(data)
+            // Beside PKCS#12 they are as good as those in it.
+            guard !isAlone || content.pkcs12.isEmpty else { return try add(data, file) }
+            try addPKCS12(blocks: content.pkcs12, file.name)
+            if content.hasKey || content.pkcs12.isEmpty { try addKey(data, file.name) }
+        case .certificate, .key: try addKey(data, file.name)
+        }
         if !isAlone { certificates = named }
     }
 
@@ -71,9 +96,15 @@ struct IdentityFiles {
     /// Of PKCS#12 the keys come along: they are under the same passphrase.
     mutating func addCertificates(_ file: FileArgument) throws {
         let data = try file.read()
-        guard kind(of: data, file) == .pkcs12 else { return try addCertificates(data, file.name) }
         let count = certificates.count
-        try addPKCS12(data, file.name)
+        switch kind(of: data, file) {
+        case .pkcs12: try addPKCS12(data, file.name)
+        case .pem:
+            let content = PEMContent(data)
+            try addPKCS12(blocks: content.pkcs12, file.name)
+            if content.hasCertificate || content.pkcs12.isEmpty { try addCertificates(data, file.name) }
+        case .certificate, .key: try addCertificates(data, file.name)
+        }
         guard certificates.count > count else {
             throw KeychainError(
                 .itemNotFound, "\(file.name) has no certificate in it.", hint: "Name the file that has it.",
@@ -144,7 +175,6 @@ struct IdentityFiles {
     private func kind(of data: Data, _ file: FileArgument) -> Kind {
         let start = [UInt8](data.prefix(16))
         let head = data.prefix(1 << 16)
-        if head.firstRange(of: Data("-----BEGIN \(PEM.pkcs12Label)-----".utf8)) != nil { return .pkcs12 }
         if head.firstRange(of: Data("-----BEGIN ".utf8)) != nil { return .pem }
         let hasName = [".p12", ".pfx"].contains { file.path.lowercased().hasSuffix($0) }
         guard start.count > 4, start[0] == 0x30 else { return hasName ? .pkcs12 : .pem }
@@ -174,6 +204,10 @@ struct IdentityFiles {
         unreadableKeys += contents.unreadableKeys.map { ($0, name) }
         keys += contents.keys.map { ($0.key, name, $0.friendlyName) }
         certificates += contents.certificates.map { ($0.certificate, name, $0.friendlyName) }
+    }
+
+    private mutating func addPKCS12(blocks: [Data], _ name: String) throws {
+        for block in blocks { try addPKCS12(block, name) }
     }
 
     private func readPKCS12(_ data: Data, _ name: String) throws -> PKCS12.Contents {
@@ -215,10 +249,17 @@ struct IdentityFiles {
     /// The blocks of a PEM file that are private keys, each for itself; the whole file where there are not several.
     private static func privateKeys(in data: Data) -> [Data] {
         let keys = PEM.blocks(in: data).filter { $0.label.hasSuffix("PRIVATE KEY") }
-        return keys.count > 1 ? keys.map { Data(data.dropFirst($0.range.lowerBound).prefix($0.range.count)) } : [data]
+        return keys.count > 1 ? keys.map { data.part($0.range) } : [data]
     }
 
     private mutating func addCertificates(_ data: Data, _ name: String) throws {
         certificates += try KeyFile.certificates(data, fileName: name).map { ($0, name, nil) }
     }
+}
+
+extension Data {
+    /// The bytes at offsets from the start.
+    fileprivate func part(_ range: Range<Int>) -> Data { Data(dropFirst(range.lowerBound).prefix(range.count)) }
+
+    fileprivate func holds(_ text: String) -> Bool { firstRange(of: Data(text.utf8)) != nil }
 }

@@ -102,16 +102,30 @@ public struct PKCS12: Sendable {
     private static func checkEnvelope(_ data: Data) throws(PKCS12Error) -> Data {
         guard data.count <= maximumSize else { throw PKCS12Error(.tooLarge, "a PKCS#12 file is below 16 MiB") }
         guard !data.isEmpty else { throw PKCS12Error(.notPKCS12, "the file is empty") }
+        // Text before a PEM block may begin with the digit that a sequence begins with.
+        guard !startsAsPFX(data) else { return try checkLengths(data) }
+        // What certtool writes unless it is told otherwise.
+        let blocks = PEM.blocks(in: data).filter { $0.label == PEM.pkcs12Label }
+        guard let block = blocks.first else { return try checkLengths(data) }
+        guard blocks.count == 1 else {
+            throw PKCS12Error(.unsupported, "it holds \(blocks.count) PKCS#12 files, which have to be told apart")
+        }
+        guard let content = block.content else {
+            throw PKCS12Error(.damaged, "the PEM block is broken or not closed")
+        }
+        return try checkLengths(content.copyData())
+    }
+
+    private static func startsAsPFX(_ data: Data) -> Bool {
         let start = [UInt8](data.prefix(16))
-        guard start[0] == DERTag.sequence else {
-            // What certtool writes unless it is told otherwise.
-            guard let block = PEM.blocks(in: data).first(where: { $0.label == PEM.pkcs12Label }) else {
-                throw PKCS12Error(.notPKCS12, "it does not start as PKCS#12 does")
-            }
-            guard let content = block.content else {
-                throw PKCS12Error(.damaged, "the PEM block is broken or not closed")
-            }
-            return try checkEnvelope(content.copyData())
+        guard start.first == DERTag.sequence else { return false }
+        return start.dropFirst(DERHeader(start)?.count ?? 2).starts(with: [DERTag.integer, 1, 3])
+    }
+
+    private static func checkLengths(_ data: Data) throws(PKCS12Error) -> Data {
+        let start = [UInt8](data.prefix(16))
+        guard start.first == DERTag.sequence else {
+            throw PKCS12Error(.notPKCS12, "it does not start as PKCS#12 does")
         }
         // Some makers write BER with indefinite lengths, which say nothing about a cut.
         let isIndefinite = start.count > 1 && start[1] == 0x80
