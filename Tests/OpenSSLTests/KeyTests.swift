@@ -183,6 +183,9 @@ struct KeyTests {
         #expect(keyFileCode { _ = try PrivateKey.load(data) { nil } } == .passphraseRequired)
         #expect(keyFileCode { _ = try PrivateKey.load(data) { SecretBytes(utf8: "falsch") } } == .wrongPassphrase)
         #expect(keyFileCode { _ = try PrivateKey.load(data) { SecretBytes([]) } } == .wrongPassphrase)
+        for text in ["geheim\0", "\0", "geheim\0x"] {
+            #expect(keyFileCode { _ = try PrivateKey.load(data) { SecretBytes(utf8: text) } } == .wrongPassphrase)
+        }
         #expect(throws: Refused.self) { try PrivateKey.load(data) { throw Refused() } }
     }
 

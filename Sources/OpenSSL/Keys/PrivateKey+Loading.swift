@@ -63,6 +63,10 @@ extension PrivateKey {
         guard let passphrase, let answer = try passphrase() else {
             throw KeyFileError(.passphraseRequired, "the key is encrypted")
         }
+        // An HMAC takes a key for the same with zeros behind it, and the old encryption knows no such passphrase.
+        guard unsafe !answer.withUnsafeBytes({ unsafe $0.contains(0) }) else {
+            throw KeyFileError(.wrongPassphrase, "the passphrase holds a NUL")
+        }
         return answer
     }
 
