@@ -101,9 +101,15 @@ extension Keychain {
             }
             guard let dependent else { continue }
             let (label, name) = (item.label ?? "", dependent.item.label ?? dependent.certificate.subjectSummary ?? "")
+            let fingerprint = "sha256:" + dependent.certificate.sha256Fingerprint.hexadecimal.prefix(16)
+            // What is here without its key is renewed elsewhere.
+            let isIdentity = try find(.identities).contains { $0.der == dependent.item.der }
             throw KeychainError(
                 .refused, "\"\(label)\" issued \"\(name)\", whose chain would end without it.",
-                hint: "Renew that first: keyfob identity renew \(name)", details: ["name": label])
+                hint: isIdentity
+                    ? "Renew that first: keyfob identity renew \(ShellWord.quoted(dependent.item.label ?? fingerprint))"
+                    : "If nobody needs that here, remove it first: keyfob cert rm \(fingerprint)",
+                details: ["name": label])
         }
     }
 

@@ -53,4 +53,26 @@ import Testing
         let web = try keychain.only(.identity(label: "web"))
         #expect(try keychain.chain(of: web.certificate()).isComplete)
     }
+
+    @Test func `what is to be done first about an authority's certificates can be done`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let root = try keychain.createIdentity("root", .authority("Root"), issuer: SelfIssuer()).identity
+        let leaf = try keychain.createIdentity(
+            "a leaf", .server("web.example"), issuer: AuthorityIssuer(root, in: keychain)).identity
+        let certificate = try leaf.certificate()
+        _ = try keychain.renewIdentity(root, key: .new(nil), issuer: SelfIssuer())
+        func retire() throws { try keychain.retire(#require(keychain.versions(of: "root").dropFirst().first)) }
+        let renewable = #expect(throws: KeychainError.self) { try retire() }
+        #expect(renewable?.hint?.hasSuffix("keyfob identity renew 'a leaf'") == true, "\(renewable?.hint ?? "")")
+        // Its certificate alone is renewed where its key is.
+        try keychain.delete(leaf)
+        let alone = try keychain.add(CertificateItem(certificate))
+        let foreign = #expect(throws: KeychainError.self) { try retire() }
+        let fingerprint = certificate.sha256Fingerprint.hexadecimal
+        let name = foreign?.hint?.split(separator: "sha256:").last.map(String.init) ?? ""
+        #expect(foreign?.hint?.contains("keyfob cert rm sha256:") == true && fingerprint.hasPrefix(name))
+        try keychain.delete(alone)
+        try retire()
+    }
 }
