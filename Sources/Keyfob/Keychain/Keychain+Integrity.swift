@@ -9,50 +9,35 @@ extension Keychain {
     /// value of an item.
     ///
     /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
-    public func vaultFindings() throws -> [String] {
+    public func vaultFindings() throws -> [VaultFinding] {
         let keys = try keys()
-        let findings = try store.integrityFindings(keys.tree) + missingWrappingKeys()
-        do { return try findings + damagedItems(keys) } catch let error as KeychainError where error.code == .vaultDamaged {
+        let lost = try missingWrappingKeys()
+        do {
+            return try store.integrityFindings(keys.tree, damage: keys.damage) + lost
+        } catch let error as KeychainError where error.code == .vaultDamaged {
             // Pages from which no row can be read at all.
-            return findings.isEmpty ? [error.message] : findings
+            return [VaultFinding(.fileDamaged, error.message)] + lost
         }
     }
 
     /// What nobody notices while the keychain is unlocked, and nobody can mend once it is locked.
-    private func missingWrappingKeys() throws -> [String] {
+    private func missingWrappingKeys() throws -> [VaultFinding] {
         // Another program has removed it, perhaps since this one found it.
         token.forgetHandles()
         return try wrappingKeyRows().compactMap { row in
             let handle = try token.withSession(.read) { try token.handle(ofSecretKey: row.objectID, in: $0) }
             guard handle == nil else { return nil }
-            return "wrapping key \"\(row.keyID)\" is not on token \"\(token.label)\": its passwords cannot be opened"
+            return VaultFinding(
+                .wrappingKeyAbsent,
+                "wrapping key \"\(row.keyID)\" is not on token \"\(token.label)\": its passwords cannot be opened")
         }
-    }
-
-    private func damagedItems(_ keys: VaultKeys) throws -> [String] {
-        var findings: [String] = []
-        try store.read(keys.tree) { reader in
-            for itemClass in ItemClass.allCases {
-                try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [], withSecrets: false) { row in
-                    // One that is not what was written last has been found already.
-                    guard case .current = row.standing else { return true }
-                    do { _ = try keys.openAttributes(row) } catch let error as KeychainError
-                        where error.code == .vaultDamaged
-                    {
-                        findings.append("item \(row.identity.hexadecimal) fails its integrity check")
-                    }
-                    return true
-                }
-            }
-        }
-        return findings
     }
 
     /// Takes the rows that are in the vault for the ones that were written last.
     ///
     /// For a vault that another program or a failing disk has changed, and of which there is no backup: old copies of
     /// items pass for new ones afterwards. Look at ``vaultFindings()`` first. Items that are damaged themselves stay
-    /// so.
+    /// so, and so does what is recorded of them; see ``removeDamagedItems()``.
     ///
     /// - Returns: How many items the vault has that are whole.
     /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
@@ -61,5 +46,30 @@ extension Keychain {
         let count = try store.write(keys.tree) { writer in try writer.renewRecord(keys.opens) }
         options.logger.warning("the rows of the vault were accepted as they are", metadata: ["count": "\(count)"])
         return count
+    }
+
+    /// Removes the items that fail their integrity check, and nothing else.
+    ///
+    /// Nobody can read them any more, and as long as they are there no list is complete. Passwords are lost with them.
+    /// A certificate or a key stays on the token; lost is what the vault has noted of it, such as what it is trusted
+    /// for. The vault keeps no trace of them: look at ``vaultFindings()`` first, and for a backup.
+    ///
+    /// - Returns: What was wrong with the items that were removed.
+    /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, `vaultDamaged` where the record of the rows is
+    ///   damaged as well, and the errors of `unlock()`.
+    public func removeDamagedItems() throws -> [VaultFinding] {
+        let keys = try keys()
+        let removed = try store.write(keys.tree) { writer in try writer.deleteRows(keys.damage) }
+        options.logger.warning("damaged rows of the vault were removed", metadata: ["count": "\(removed.count)"])
+        return removed
+    }
+}
+
+extension VaultKeys {
+    /// The finding about a row that does not open; `nil` for one that does, whatever its standing.
+    func damage(_ row: SealedRow) -> VaultFinding? {
+        guard !opens(row) else { return nil }
+        return VaultFinding(
+            .itemDamaged, row, itemClass: itemClass(of: row.classDigest), "fails its integrity check")
     }
 }

@@ -92,13 +92,27 @@ extension Keychain {
 
     /// The item in a row.
     func item(_ row: SealedRow, _ keys: VaultKeys) throws -> Item {
-        let (itemClass, attributes) = try keys.openAttributes(row)
+        let (itemClass, attributes) = try openAttributes(row, keys)
         var item = Item(itemClass, attributes)
         item.stored = attributes
         item.reference = PersistentReference(itemClass: itemClass, identity: row.identity)
         item.hasSecret = row.secret != nil
         item.isRecorded = true
         return item
+    }
+
+    /// What a row says; the error of one that does not open names the command that does away with it.
+    private func openAttributes(_ row: SealedRow, _ keys: VaultKeys) throws -> (ItemClass, ItemAttributes) {
+        do { return try keys.openAttributes(row) } catch let error as KeychainError
+            where error.code == .vaultDamaged && !keys.opens(row)
+        {
+            let check = "keyfob keychain check \(ShellWord.quoted(name))"
+            throw KeychainError(
+                error.code, error.message,
+                hint: "Restore it from a backup. The other items are not affected. Which are damaged: \(check)     "
+                    + "Without a backup they can be removed: \(check) --remove-damaged",
+                details: error.details, cause: error.cause)
+        }
     }
 
     /// The rows that match, as items.

@@ -26,7 +26,12 @@ protocol ItemStore: Sendable {
 
     /// Checks the file itself and, with `tree`, that it holds the rows that were written last and no others; the
     /// findings, empty when it is sound.
-    func integrityFindings(_ tree: RowTreeKey?) throws -> [String]
+    ///
+    /// `damage` gives the finding about a row that fails its integrity check, and `nil` for one that is whole. It is
+    /// asked first: what the record says of a row that does not open is not what is wrong with it.
+    func integrityFindings(
+        _ tree: RowTreeKey?, damage: (SealedRow) throws -> VaultFinding?
+    ) throws -> [VaultFinding]
 }
 
 extension ItemStore {
@@ -76,7 +81,8 @@ protocol StoreWriter: StoreReader {
     /// Begins the record of the rows in a vault that has no row yet.
     func beginRecord() throws
 
-    /// Makes a new record of the rows that are there and for which `isWhole` says so; how many they are.
+    /// Makes a new record of the rows that are there and for which `isWhole` says so; how many they are. Of the
+    /// others stays recorded what was.
     func renewRecord(_ isWhole: (SealedRow) throws -> Bool) throws -> Int
 
     /// Brings a vault of an older format up to date; does nothing in one that is.
@@ -92,6 +98,9 @@ protocol StoreWriter: StoreReader {
 
     /// Removes a row.
     func delete(rowID: Int64) throws
+
+    /// Removes the rows for which `damage` gives a finding; these findings.
+    func deleteRows(_ damage: (SealedRow) throws -> VaultFinding?) throws -> [VaultFinding]
 
     /// Adds a wrapping key and returns its id.
     func insert(_ key: WrappingKeyRow) throws -> Int64

@@ -134,11 +134,11 @@ final class RowTree {
 
     /// Records a row; `none` takes it out.
     ///
-    /// - Throws: As `entry(of:)`; `vaultDamaged` also for an id below zero.
+    /// - Throws: As `entry(of:)`; `vaultDamaged` also for a row to be recorded with an id below zero.
     func set(_ entry: Entry, of row: Int64) throws {
-        guard row >= 0 else { throw Self.damaged() }
         let old = try self.entry(of: row)
         guard old != entry else { return }
+        guard row >= 0 else { throw Self.damaged() }
         try grow(toHold: row)
         try change(NodeID(level: 0, position: row >> Int64(Self.bits)), Int(row) & (Self.fanOut - 1), entry)
         if old == .none { loaded?.root.count += 1 } else if entry == .none { loaded?.root.count -= 1 }

@@ -244,13 +244,16 @@ final class SQLiteStore: ItemStore {
         newestRecord.withLock { if snapshot.isBetter(than: $0) { $0 = snapshot } }
     }
 
-    func integrityFindings(_ tree: RowTreeKey?) throws -> [String] {
+    func integrityFindings(
+        _ tree: RowTreeKey?, damage: (SealedRow) throws -> VaultFinding?
+    ) throws -> [VaultFinding] {
         do {
             return try connection.use { try $0.read { db in
                 let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check")
-                let findings = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
-                    + orphans.map { _ in "a row refers to one that is missing" }
-                return findings + (tree == nil ? [] : try SQLiteTransaction(db, tree).recordFindings())
+                let pages = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
+                let findings = pages.map { VaultFinding(.fileDamaged, $0) }
+                    + orphans.map { _ in VaultFinding(.itemIncomplete, "a row refers to one that is missing") }
+                return findings + (tree == nil ? [] : try SQLiteTransaction(db, tree).recordFindings(damage))
             } }
         } catch { throw Self.translate(error, path: path, title: title) }
     }

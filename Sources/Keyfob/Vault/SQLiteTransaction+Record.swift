@@ -19,13 +19,20 @@ extension SQLiteTransaction {
         for table in ["recipient", "term"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE item NOT IN (SELECT id FROM item)")
         }
-        try tree.makeEmpty()
         var count = 0
+        var entries: [(id: Int64, entry: RowTree.Entry)] = []
         try forEachRowInOrder { row in
-            guard try isWhole(row) else { return }
-            try tree.set(row.treeEntry, of: row.id)
-            count += 1
+            if try isWhole(row) {
+                count += 1
+                entries.append((row.id, row.treeEntry))
+            } else if let entry = try? tree.entry(of: row.id) {
+                // Mended by a backup it is what was written last; without an entry it would pass for a row that
+                // somebody added. Where the record cannot be read there is none to keep.
+                entries.append((row.id, entry))
+            }
         }
+        try tree.makeEmpty()
+        for (id, entry) in entries { try tree.set(entry, of: id) }
         return count
     }
 
@@ -64,24 +71,45 @@ extension SQLiteTransaction {
         }
     }
 
-    /// What differs between the rows that are there and the record of them.
-    func recordFindings() throws -> [String] {
+    /// What is wrong with the rows that are there, each by itself or by the record of them.
+    func recordFindings(_ damage: (SealedRow) throws -> VaultFinding?) throws -> [VaultFinding] {
         guard let tree else { return [] }
-        var findings: [String] = []
+        var findings: [VaultFinding] = []
         var count: Int64 = 0
-        do {
-            let root = try tree.root()
-            try forEachRowInOrder { row in
+        var recordDamage: KeychainError?
+        try forEachRowInOrder { row in
+            let finding = try damage(row)
+            if let finding { findings.append(finding) }
+            guard recordDamage == nil else { return }
+            do {
                 let entry = try tree.entry(of: row.id)
                 if entry != .none { count += 1 }
-                guard entry != row.treeEntry else { return }
+                guard finding == nil, entry != row.treeEntry else { return }
                 findings.append(
-                    "item \(row.identity.hexadecimal) "
-                        + (entry == .none ? "was added by another program" : "is not what was written last"))
+                    entry == .none
+                        ? VaultFinding(.itemAdded, row, "was added by another program")
+                        : VaultFinding(.itemReplayed, row, "is not what was written last"))
+            } catch let error as KeychainError where error.code == .vaultDamaged { recordDamage = error }
+        }
+        do {
+            if let recordDamage { throw recordDamage }
+            let missing = try tree.root().count - count
+            if missing != 0 {
+                let what = missing == 1 ? "1 row was" : "\(missing) rows were"
+                findings.append(VaultFinding(.itemsRemoved, "\(what) removed by another program"))
             }
-            if count != root.count { findings.append("\(root.count - count) rows were removed by another program") }
         } catch let error as KeychainError where error.code == .vaultDamaged {
-            findings.append(error.message)
+            findings.append(VaultFinding(.recordDamaged, error.message))
+        }
+        return findings
+    }
+
+    func deleteRows(_ damage: (SealedRow) throws -> VaultFinding?) throws -> [VaultFinding] {
+        var findings: [VaultFinding] = []
+        try forEachRowInOrder { row in
+            guard let finding = try damage(row) else { return }
+            try delete(rowID: row.id)
+            findings.append(finding)
         }
         return findings
     }

@@ -8,14 +8,17 @@ struct KeychainCheck: ParsableCommand {
         "check", "Check that no item of a keychain was damaged, put back, added or removed behind its back.",
         examples: Examples(
             "keyfob keychain check",
-            "keyfob keychain check site --json",
-            "keyfob keychain check site --accept"),
+            "keyfob keychain check site --accept",
+            "keyfob keychain check site --remove-damaged"),
         discussion:
             """
             Reads every item, and no secret. Exits with 9 when something is found.
 
             With --accept the items are taken as they are: for a vault of which there is no backup. Old copies of items \
             then pass for new ones; what is damaged itself stays so.
+
+            With --remove-damaged the items go that fail their integrity check, which nobody can read any more: \
+            passwords for good, and what is noted of certificates and keys, which themselves stay on the token.
             """)
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
@@ -24,54 +27,107 @@ struct KeychainCheck: ParsableCommand {
     @Flag(help: "Take the items that are there for the ones that were written last.")
     var accept = false
 
+    @Flag(help: "Remove the items that fail their integrity check.")
+    var removeDamaged = false
+
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
     func run() throws {
         let output = try global.output()
         let keychain = try Keychain.open(name ?? global.selectedKeychainName(), options: global.keychainOptions())
-        let findings = try keychain.vaultFindings()
-        guard accept, !findings.isEmpty, !global.dryRun, try isWanted(findings) else {
-            try report(keychain, findings, isAccepted: false, output)
-            return try finish(findings)
+        var findings = try keychain.vaultFindings()
+        var lines: [String] = []
+        var removed: [VaultFinding] = []
+        var isChanged = false
+        let odd = findings.filter(\.code.canBeAccepted)
+        if accept, !odd.isEmpty, try isWanted("Take the items as they are?", odd) {
+            let count = try keychain.acceptVault()
+            isChanged = true
+            lines.append("Accepted \(Phrases.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
+            findings = try keychain.vaultFindings()
         }
-        let count = try keychain.acceptVault()
-        let left = try keychain.vaultFindings()
-        try report(keychain, left, isAccepted: true, output, count: count)
-        try finish(left)
+        let damaged = findings.filter { $0.code == .itemDamaged }
+        if removeDamaged, !damaged.isEmpty {
+            try requireRecord(keychain, findings)
+            let what = "\(Phrases.counted(damaged.count, "damaged item")) from keychain \"\(keychain.name)\""
+            let loss = "What is lost: \(Self.loss(damaged))."
+            if global.dryRun { lines.append("Would remove \(what). \(loss)") }
+            if try isWanted("Remove \(what)? This cannot be undone. \(loss)", damaged) {
+                removed = try keychain.removeDamagedItems()
+                isChanged = true
+                lines.append("Removed \(what). \(loss)")
+                findings = try keychain.vaultFindings()
+            }
+        }
+        try report(keychain, findings, lines, removed: removed, isChanged: isChanged, output)
+        guard findings.isEmpty else { throw ExitCode(ExitStatus.damaged.rawValue) }
     }
 
-    /// Asks once more: what was put back passes for new afterwards.
-    private func isWanted(_ findings: [String]) throws -> Bool {
-        guard !global.yes else { return true }
-        let list = findings.map { "\n    " + $0 }.joined()
-        return try global.terminal.confirm("Take the items as they are?\(list)\n")
+    /// Asks once more: neither can be taken back.
+    private func isWanted(_ question: String, _ findings: [VaultFinding]) throws -> Bool {
+        guard !global.dryRun else { return false }
+        return try global.yes || global.terminal.confirm(question, about: findings.map(\.description))
+    }
+
+    /// Rows are removed from the record too, which has to be one.
+    private func requireRecord(_ keychain: Keychain, _ findings: [VaultFinding]) throws {
+        guard !global.dryRun, let record = findings.first(where: { $0.code == .recordDamaged }) else { return }
+        throw KeychainError(
+            .vaultDamaged, "\(record.description) Nothing was removed.",
+            hint: "Restore the vault from a backup. Without one: "
+                + "keyfob keychain check \(ShellWord.quoted(keychain.name)) --accept --remove-damaged",
+            details: ["keychain": keychain.name])
+    }
+
+    /// What goes with damaged items, as far as their rows tell.
+    private static func loss(_ damaged: [VaultFinding]) -> String {
+        let notes = damaged.count { $0.itemClass?.livesOnToken == true }
+        let passwords = damaged.count { $0.itemClass?.livesOnToken == false }
+        let others = damaged.count - notes - passwords
+        var parts: [String] = []
+        if passwords > 0 { parts.append(Phrases.counted(passwords, "password")) }
+        if notes > 0 {
+            parts.append(
+                "what the vault has noted of \(Phrases.counted(notes, "object")) (certificates and keys stay on the token)"
+            )
+        }
+        if others > 0 { parts.append("\(Phrases.counted(others, "item")) of which not even the kind can be told") }
+        return parts.joined(separator: "; ")
     }
 
     private func report(
-        _ keychain: Keychain, _ findings: [String], isAccepted: Bool, _ output: Output, count: Int? = nil
+        _ keychain: Keychain, _ findings: [VaultFinding], _ done: [String], removed: [VaultFinding], isChanged: Bool,
+        _ output: Output
     ) throws {
-        var lines: [String] = []
-        if let count {
-            lines.append("Accepted \(Phrases.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
-        }
-        if findings.isEmpty, !isAccepted { lines.append("Keychain \"\(keychain.name)\" is sound.") }
-        lines += findings.map { output.colour.apply(.bad, to: "bad") + "  " + Visible.text($0) }
+        var lines = done
+        if findings.isEmpty, !isChanged { lines.append("Keychain \"\(keychain.name)\" is sound.") }
+        lines += findings.map { output.colour.apply(.bad, to: "bad") + "  " + Visible.text($0.description) }
         if !findings.isEmpty {
+            let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
             lines.append("    Restore the vault from a backup: \(keychain.configuration.vault)")
-            if !isAccepted {
-                lines.append("    Or take the items as they are: keyfob keychain check \(ShellWord.quoted(keychain.name)) --accept")
+            if findings.contains(where: \.code.canBeAccepted) {
+                lines.append("    Or take the items as they are: \(command) --accept")
+            }
+            if findings.contains(where: { $0.code == .itemDamaged }) {
+                lines.append("    Or remove what is damaged, for good: \(command) --remove-damaged")
             }
         }
         let document = Document([
             "keychain": .string(keychain.name), "ok": .boolean(findings.isEmpty),
-            "findings": .array(findings.map { .string($0) }), "changed": .boolean(isAccepted),
-            "dry_run": .boolean(global.dryRun),
+            "findings": .array(findings.map(\.value)), "removed": .array(removed.map(\.value)),
+            "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
         ])
         try output.emit(document, sentence: lines.joined(separator: "\n"))
     }
+}
 
-    private func finish(_ findings: [String]) throws {
-        guard findings.isEmpty else { throw ExitCode(ExitStatus.damaged.rawValue) }
+extension VaultFinding {
+    /// The finding as documents have it.
+    fileprivate var value: Value {
+        .object([
+            .init("code", .string(code.rawValue)), .init("id", item.map { .string($0) } ?? .null),
+            .init("text", .string(description)),
+        ])
     }
 }

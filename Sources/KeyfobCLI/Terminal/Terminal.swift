@@ -84,11 +84,13 @@ struct Terminal: Sendable {
     ///
     /// - Parameters:
     ///   - question: the question without its answers, such as `Delete "db/prod"?`.
+    ///   - lines: what it is about, shown above it.
     ///   - flag: the option that answers it beforehand; the error names it.
     /// - Throws: `KeychainError.refused` where nobody can be asked; `cancelled` at end of file. `CancellationError`
     ///   when a signal comes, where the process has something to put away (`Interruption.waitForAnswer(at:)`).
-    func confirm(_ question: String, flag: String = "--yes") throws -> Bool {
-        let answer = try readAnswer("\(Visible.text(question)) [y/N] ", question: question, flag: flag)
+    func confirm(_ question: String, about lines: [String] = [], flag: String = "--yes") throws -> Bool {
+        let list = lines.map { "    \(Visible.text($0))\n" }.joined()
+        let answer = try readAnswer("\(list)\(Visible.text(question)) [y/N] ", question: question, flag: flag)
         return ["y", "yes"].contains(answer.lowercased())
     }
 

@@ -181,7 +181,7 @@ import Testing
         func check(_ options: [String] = []) throws -> (status: Int32, isSound: Bool, isChanged: Bool) {
             let result = try household.keyfob(["keychain", "check", "--json"] + options)
             let object = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
-            let findings = try #require(object?["findings"] as? [String])
+            let findings = try #require(object?["findings"] as? [[String: Any]])
             #expect((object?["ok"] as? Bool) == findings.isEmpty)
             return (result.status, findings.isEmpty, object?["changed"] as? Bool ?? false)
         }
@@ -200,6 +200,88 @@ import Testing
         #expect(try check().status == 9)
         #expect(try check(["--accept", "--yes"]).status == 9)
         #expect(try household.failure(["keychain", "check", "nobody"]).status == 3)
+    }
+
+    /// What `keychain check` finds, by code and item.
+    private func findings(_ household: Household, _ options: [String] = []) throws -> (
+        codes: [String], removed: Int, isChanged: Bool, status: Int32
+    ) {
+        let result = try household.keyfob(["keychain", "check", "--json"] + options)
+        let object = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+        let findings = try #require(object?["findings"] as? [[String: Any]])
+        for finding in findings where (finding["code"] as? String)?.hasPrefix("item.") == true {
+            #expect((finding["id"] as? String)?.count == 32 && finding["text"] is String)
+        }
+        return (
+            findings.compactMap { $0["code"] as? String }, (object?["removed"] as? [Any])?.count ?? -1,
+            object?["changed"] as? Bool ?? false, result.status
+        )
+    }
+
+    /// Ways to damage the second item itself; none of them is what another program would add.
+    @Test(arguments: [
+        "attributes_iv = zeroblob(12)", "attributes_tag = zeroblob(16)", "attributes_ciphertext = x'00'",
+        "class = x'0000000000000000'",
+    ])
+    func `a damaged item keeps its reason when the vault is accepted, and goes when that is asked for`(
+        damage: String
+    ) throws {
+        let household = try Household.unattended()
+        for name in ["a", "b", "c"] { try household.set(name, name) }
+        try sqlite(household.vault(), "update item set \(damage) where id = 2")
+        #expect(try findings(household) == (["item.damaged"], 0, false, 9))
+        // Nothing is there that could be accepted.
+        #expect(try findings(household, ["--accept", "--yes"]) == (["item.damaged"], 0, false, 9))
+        let advice = try household.keyfob(["keychain", "check"]).output
+        #expect(advice.contains("keyfob keychain check login --remove-damaged") && !advice.contains("--accept"))
+        // Nor does accepting something else change what is known of it.
+        try sqlite(household.vault(), "delete from item where id = 3")
+        #expect(try findings(household, ["--accept", "--yes"]) == (["item.damaged"], 0, true, 9))
+        // Only asked for, and only where somebody says yes.
+        #expect(try findings(household, ["--remove-damaged", "--dry-run"]) == (["item.damaged"], 0, false, 9))
+        #expect(try household.failure(["keychain", "check", "--remove-damaged"]).status == 12)
+        let removal = try household.keyfob(["keychain", "check", "--remove-damaged", "--yes"])
+        #expect(removal.status == 0, "\(removal.output)\(removal.error)")
+        #expect(removal.output.contains("Removed 1 damaged item from keychain \"login\". What is lost: 1 "))
+        #expect(try findings(household) == ([], 0, false, 0))
+        try household.set("b", "again")
+        #expect(try household.keyfob(["ls", "--format", "tsv"]).output.split(separator: "\n").count == 3)
+        #expect(try household.keyfob(["get", "a"]).output == "a\n")
+        #expect(try household.keyfob(["get", "b"]).output == "again\n")
+    }
+
+    @Test func `an old item is no damaged one, and an error names the way out for its own keychain`() throws {
+        let household = try Household()
+        try #require(household.keyfob(["init", "-k", "site", "--unattended"]).status == 0)
+        for name in ["a", "b", "c"] { try household.set(name, name, ["-k", "site"]) }
+        try sqlite(household.vault(), "create table kept as select * from item where id = 1")
+        try household.set("a", "new", ["-k", "site", "--replace"])
+        try sqlite(
+            household.vault(),
+            """
+            pragma foreign_keys = off;
+            delete from item where id = 1; insert into item select * from kept; drop table kept;
+            update item set attributes_iv = zeroblob(12) where id = 2
+            """)
+        #expect(try Set(findings(household, ["site"]).codes) == ["item.replayed", "item.damaged"])
+        let failure = try household.failure(["get", "b", "-k", "site"])
+        #expect(failure.hint.contains("keyfob keychain check site --remove-damaged"), "\(failure.hint)")
+        let removed = try findings(household, ["site", "--remove-damaged", "--yes"])
+        #expect(removed == (["item.replayed"], 1, true, 9))
+        #expect(try household.failure(["get", "a", "-k", "site"]).code == "db.damaged")
+    }
+
+    @Test func `the check asks one question, below what it is about`() throws {
+        let household = try Household.unattended()
+        for name in ["a", "b"] { try household.set(name, name) }
+        try sqlite(household.vault(), "delete from item where id = 2")
+        let (result, screen) = try household.keyfob(
+            ["keychain", "check", "--accept"], typing: ["y"], after: "[y/N] ")
+        #expect(result.status == 0, "\(result.error)")
+        let lines = screen.split(whereSeparator: \.isNewline)
+        #expect(lines.contains("    1 row was removed by another program"), "\(screen)")
+        #expect(lines.contains { $0.hasPrefix("Take the items as they are? [y/N]") }, "\(screen)")
+        #expect(!screen.contains("\\n"), "\(screen)")
     }
 
     @Test func `a secret whose ciphertext was changed is an error, never a wrong secret`() throws {

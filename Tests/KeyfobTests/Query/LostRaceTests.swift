@@ -21,7 +21,9 @@ import Testing
 
         var identity: Data { store.identity }
         var format: Int { get throws { try store.format } }
-        func integrityFindings(_ tree: RowTreeKey?) throws -> [String] { try store.integrityFindings(tree) }
+        func integrityFindings(
+            _ tree: RowTreeKey?, damage: (SealedRow) throws -> VaultFinding?
+        ) throws -> [VaultFinding] { try store.integrityFindings(tree, damage: damage) }
         func read<Result>(_ tree: RowTreeKey?, _ body: (any StoreReader) throws -> Result) throws -> Result {
             try store.read(tree, body)
         }

@@ -1,0 +1,57 @@
+import Foundation
+
+/// Something that is wrong with a vault, found by ``Keychain/vaultFindings()``.
+///
+/// It tells neither the name nor the value of an item.
+public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
+    /// What kind of finding it is.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// An item fails its integrity check: nobody can read it any more.
+        public static let itemDamaged = Self(rawValue: "item.damaged")
+        /// An item is whole, and not what was written last.
+        public static let itemReplayed = Self(rawValue: "item.replayed")
+        /// An item is whole, and Keyfob has not written it, or has removed it since.
+        public static let itemAdded = Self(rawValue: "item.added")
+        /// Items are gone that Keyfob has not removed.
+        public static let itemsRemoved = Self(rawValue: "items.removed")
+        /// The record of the rows is damaged: which items are missing or old cannot be told.
+        public static let recordDamaged = Self(rawValue: "record.damaged")
+        /// Part of an item is there without the item.
+        public static let itemIncomplete = Self(rawValue: "item.incomplete")
+        /// The vault's file is damaged.
+        public static let fileDamaged = Self(rawValue: "file.damaged")
+        /// The token has lost a key without which passwords do not open.
+        public static let wrappingKeyAbsent = Self(rawValue: "wrapping_key.absent")
+
+        /// Whether ``Keychain/acceptVault()`` does away with it.
+        public var canBeAccepted: Bool {
+            [.itemReplayed, .itemAdded, .itemsRemoved, .recordDamaged, .itemIncomplete].contains(self)
+        }
+    }
+
+    /// What kind of finding it is.
+    public let code: Code
+    /// The identity of the item that it is about, in hexadecimal digits.
+    public let item: String?
+    /// The class of that item, as far as its row tells.
+    public let itemClass: ItemClass?
+    /// The finding in words.
+    public let description: String
+
+    init(_ code: Code, _ description: String, item: String? = nil, itemClass: ItemClass? = nil) {
+        self.code = code
+        self.item = item
+        self.itemClass = itemClass
+        self.description = description
+    }
+
+    /// The finding about one row.
+    init(_ code: Code, _ row: SealedRow, itemClass: ItemClass? = nil, _ what: String) {
+        let identity = row.identity.hexadecimal
+        self.init(code, "item \(identity) \(what)", item: identity, itemClass: itemClass)
+    }
+}
