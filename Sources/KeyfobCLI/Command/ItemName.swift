@@ -48,7 +48,7 @@ struct ItemName: ExpressibleByArgument {
             try first256 != nil && fingerprints(item).contains { $0.hexadecimal == first256 }
         }
         guard isOne else {
-            let names = try found.prefix(8).map { item in
+            let names = try found.map { item in
                 let label = item.label ?? ""
                 // Equal labels are told apart by what is not equal.
                 let isUnique = found.filter { $0.label?.isIdentical(to: label) ?? false }.count == 1
@@ -58,8 +58,9 @@ struct ItemName: ExpressibleByArgument {
             throw KeychainError(
                 .ambiguous,
                 "\"\(text)\" matches \(found.count) \(noun.plural): "
-                    + "\(names.joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
-                hint: "Use the full name, or a fingerprint: \(example)", details: ["name": text])
+                    + "\(names.prefix(8).joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
+                hint: "Use the full name, or a fingerprint: \(example)",
+                details: ["name": text, "candidates": names.map(Visible.text).joined(separator: "\n")])
         }
         return found
     }

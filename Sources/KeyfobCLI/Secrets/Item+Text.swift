@@ -36,9 +36,14 @@ extension Item {
         var text = text(.server)
         if !userText.isEmpty { text = userText + "@" + text }
         if let scheme = schemeText { text = scheme + "://" + text }
-        if let port = attributes[.port]?.number, port != 0 { text += ":\(port)" }
+        return text + placeText
+    }
+
+    /// Port and path as a URL has them.
+    private var placeText: String {
+        let port = attributes[.port]?.number.map { $0 == 0 ? "" : ":\($0)" } ?? ""
         let path = self.text(.path)
-        return text + (path.isEmpty || path.hasPrefix("/") ? path : "/" + path)
+        return port + (path.isEmpty || path.hasPrefix("/") ? path : "/" + path)
     }
 
     /// The protocol as --protocol takes it: of Apple's four characters "htps" nobody sees that it is https. `nil` where
@@ -51,6 +56,12 @@ extension Item {
     /// `generic` or `internet`.
     var kindText: String { itemClass == .internetPassword ? "internet" : "generic" }
 
+    /// The kind with protocol, port and path, by which passwords of one account at one server are told apart.
+    var distinctKindText: String {
+        let details = (schemeText ?? "") + placeText
+        return itemClass != .internetPassword || details.isEmpty ? kindText : "\(kindText) \(details)"
+    }
+
     /// When the item was changed last.
     var modified: Date? { attributes[.modificationDate]?.date }
 
@@ -61,13 +72,23 @@ extension Item {
         ]
         if itemClass == .internetPassword {
             members.append(.init("server", .string(text(.server))))
-            members.append(.init("protocol", .string(schemeText ?? "")))
-            members.append(.init("port", attributes[.port]?.number.map { .integer($0) } ?? .null))
-            members.append(.init("path", .string(text(.path))))
+            members += placeMembers
         }
         members.append(.init("label", .string(text(.label))))
         members.append(.init("created", .time(attributes[.creationDate]?.date)))
         members.append(.init("modified", .time(modified)))
         return members
     }
+
+    /// What tells passwords of one account at one server apart; empty for a generic password.
+    var placeMembers: [Value.Member] {
+        [
+            .init("protocol", .string(schemeText ?? "")),
+            .init("port", attributes[.port]?.number.map { .integer($0) } ?? .null),
+            .init("path", .string(text(.path))),
+        ]
+    }
+
+    /// The persistent reference, which no other item has.
+    var referenceMembers: [Value.Member] { reference.map { [.init("reference_b64", .base64($0.data))] } ?? [] }
 }

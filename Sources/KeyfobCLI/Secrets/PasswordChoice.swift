@@ -80,10 +80,11 @@ struct PasswordChoice {
     private static func ambiguity(_ name: String, _ found: [Item], in keychain: Keychain) -> KeychainError {
         let isInternet = found[0].itemClass == .internetPassword
         let areAccountsEnough = Set(found.map { Array($0.userText.utf8) }).count == found.count
-        let list = found.prefix(10).map { item in
+        let all = found.map { item in
             if areAccountsEnough { return item.userText.isEmpty ? "(none)" : Visible.text(item.userText) }
             return Visible.text(isInternet ? item.addressText : item.nameText)
         }
+        let list = all.prefix(10)
         let start = "\"\(Visible.text(name))\" matches \(found.count) items"
         let rest = list.joined(separator: ", ") + (found.count > 10 ? ", …" : "") + "."
         let options = isInternet ? ", --protocol, --port or --path" : ""
@@ -92,7 +93,7 @@ struct PasswordChoice {
             hint: areAccountsEnough || isInternet
                 ? "Say which: --user ACCOUNT, or --user \"\" for the one without\(options)"
                 : "It is their label. Use one's name, and --user ACCOUNT where that has several.",
-            details: ["name": name, "keychain": keychain.name])
+            details: ["name": name, "keychain": keychain.name, "candidates": all.joined(separator: "\n")])
     }
 
     /// Whether account, protocol, port and path are those that were asked for.

@@ -131,7 +131,7 @@ struct SecretList: ParsableCommand {
             count += 1
             guard isTable else { return try list.add(item.listMembers) }
             let updated = item.modified.map { Phrases.relative($0, to: now) } ?? ""
-            try table.add([.init(item.nameText), .init(item.userText), .init(item.kindText), .init(updated)])
+            try table.add([.init(item.nameText), .init(item.userText), .init(item.distinctKindText), .init(updated)])
         }
 
         func finish(damaged: Int) throws {
@@ -151,6 +151,6 @@ extension Item {
             .init("name", .string(nameText)), .init("user", .string(userText)), .init("kind", .string(kindText)),
             .init("label", .string(text(.label))), .init("server", .string(text(.server))),
             .init("created", .time(attributes[.creationDate]?.date)), .init("modified", .time(modified)),
-        ]
+        ] + placeMembers + referenceMembers
     }
 }

@@ -67,7 +67,11 @@ struct SecretRemove: ParsableCommand {
         }
         guard output.format.isMachineReadable else { return }
         let list = (global.dryRun ? items : removed).map { item in
-            Value.object([.init("name", .string(item.nameText)), .init("user", .string(item.userText))])
+            Value.object(
+                [
+                    .init("name", .string(item.nameText)), .init("user", .string(item.userText)),
+                    .init("kind", .string(item.kindText)), .init("server", .string(item.text(.server))),
+                ] + item.placeMembers + item.referenceMembers)
         }
         try output.emit(
             Document([

@@ -44,7 +44,7 @@ struct SecretShow: ParsableCommand {
             members.append(.init("comment", .string(comment.text ?? item.text(.comment))))
         }
         members.append(.init("keychain", .string(keychain.name)))
-        if let reference = item.reference { members.append(.init("reference_b64", .base64(reference.data))) }
+        members += item.referenceMembers
         if reveal { members.append(SecretGet.member(try SecretGet.secret(of: item, in: keychain))) }
         try output.emit(Document(members: members), table: Self.table(members))
     }

@@ -92,6 +92,39 @@ import Testing
         for result in [servers, labels] { #expect(result.status == 4 && result.output.isEmpty) }
     }
 
+    @Test func `documents and tables tell apart what differs in protocol, port and path alone`() throws {
+        let household = try Household.unattended()
+        for options in [["--protocol", "https", "--port", "8443"], ["--protocol", "ssh"], ["--path", "a"]] {
+            try household.set("db.example", "x", ["--kind", "internet", "--user", "bob"] + options)
+        }
+        try household.set("plain", "x")
+        func members(_ items: Any?, at name: String) throws -> [String] {
+            let list = try #require(items as? [[String: Any]])
+            return list.filter { $0["name"] as? String == name }.map {
+                "\($0["protocol"] ?? "-") \($0["port"] as? Int ?? 0) \($0["path"] ?? "-")"
+            }
+        }
+        let items = try household.document(["ls"])["items"]
+        #expect(try members(items, at: "db.example") == ["https 8443 ", "ssh 0 ", " 0 a"])
+        #expect(try members(items, at: "plain") == [" 0 "])
+        let references = try #require(items as? [[String: Any]]).compactMap { $0["reference_b64"] as? String }
+        #expect(Set(references).count == 4)
+        let table = try household.keyfob(["ls"]).output
+        for kind in ["internet https:8443 ", "internet ssh ", "internet /a ", "generic "] {
+            #expect(table.contains(kind), "\(kind): \(table)")
+        }
+        let ambiguous = try household.keyfob(["get", "db.example", "--json"])
+        let error = try JSONSerialization.jsonObject(with: Data(ambiguous.error.utf8)) as? [String: Any]
+        let details = (error?["error"] as? [String: Any])?["details"] as? [String: Any]
+        #expect(
+            details?["candidates"] as? String
+                == "https://bob@db.example:8443\nssh://bob@db.example\nbob@db.example/a")
+        let removal = try household.document(["rm", "--yes", "db.example", "--protocol", "ssh"])
+        #expect(try members(removal["removed"], at: "db.example") == ["ssh 0 "])
+        let removed = try #require((removal["removed"] as? [[String: Any]])?.first?["reference_b64"] as? String)
+        #expect(references.contains(removed))
+    }
+
     @Test func `a name that is nearly right is suggested`() throws {
         let household = try Household.unattended()
         try household.set("db/prod", "x")
