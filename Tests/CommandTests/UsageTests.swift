@@ -17,6 +17,30 @@ import Testing
         }
     }
 
+    @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain", "token"])
+    func `lists and removals have their long names with every noun`(noun: String) throws {
+        let household = try Household.unattended()
+        let list = try household.keyfob([noun, "list"])
+        #expect(list.status == 0, "\(list.error)")
+        #expect(try list.output == household.keyfob([noun, "ls"]).output)
+        for verb in ["remove", "delete"] {
+            let result = try household.keyfob([noun, verb, "nobody", "--yes"])
+            guard noun == "token" else {
+                #expect(result.status == 3 && result.output.isEmpty, "\(noun) \(verb): \(result.error)")
+                let quiet = try household.keyfob([noun, verb, "nobody", "--yes", "--if-exists"])
+                #expect(quiet.status == 0, "\(noun) \(verb): \(quiet.error)")
+                continue
+            }
+            #expect(result.status == 2 && !result.error.contains("Did you mean"), "\(result.error)")
+        }
+    }
+
+    @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain"], ["destroy", "erase", "del", "Remove"])
+    func `whoever wants something gone is shown rm and nothing else`(noun: String, word: String) throws {
+        let result = try Tool.keyfob([noun, word, "x"]).run()
+        #expect(result.status == 2 && result.error.contains("Did you mean \"rm\"?"), "\(result.error)")
+    }
+
     @Test func `the choices that an option has stand in one line`() throws {
         let result = try Tool.keyfob(["ls", "--format", "xml"]).run()
         #expect(result.status == 2)

@@ -23,7 +23,8 @@ struct CertificateCommand: ParsableCommand {
 struct CertificateListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the certificates.",
-        examples: Examples("keyfob cert ls", "keyfob cert ls --json", "keyfob cert ls --all"))
+        examples: Examples("keyfob cert ls", "keyfob cert ls --json", "keyfob cert ls --all"),
+        aliases: ["list"])
 
     @Flag(help: "Also certificates that the token shows only after a login.")
     var all = false

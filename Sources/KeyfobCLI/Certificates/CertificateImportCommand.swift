@@ -108,7 +108,8 @@ struct CertificateImportCommand: ParsableCommand {
 struct CertificateRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "Remove a certificate; its key stays.",
-        examples: Examples("keyfob cert rm old", "keyfob cert rm sha256:9a11 --yes", "keyfob cert rm old --dry-run"))
+        examples: Examples("keyfob cert rm old", "keyfob cert rm sha256:9a11 --yes", "keyfob cert rm old --dry-run"),
+        aliases: ["remove", "delete"])
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
     var name: ItemName

@@ -115,6 +115,9 @@ struct Invocation {
         [name(of: command)] + command.configuration.aliases
     }
 
+    /// What others call `rm`.
+    private static let removals: Set = ["remove", "delete", "del", "destroy", "erase", "unlink", "drop"]
+
     /// - Parameter word: The word; `nil` for one that is not to be repeated.
     private static func unknown(_ word: String?, after path: [String], _ children: [any ParsableCommand.Type])
         -> UsageError
@@ -127,7 +130,10 @@ struct Invocation {
         }
         let names = children.filter { $0.configuration.shouldDisplay }.flatMap(names)
         var hint = "All commands: \(parent) --help"
-        if let nearest = Spelling.nearest(to: word, among: names) { hint = "Did you mean \"\(nearest)\"? " + hint }
+        // To a guess by letters "remove" is near to "retire"; whoever wants something gone must not be shown another way.
+        let nearest = removals.contains(word.lowercased())
+            ? names.first { $0 == "rm" } : Spelling.nearest(to: word, among: names)
+        if let nearest { hint = "Did you mean \"\(nearest)\"? " + hint }
         return UsageError("\"\(Visible.text(word))\" is no command of \(parent).", hint: hint)
     }
 }

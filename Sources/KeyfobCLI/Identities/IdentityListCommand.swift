@@ -9,7 +9,8 @@ struct IdentityListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the identities and how they stand.",
         examples: Examples(
-            "keyfob identity ls", "keyfob identity ls --json", "keyfob identity ls --keychain site --format tsv"))
+            "keyfob identity ls", "keyfob identity ls --json", "keyfob identity ls --keychain site --format tsv"),
+        aliases: ["list"])
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 

@@ -8,7 +8,8 @@ struct IdentityRemoveCommand: ParsableCommand {
         examples: Examples(
             "keyfob identity rm web", "keyfob identity rm old --yes", "keyfob identity rm old --dry-run"),
         discussion:
-            "The key stays while another certificate of the keychain needs it. Certificates of authorities stay.")
+            "The key stays while another certificate of the keychain needs it. Certificates of authorities stay.",
+        aliases: ["remove", "delete"])
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
     var name: ItemName

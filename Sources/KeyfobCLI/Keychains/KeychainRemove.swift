@@ -18,11 +18,22 @@ struct KeychainRemove: ParsableCommand {
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
     var name: String
 
+    @Flag(help: "Succeed where there is no such keychain.")
+    var ifExists = false
+
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
     func run() throws {
         let output = try global.output()
+        do { try remove(output) } catch let error as KeychainError
+            where ifExists && [.noSuchKeychain, .notInitialized].contains(error.code)
+        {
+            try report(output, "Nothing to do: there is no keychain \"\(Visible.text(name))\".", isChanged: false)
+        }
+    }
+
+    private func remove(_ output: Output) throws {
         let keychains = Keychains()
         let what: String
         var stays = ""

@@ -8,7 +8,8 @@ import PKCS11
 struct KeyListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the keys; those that seal the keychain are not shown.",
-        examples: Examples("keyfob key ls", "keyfob key ls --pub sha256:77be", "keyfob key ls --json"))
+        examples: Examples("keyfob key ls", "keyfob key ls --pub sha256:77be", "keyfob key ls --json"),
+        aliases: ["list"])
 
     @Option(
         help: ArgumentHelp(

@@ -6,7 +6,8 @@ struct KeyRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "Destroy a key on the token.",
         examples: Examples("keyfob key rm api", "keyfob key rm api --yes", "keyfob key rm api --dry-run"),
-        discussion: "It cannot be brought back. Its certificate stays; keyfob identity rm removes both.")
+        discussion: "It cannot be brought back. Its certificate stays; keyfob identity rm removes both.",
+        aliases: ["remove", "delete"])
 
     @Argument(help: "Name, fingerprint or PKCS#11 URI.")
     var name: ItemName

@@ -17,7 +17,8 @@ struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the tokens: Keyfob's own, and those of the modules that p11-kit knows.",
         examples: Examples("keyfob token ls", "keyfob token ls --json", "keyfob token ls --all"),
-        discussion: "With KEYFOB_MODULE, a path or a name, that module takes the place of those that p11-kit knows.")
+        discussion: "With KEYFOB_MODULE, a path or a name, that module takes the place of those that p11-kit knows.",
+        aliases: ["list"])
 
     @Flag(help: "Also trust stores, and slots whose token is not initialised.")
     var all = false
