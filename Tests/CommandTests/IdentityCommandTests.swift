@@ -114,6 +114,31 @@ import Testing
         #expect(before == after)
     }
 
+    @Test(arguments: [[], ["-o", "-"], ["-o", "/dev/stdout"]])
+    func `where a document is asked for, standard output gets one and the PKCS#12 file in it`(
+        options: [String]
+    ) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("a")
+        let imported = try home.keyfob(
+            "identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a", "--extractable")
+        try #require(imported.status == 0, "\(imported.error)")
+        func document(_ more: [String]) throws -> [String: Any] {
+            let words = ["identity", "export", "a", "--json", "--pass-source", "file:" + home.file("pass")]
+            let result = try Tool.keyfob(words + options + more, environment: home.environment).run()
+            try #require(result.status == 0, "\(result.error)")
+            return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        }
+        let planned = try document(["--dry-run"])
+        #expect(planned["format"] as? String == "pkcs12" && planned["dry_run"] as? Bool == true)
+        #expect(planned["file"] as? String == options.last)
+        let file = try #require(try Data(base64Encoded: document([])["pkcs12_b64"] as? String ?? ""))
+        try home.directory.write(Array(file), to: "a.p12")
+        #expect(
+            try home.shell("openssl pkcs12 -in a.p12 -passin file:pass -nocerts -nodes | openssl pkey -pubout")
+                == home.shell("openssl pkey -in a.key -pubout"))
+    }
+
     @Test func `certificates that expire are listed, and counted in the exit status`() throws {
         let home = try IdentityHome()
         for (name, days) in [("fresh", 90), ("soon", 7), ("old", -3)] {

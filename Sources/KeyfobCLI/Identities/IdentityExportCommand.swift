@@ -41,21 +41,25 @@ struct IdentityExportCommand: ParsableCommand {
                 hint: "Use it in place:  keyfob uri \(word)     Public parts:  keyfob cert export \(word) --chain",
                 details: ["key": label, "token": keychain.tokenLabel])
         }
+        let members: [Value.Member] = [
+            .init("name", .string(label)), .init("file", .optional(destination)), .init("format", "pkcs12"),
+            .init("dry_run", .boolean(global.dryRun)),
+        ]
         if global.dryRun {
-            return try output.emit(
-                Document(["dry_run": true, "name": .string(label)]), sentence: "Nothing was written (--dry-run).")
+            return try output.emit(Document(members: members), sentence: "Nothing was written (--dry-run).")
         }
+        let target = FileDestination(path: destination, mode: 0o600)
+        let hasFile = try !target.isStandardOutput
         let fileName = destination.flatMap { FileArgument(argument: $0)?.name } ?? "the new file"
         let secret = try passphrase.read(.file(fileName, isNew: true), global)
         let data = try keychain.exportIdentity(identity, passphrase: secret)
-        let target = FileDestination(path: destination, mode: 0o600)
+        if !hasFile, output.format.isMachineReadable {
+            return try output.emit(Document(members: members + [.init("pkcs12_b64", .base64(data))]), sentence: "")
+        }
         try target.write(SecretBytes(data), isPrivateKey: true, force: force)
-        guard try !target.isStandardOutput else { return }
+        guard hasFile else { return }
         try output.emit(
-            Document([
-                "name": .string(label), "file": .optional(destination), "format": "pkcs12", "bytes": .count(data.count),
-                "dry_run": false,
-            ]),
+            Document(members: members + [.init("bytes", .count(data.count))]),
             sentence: "Wrote \(Visible.text(fileName)): key, certificate and what is above it, under the passphrase.")
     }
 }

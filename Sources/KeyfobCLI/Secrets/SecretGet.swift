@@ -56,7 +56,9 @@ struct SecretGet: ParsableCommand {
                     "file": .string(file), "written": .boolean(!global.dryRun), "dry_run": .boolean(global.dryRun),
                 ]), sentence: "")
         }
-        if self.output != nil { return try Self.print(secret, raw: true, force: force) }
+        if self.output != nil, !output.format.isMachineReadable {
+            return try Self.print(secret, raw: true, force: force)
+        }
         if output.format.isMachineReadable {
             let members = [
                 Value.Member("name", .string(item.nameText)), .init("user", .string(item.userText)),

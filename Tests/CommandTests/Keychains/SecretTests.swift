@@ -125,6 +125,13 @@ import Testing
         #expect(references.contains(removed))
     }
 
+    @Test func `a document on standard output is one wherever that is named`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        #expect(try household.document(["get", "a", "-o", "-"])["value"] as? String == "value")
+        #expect(try household.keyfob(["get", "a", "-o", "-"]).output == "value")
+    }
+
     @Test func `a name that is nearly right is suggested`() throws {
         let household = try Household.unattended()
         try household.set("db/prod", "x")
