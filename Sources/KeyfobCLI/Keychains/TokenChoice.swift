@@ -21,13 +21,14 @@ enum TokenChoice {
     ///   a token that was never initialised; `UsageError` for a malformed URI or a PIN in it.
     static func find(_ name: String?, module: String?, environmentModule: String?) throws -> Found {
         let uri = try self.uri(name)
-        let candidates = try modules(module ?? uri.modulePath ?? uri.moduleName ?? environmentModule)
+        let named = module ?? uri.modulePath ?? uri.moduleName ?? environmentModule
+        let candidates = try modules(named)
         var found: [Found] = []
         var present: [String] = []
         for (loaded, location) in candidates {
             do {
-                for slot in try loaded.slots() {
-                    let info = try slot.tokenInfo()
+                for slot in try quietly(named, { try loaded.slots() }) {
+                    let info = try quietly(named) { try slot.tokenInfo() }
                     if info.flags.contains(.tokenInitialized), !info.label.isEmpty { present.append(info.label) }
                     if uri.matches(info) { found.append(Found(info: info, uri: uri, location: location)) }
                 }
@@ -57,7 +58,8 @@ enum TokenChoice {
                 .tokenAbsent,
                 name.map { "token \"\(Visible.text($0))\" is not present." } ?? "the module has no initialised token.",
                 hint: "Insert it, or see what is there: keyfob token ls"
-                    + (names.isEmpty ? "" : ". Present now: \(names)"))
+                    + (names.isEmpty ? "" : ". Present now: \(names)"),
+                details: name.map { ["token": $0] } ?? [:])
         }
         guard initialized.count == 1 else {
             throw KeychainError(
@@ -114,6 +116,12 @@ enum TokenChoice {
             hint: "Is what stands behind it plugged in, and its service running?", cause: error)
     }
 
+    /// Runs `body`, which asks modules, without what these print where nobody has named one: some greet, some complain
+    /// about cards that are not there, and a program that reads the error of a command would find theirs.
+    static func quietly<Result>(_ name: String?, _ body: () throws -> Result) rethrows -> Result {
+        name == nil ? try StandardError.silenced(body) : try body()
+    }
+
     /// The module of a path or name, else all that p11-kit knows.
     ///
     /// Blocks for loading them.
@@ -122,7 +130,9 @@ enum TokenChoice {
     static func modules(_ name: String?) throws -> [(Module, KeychainConfiguration.ModuleLocation)] {
         do {
             guard let name else {
-                return try Module.registered().map { ($0, $0.name.map { .registered($0) } ?? .path($0.path)) }
+                return try quietly(nil) { try Module.registered() }.map {
+                    ($0, $0.name.map { .registered($0) } ?? .path($0.path))
+                }
             }
             if name.contains("/") {
                 let path = URL(fileURLWithPath: name).standardizedFileURL.path

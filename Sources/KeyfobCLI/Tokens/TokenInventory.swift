@@ -84,10 +84,10 @@ struct TokenInventory {
             }
         }
         // A module that cannot be started has no tokens to show. `keyfob init --token … --module …` says why.
-        return StandardError.silenced { (try? Module.registered()) ?? [] }.filter { module in
+        return TokenChoice.quietly(nil) { (try? Module.registered()) ?? [] }.filter { module in
             // The trust stores of the system are no place for keys.
             module.name != "p11-kit-trust" || includesTrustStores
-        }.map { module in (module, StandardError.silenced { (try? module.slots()) ?? [] }) }
+        }.map { module in (module, TokenChoice.quietly(nil) { (try? module.slots()) ?? [] }) }
     }
 
     private static func ours(_ configurations: [KeychainConfiguration]) throws -> [Entry] {
@@ -187,7 +187,8 @@ struct SelectedToken {
         // While nobody logs in to a token: SoftHSM would not find the one whose file that has emptied.
         guard let slot = try directory.holdingLoginLock({ try directory.module().slot(matching: uri) }) else {
             throw KeychainError(
-                .tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls")
+                .tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls",
+                details: ["token": name])
         }
         self.slot = slot
     }

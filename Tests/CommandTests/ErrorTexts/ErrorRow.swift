@@ -88,7 +88,8 @@ extension ErrorRow {
             message: [#"token "card" (serial "#, "is not present"], hint: ["Insert it"], details: ["token", "serial"]),
         ErrorRow(
             testDescription: "token absent at init", attempt: "keyfob init -k other --token hsm1", status: 7,
-            code: "token.absent", message: [#"token "hsm1" is not present"#], hint: ["Insert it", "keyfob token ls"]),
+            code: "token.absent", message: [#"token "hsm1" is not present"#], hint: ["Insert it", "keyfob token ls"],
+            details: ["token"]),
         ErrorRow(
             testDescription: "module missing", attempt: "keyfob init -k other --token x --module /no/such.so", status: 7,
             code: "module.not_loaded", message: [#"PKCS#11 module "/no/such.so" cannot be loaded: file not found"#],

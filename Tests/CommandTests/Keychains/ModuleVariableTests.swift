@@ -31,6 +31,18 @@ import Testing
         #expect(try output(["token", "mechanisms", "card"], in: household, ours)["token"] as? String == "card")
     }
 
+    @Test func `modules that nobody named do not talk into an error`() throws {
+        // Those that the machine has; some print a dozen lines for a device that is not there.
+        let household = try Household()
+        let result = try household.keyfob(["init", "-k", "other", "--token", "no such token", "--json"])
+        #expect(result.status == 7)
+        #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
+        let object = try JSONSerialization.jsonObject(with: Data(result.error.utf8)) as? [String: Any]
+        let error = try #require(object?["error"] as? [String: Any])
+        #expect(error["code"] as? String == "token.absent")
+        #expect((error["details"] as? [String: Any])?["token"] as? String == "no such token")
+    }
+
     @Test func `a URI that names a module goes before it`() throws {
         let (household, module, environment) = try make()
         let other = environment.merging(["KEYFOB_MODULE": "/no/such.so"]) { $1 }
