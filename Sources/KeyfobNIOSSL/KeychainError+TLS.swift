@@ -12,7 +12,7 @@ extension KeychainError {
             .certificateExpired,
             "certificate \"\(name)\" expired on \(certificate.notAfter.formatted(.iso8601.year().month().day())) (\(ago)).",
             hint: "Renew: keyfob identity renew \(name)",
-            details: ["certificate": name, "notAfter": certificate.notAfter.formatted(.iso8601)])
+            details: ["certificate": name, "not_after": certificate.notAfter.formatted(.iso8601)])
     }
 
     static func notYetValid(_ name: String, _ certificate: Certificate, on date: Date) -> KeychainError {

@@ -94,6 +94,41 @@ import Testing
         ] { #expect(text.contains(name), "\(name)") }
     }
 
+    @Test func `documents of one identity agree, whichever command prints them`() throws {
+        let home = try IdentityHome()
+        func document(_ arguments: [String]) throws -> [String: Any] {
+            try json(Tool.keyfob(arguments + ["--json"], environment: home.environment).run())
+        }
+        let root = [
+            "identity", "create", "root", "--cn", "Root", "--authority", "--self-signed", "--lifetime", "10y",
+        ]
+        #expect(try Tool.keyfob(root, environment: home.environment).run().status == 0)
+        let create = ["identity", "create", "web", "--cn", "web", "--issuer", "root", "--lifetime", "30d"]
+        let planned = try document(create + ["--dry-run"])
+        #expect(planned["issuer_policy"] as? String == "root" && planned["issuer"] == nil)
+        #expect(try document(create)["issuer_policy"] as? String == "root")
+        for arguments in [["cert", "export", "web"], ["cert", "export", "web", "--chain"], ["identity", "show", "web"]] {
+            #expect(try document(arguments)["chain_complete"] as? Bool == true, "\(arguments)")
+        }
+        let bare = try document(["cert", "export", "web"])["certificates"] as? [Any]
+        #expect(bare?.count == 1)
+        _ = try document(["identity", "renew", "web", "--force", "--new-key"])
+        let all = try #require(try document(["identity", "ls"])["identities"] as? [[String: Any]])
+        let kept = try #require(all.first { $0["state"] as? String == "replaced" }?["name"] as? String)
+        for arguments in [["identity", "show", kept], ["cert", "show", kept], ["identity", "use", kept, "--dry-run"]] {
+            #expect(try document(arguments)["state"] as? String == "replaced", "\(arguments)")
+        }
+        for arguments in [["keychain", "show"], ["status"], ["identity", "show", "web"], ["key", "ls"]] {
+            #expect(try document(arguments)["token"] as? String == "login", "\(arguments)")
+        }
+        let made = try document(["keychain", "create", "other", "--unattended"])
+        #expect(made["token"] as? String == "other" && made["token_new"] as? Bool == true)
+        for document in [made, try document(["keychain", "show", "other"]), try document(["status", "-k", "other"])] {
+            #expect((document["token_uri"] as? String)?.hasPrefix("pkcs11:") == true, "\(document)")
+        }
+        #expect(try document(["status"])["damaged_keychains"] is [Any])
+    }
+
     @Test func `an authority of the keychain issues, renews, and its versions come and go`() throws {
         let home = try IdentityHome()
         let root = try home.keyfob(

@@ -16,7 +16,7 @@ extension KeychainError {
             let moment = certificate.notAfter.formatted(.iso8601)
             return KeychainError(
                 .issuerFailed, "the issuer gave a certificate that expired on \(moment).", hint: unchanged,
-                details: ["notAfter": moment])
+                details: ["not_after": moment])
         }
         guard certificate != old else {
             return KeychainError(

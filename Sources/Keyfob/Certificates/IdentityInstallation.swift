@@ -96,7 +96,7 @@ extension Keychain {
                 + (ours.map { "; yours is sha256:\($0)…" } ?? "")
                 + ". Find the key: keyfob key ls --pub sha256:\(theirs)",
             details: [
-                "certificateKey": "sha256:\(theirs)", "key": ours.map { "sha256:\($0)" } ?? "unknown", "name": name,
+                "certificate_key": "sha256:\(theirs)", "key": ours.map { "sha256:\($0)" } ?? "unknown", "name": name,
             ])
     }
 

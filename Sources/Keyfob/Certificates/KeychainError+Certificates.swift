@@ -126,7 +126,7 @@ extension KeychainError {
                 "certificate \"\(name)\" expired on \(day)"
                     + (isNow ? " (\(ago))." : ", before \(date.formatted(format))."),
                 hint: isFile ? "Get a new one from the authority above it." : "Renew: keyfob identity renew \(name)",
-                details: ["certificate": name, "notAfter": certificate.notAfter.formatted(format)])
+                details: ["certificate": name, "not_after": certificate.notAfter.formatted(format)])
         }
         guard date < certificate.notBefore else { return nil }
         return KeychainError(

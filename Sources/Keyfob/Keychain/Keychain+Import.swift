@@ -136,7 +136,7 @@ extension Keychain {
             .identityMismatch,
             "the certificate \"\(certificate.subjectSummary ?? "")\" was not issued for this key: public keys differ.",
             hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)….",
-            details: ["certificateKey": "sha256:\(theirs)", "key": "sha256:\(ours)"])
+            details: ["certificate_key": "sha256:\(theirs)", "key": "sha256:\(ours)"])
     }
 
     /// Imports every identity of a PKCS#12 file (RFC 7292).

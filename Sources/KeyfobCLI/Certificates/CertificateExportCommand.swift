@@ -48,10 +48,10 @@ struct CertificateExportCommand: ParsableCommand {
         let leaf = try item.certificate()
         var certificates = [leaf]
         var isComplete = leaf.isSelfSigned
-        if chain {
+        if chain || output.format.isMachineReadable {
             let found = CertificateChain.order(leaf: leaf, candidates: try candidates(for: leaf, in: keychain))
-            certificates = root ? found.certificates : found.withoutRoot
             isComplete = found.isComplete
+            if chain { certificates = root ? found.certificates : found.withoutRoot }
             if noLeaf { certificates.removeFirst() }
             guard !certificates.isEmpty else {
                 throw KeychainError(

@@ -57,7 +57,8 @@ struct IdentityCreateCommand: ParsableCommand {
             return try output.emit(
                 Document([
                     "dry_run": true, "changed": false, "name": .string(name),
-                    "key": .string(specification.key.description), "issuer": .string(description.description),
+                    "key": .string(specification.key.description),
+                    "issuer_policy": .string(description.description),
                 ]),
                 sentence: "Would make identity \"\(Visible.text(name))\": \(specification.key), "
                     + "issuer \(Visible.text(description.description)).")
@@ -133,7 +134,9 @@ enum IdentityPhrases {
             members.append(.init("chain_length", .count(chain.certificates.count)))
         }
         return Document(
-            members: members + CertificatePhrases.members(try identity.certificate(), on: Date()))
+            members: members
+                + CertificatePhrases.members(
+                    try identity.certificate(), on: Date(), isReplaced: identity.nameOfVersion != nil))
     }
 
     /// `Chain complete (1 intermediate).`, or what is missing.

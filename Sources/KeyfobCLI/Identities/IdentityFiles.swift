@@ -169,7 +169,7 @@ struct IdentityFiles {
             .identityMismatch, "\(leaf.fileName) was not issued for the key of \(keyFile): public keys differ.",
             hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…. "
                 + "Find the key: keyfob key ls --pub sha256:\(theirs)",
-            details: ["certificateKey": "sha256:\(theirs)", "key": "sha256:\(ours)"])
+            details: ["certificate_key": "sha256:\(theirs)", "key": "sha256:\(ours)"])
     }
 
     private func kind(of data: Data, _ file: FileArgument) -> Kind {

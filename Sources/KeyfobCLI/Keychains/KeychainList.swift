@@ -29,8 +29,7 @@ struct KeychainList: ParsableCommand {
             let isUnlocked = try state.location(of: configuration.uuid.uuidString.lowercased()) != nil
             let isUnattended = configuration.pinSource.map { !["prompt", "pinentry"].contains($0) } ?? false
             let word = (isUnlocked ? KeychainReport.State.unlocked : isUnattended ? .unattended : .locked).rawValue
-            // A URI that cannot be read is shown as it is.
-            let token = (try? PKCS11URI(configuration.token))?.token ?? configuration.token
+            let token = configuration.tokenLabel
             table.add([.init(configuration.name), .init(token), .init(word), .init(isDefault ? "yes" : "")])
             list.append(
                 .object([

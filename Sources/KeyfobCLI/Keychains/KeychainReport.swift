@@ -71,10 +71,7 @@ struct KeychainReport {
     }
 
     /// The token's name, from the configuration.
-    var tokenLabel: String {
-        // A URI that cannot be read is shown as it is.
-        (try? PKCS11URI(configuration.token))?.token ?? configuration.token
-    }
+    var tokenLabel: String { configuration.tokenLabel }
 
     /// What protects what, in plain words.
     var protection: [String] {
@@ -109,14 +106,10 @@ struct KeychainReport {
             .init("keychain", .string(configuration.name)), .init("default", .boolean(isDefault)),
             .init("state", .string(state.rawValue)), .init("until", .time(expiry)),
             .init("location", .optional(location?.name)),
-            .init(
-                "token",
-                .object([
-                    .init("label", .string(tokenLabel)), .init("uri", .string(configuration.token)),
-                    .init("present", .boolean(token != nil)), .init("model", .optional(token?.model)),
-                    .init("manufacturer", .optional(token?.manufacturer)),
-                    .init("serial", .optional(token?.serialNumber)),
-                ])),
+            .init("token", .string(tokenLabel)), .init("token_uri", .string(configuration.token)),
+            .init("token_present", .boolean(token != nil)), .init("token_model", .optional(token?.model)),
+            .init("token_manufacturer", .optional(token?.manufacturer)),
+            .init("token_serial", .optional(token?.serialNumber)),
             .init("protection", .array(protection.map { .string($0) })),
             .init("passwords", passwords.map { .count($0) } ?? .null),
             .init("certificates", certificates.map { .count($0) } ?? .null),
@@ -177,5 +170,13 @@ struct KeychainReport {
         return lines.map { name, text in
             name + String(repeating: " ", count: max(1, 12 - name.count)) + text
         }.joined(separator: "\n")
+    }
+}
+
+extension KeychainConfiguration {
+    /// The token's name, by which documents call it everywhere.
+    var tokenLabel: String {
+        // A URI that cannot be read is shown as it is.
+        (try? PKCS11URI(token))?.token ?? token
     }
 }

@@ -32,7 +32,8 @@ struct KeychainShow: ParsableCommand {
         let lines: [(String, String)] = [
             ("name", configuration.name), ("default", isDefault ? "yes" : "no"),
             ("uuid", configuration.uuid.uuidString.lowercased()),
-            ("token", configuration.token), ("module", module), ("vault", configuration.vault),
+            ("token", configuration.tokenLabel), ("token_uri", configuration.token),
+            ("module", module), ("vault", configuration.vault),
             ("pin_source", source ?? "prompt"), ("protection", configuration.protection),
             ("recovery_code", configuration.recoverySeal == nil ? "no" : "yes"),
             ("unlock_timeout", String(configuration.unlockTimeout)),

@@ -160,10 +160,7 @@ struct NewKeychain {
             return try output.emit(
                 Document([
                     "keychain": .string(name), "action": "created", "changed": true, "dry_run": false,
-                    "token": .object([
-                        .init("label", .string(token)), .init("uri", .string(configuration.token)),
-                        .init("new", .boolean(isNew)),
-                    ]),
+                    "token": .string(token), "token_uri": .string(configuration.token), "token_new": .boolean(isNew),
                     "wrapping_key": .string(made.wrappingKey), "wrap_suite": .string(made.suite),
                     "default": .boolean(isDefault), "recovery_file": .optional(recoveryFile?.path),
                     "protection": .string(configuration.protection),

@@ -35,7 +35,7 @@ struct StatusCommand: ParsableCommand {
         try output.emit(
             Document(
                 members: report.members + [
-                    .init("others", .array(others.map { .string($0) })), .init("damaged", .array(damaged)),
+                    .init("others", .array(others.map { .string($0) })), .init("damaged_keychains", .array(damaged)),
                 ]), sentence: text)
         if exitCode, report.wantsAttention || !damaged.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
     }

@@ -71,7 +71,7 @@ enum CertificatePhrases {
                 "certificate \"\(name)\" expired on \(RFC3339.day(of: certificate.notAfter)) "
                     + "(\(Phrases.relative(certificate.notAfter, to: date))).",
                 hint: "Get a new certificate. \(remark)",
-                details: ["certificate": name, "notAfter": RFC3339.string(from: certificate.notAfter)])
+                details: ["certificate": name, "not_after": RFC3339.string(from: certificate.notAfter)])
         case .notYetValid:
             KeychainError(
                 .certificateNotYetValid,

@@ -226,7 +226,7 @@ extension ErrorRow {
             status: 11, code: "identity.mismatch",
             message: [#"api.pem was not issued for key "api": public keys differ"#],
             hint: ["The certificate belongs to key sha256:", "yours is sha256:", "keyfob key ls --pub sha256:"],
-            details: ["key", "certificateKey"]),
+            details: ["key", "certificate_key"]),
         ErrorRow(
             testDescription: "key/certificate mismatch of an import", before: "pair a a; pair b b",
             attempt: "keyfob identity import a.key b.pem --name a", status: 11, code: "identity.mismatch",
@@ -235,7 +235,7 @@ extension ErrorRow {
             testDescription: "expired certificate", before: "pair old old 20200101000000Z 20200201000000Z",
             attempt: "keyfob identity import old.key old.pem --name old", status: 11, code: "cert.expired",
             message: [#"certificate "old" expired on 2020-02-01 ("#, " ago)"], hint: ["Continue anyway: --allow-expired"],
-            details: ["certificate", "notAfter"]),
+            details: ["certificate", "not_after"]),
         ErrorRow(
             testDescription: "expired certificate, verified",
             before: """

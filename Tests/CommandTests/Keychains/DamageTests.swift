@@ -37,7 +37,7 @@ import Testing
             #expect(failure.status == 7, "\(arguments)")
         }
         let status = try household.document(["status"])
-        #expect((status["token"] as? [String: Any])?["present"] as? Bool == false)
+        #expect(status["token"] as? String == "login" && status["token_present"] as? Bool == false)
         #expect((status["problem"] as? [String: Any])?["code"] as? String == "token.absent")
         #expect(try household.keyfob(["status", "--exit-code"]).status == 10)
         for (path, back) in [(tokens, away), (copies, away + "-copies")] {
