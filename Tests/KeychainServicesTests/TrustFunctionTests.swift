@@ -87,6 +87,48 @@ import Testing
         #expect(bad.dropFirst().allSatisfy { $0["error"] == nil })
     }
 
+    @Test func `The certificates of a chain are the same objects until the question changes`() throws {
+        let leaf = try Authority.certificate("leaf")
+        var made: SecTrust?
+        unsafe SecTrustCreateWithCertificates(
+            [leaf, try Authority.certificate("intermediate")] as CFArray, SecPolicyCreateBasicX509(), &made)
+        let trust = try #require(made)
+        weak var anchor: SecCertificate?
+        do {
+            let root = try Authority.certificate("root")
+            anchor = root
+            SecTrustSetAnchorCertificates(trust, [root] as CFArray)
+        }
+        var anchors: CFArray?
+        #expect(unsafe SecTrustCopyCustomAnchorCertificates(trust, &anchors) == errSecSuccess)
+        #expect((anchors?.object(at: 0) as? SecCertificate) === anchor && anchor != nil)
+        anchors = nil
+        // Code of Apple's platforms points into the array of a chain that nobody keeps.
+        let pointer = unsafe CFArrayGetValueAtIndex(SecTrustCopyCertificateChain(trust), 0)
+        let isOfLeaf = unsafe pointer == UnsafeRawPointer(Unmanaged.passUnretained(leaf).toOpaque())
+        #expect(isOfLeaf)
+        for (index, name) in ["leaf", "intermediate", "root"].enumerated() {
+            weak let one = SecTrustGetCertificateAtIndex(trust, index)
+            #expect(one != nil && SecTrustGetCertificateAtIndex(trust, index) === one, "\(name)")
+            #expect(SecTrustCopyCertificateChain(trust)?.object(at: index) as? SecCertificate === one, "\(name)")
+        }
+        SecTrustSetAnchorCertificates(trust, nil)
+        #expect(anchor == nil)
+    }
+
+    @Test func `A certificate of the chain that nobody gave lives as long as the answer`() throws {
+        let bench = try ItemBench()
+        bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate")]))
+        var made: SecTrust?
+        unsafe SecTrustCreateWithCertificates(try Authority.certificate("leaf"), SecPolicyCreateBasicX509(), &made)
+        let trust = try #require(made)
+        SecTrustSetAnchorCertificates(trust, [try Authority.certificate("root")] as CFArray)
+        weak let found = bench.use { SecTrustGetCertificateAtIndex(trust, 1) }
+        #expect(found != nil && SecTrustGetCertificateAtIndex(trust, 1) === found)
+        SecTrustSetPolicies(trust, SecPolicyCreateSSL(true, nil))
+        #expect(found == nil)
+    }
+
     @Test func `Answers of an OCSP service and timestamps are taken, and nothing else in their place`() throws {
         let trust = try trust([SecPolicyCreateBasicX509()])
         for (object, status) in [

@@ -38,7 +38,7 @@ public func SecPKCS12Import(
         unsafe items.pointee = entries.map { entry, identity in
             let chain = entry.chain.certificates.map { SecCertificate($0) }
             let trust = SecTrust(SecTrust.Question(
-                certificates: entry.chain.certificates, policies: [SecPolicyCreateBasicX509()]))
+                certificates: chain, policies: [SecPolicyCreateBasicX509()]))
             var members: [CFString: Any] = [
                 kSecImportItemIdentity: identity, kSecImportItemTrust: trust, kSecImportItemCertChain: chain,
                 kSecImportItemKeyID: entry.certificate.publicKey.identifier,

@@ -10,11 +10,12 @@ import OpenSSL
 public final class SecTrust: NSObject, @unchecked Sendable {
     /// What is asked.
     struct Question: Sendable {
-        /// The leaf first.
-        var certificates: [Certificate]
+        /// The leaf first: the caller's own objects.
+        var certificates: [SecCertificate]
         var policies: [SecPolicy]
-        /// Whom to believe besides, or in place of, the system's authorities; `nil` for those alone.
-        var anchors: [Certificate]?
+        /// Whom to believe besides, or in place of, the system's authorities; `nil` for those alone. The caller's own
+        /// objects.
+        var anchors: [SecCertificate]?
         /// Whether the system's authorities are believed too; `nil` where nobody said.
         var believesSystem: Bool?
         /// The moment that is asked about; `nil` for now.
@@ -22,12 +23,16 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         var allowsNetwork = false
         /// What somebody accepts.
         var exception: TrustException?
+
+        /// The leaf.
+        var leaf: Certificate { certificates[0].certificate }
     }
 
     /// What was found.
     struct Answer: Sendable {
-        /// The leaf first, as far as it could be found.
-        let chain: [Certificate]
+        /// The leaf first, as far as it could be found: the caller's own objects where the DER is equal. They live as
+        /// long as the answer is kept, since code of Apple's platforms points at them when their array is gone.
+        let chain: [SecCertificate]
         /// The reason why it is not trusted; `nil` where it is.
         let failure: OSStatus?
         /// The moment that was asked about.
@@ -79,9 +84,15 @@ public final class SecTrust: NSObject, @unchecked Sendable {
                 chain: answer.chain, failure: left ?? (failures.isComplete ? nil : answer.failure), date: answer.date,
                 isException: left == nil && failures.isComplete)
         }
-        // A change meanwhile makes this the answer to an old question: right for this call, and for no later one.
-        state.withLock { if $0.generation == asked.generation { $0.answer = answer } }
-        return answer
+        let found = answer
+        return state.withLock { state in
+            // A change meanwhile makes this the answer to an old question: right for this call, and for no later one.
+            guard state.generation == asked.generation else { return found }
+            // Another thread has been faster, and gave out the objects of its answer.
+            if let known = state.answer { return known }
+            state.answer = found
+            return found
+        }
     }
 
     /// The last answer; `nil` where nobody asked since the last change.
@@ -93,9 +104,10 @@ extension SecTrust.Question {
     func answer() throws -> SecTrust.Answer {
         let date = date ?? Date()
         let believesSystem = believesSystem ?? (anchors == nil)
-        let given = (anchors ?? []) + (believesSystem ? try SystemRoots.shared() : [])
-        let leaf = certificates[0]
-        var rest = Array(certificates.dropFirst())
+        let own = (anchors ?? []).map(\.certificate)
+        let given = own + (believesSystem ? try SystemRoots.shared() : [])
+        let leaf = leaf
+        var rest = certificates.dropFirst().map(\.certificate)
         var mayAskKeychain = true
         var chain: [Certificate] = []
         for policy in policies {
@@ -119,25 +131,31 @@ extension SecTrust.Question {
             switch result {
             case .trusted(let found): chain = found
             case .rejected(let failure):
-                let known = CertificateChain.order(leaf: leaf, candidates: rest + (self.anchors ?? []), on: date)
-                return SecTrust.Answer(
-                    chain: known.certificates, failure: OSStatus(failure.code), date: date)
+                let known = CertificateChain.order(leaf: leaf, candidates: rest + own, on: date)
+                return answer(known.certificates, OSStatus(failure.code), date)
             }
             guard policy.isSatisfied(byHostsOf: leaf) else {
-                return SecTrust.Answer(chain: chain, failure: errSecHostNameMismatch, date: date)
+                return answer(chain, errSecHostNameMismatch, date)
             }
             guard policy.isSatisfied(byEmailAddressesOf: leaf) else {
-                return SecTrust.Answer(chain: chain, failure: errSecSMIMEEmailAddressesNotFound, date: date)
+                return answer(chain, errSecSMIMEEmailAddressesNotFound, date)
             }
             guard policy.isSatisfied(byKeyUsageOf: leaf) else {
-                return SecTrust.Answer(chain: chain, failure: errSecInvalidKeyUsageForPolicy, date: date)
+                return answer(chain, errSecInvalidKeyUsageForPolicy, date)
             }
         }
         // Last: what is wrong with the chain itself is the better reason.
-        if chain.count > 1, anchors?.contains(leaf) != true, policies.contains(where: \.requiresRevocationAnswer) {
-            return SecTrust.Answer(chain: chain, failure: errSecIncompleteCertRevocationCheck, date: date)
+        if chain.count > 1, !own.contains(leaf), policies.contains(where: \.requiresRevocationAnswer) {
+            return answer(chain, errSecIncompleteCertRevocationCheck, date)
         }
-        return SecTrust.Answer(chain: chain, failure: nil, date: date)
+        return answer(chain, nil, date)
+    }
+
+    /// An answer, with the caller's own objects in its chain.
+    private func answer(_ chain: [Certificate], _ failure: OSStatus?, _ date: Date) -> SecTrust.Answer {
+        let known = certificates + (anchors ?? [])
+        let objects = chain.map { one in known.first { $0.certificate == one } ?? SecCertificate(one) }
+        return SecTrust.Answer(chain: objects, failure: failure, date: date)
     }
 }
 

@@ -41,7 +41,9 @@ public func SecTrustCopyProperties(_ trust: SecTrust) -> CFArray? {
     guard let answer = reporting(nil, { try trust.evaluate() }) else { return nil }
     let properties = answer.chain.enumerated().map { index, certificate in
         let members = NSMutableDictionary()
-        if let title = certificate.subjectSummary { members.setObject(NSString(string: title), forKey: kSecPropertyTypeTitle) }
+        if let title = certificate.certificate.subjectSummary {
+            members.setObject(NSString(string: title), forKey: kSecPropertyTypeTitle)
+        }
         if index == 0, let failure = answer.failure {
             members.setObject(NSString(string: StatusDescription.sentence(failure)), forKey: kSecPropertyTypeError)
         }

@@ -33,7 +33,7 @@ public func SecTrustSetExceptions(_ trust: SecTrust, _ exceptions: CFData?) -> B
         return false
     }
     guard let exception = TrustException(encoded: exceptions as Data),
-        exception.leaf == TrustException.digest(of: trust.question.certificates[0])
+        exception.leaf == TrustException.digest(of: trust.question.leaf)
     else { return false }
     trust.change { $0.exception = exception }
     return true
@@ -71,7 +71,7 @@ struct TrustException: Sendable {
     let failures: [OSStatus]
 
     init(_ question: SecTrust.Question, failures: [OSStatus]) {
-        (leaf, policies) = (Self.digest(of: question.certificates[0]), Self.digest(of: question.policies))
+        (leaf, policies) = (Self.digest(of: question.leaf), Self.digest(of: question.policies))
         self.failures = failures
     }
 
@@ -94,7 +94,7 @@ struct TrustException: Sendable {
 
     /// Whether it is for the same certificate and the same use.
     func isFor(_ question: SecTrust.Question) -> Bool {
-        leaf == Self.digest(of: question.certificates[0]) && policies == Self.digest(of: question.policies)
+        leaf == Self.digest(of: question.leaf) && policies == Self.digest(of: question.policies)
     }
 
     static func digest(of leaf: Certificate) -> Data { Digest.sha256(leaf.der) }
@@ -132,7 +132,7 @@ extension SecTrust.Question {
     }
 
     /// The same question, but for what failed; `nil` for a failure that hides everything else.
-    private func lookingPast(_ failure: OSStatus, _ chain: [Certificate]) -> SecTrust.Question? {
+    private func lookingPast(_ failure: OSStatus, _ chain: [SecCertificate]) -> SecTrust.Question? {
         var question = self
         switch failure {
         case errSecHostNameMismatch, errSecSMIMEEmailAddressesNotFound:
@@ -143,6 +143,7 @@ extension SecTrust.Question {
             }
         case errSecCertificateExpired, errSecCertificateNotValidYet:
             // A moment at which all of them are valid.
+            let chain = chain.map(\.certificate)
             guard let from = chain.map(\.notBefore).max(), let to = chain.map(\.notAfter).min(), from < to else { return nil }
             question.date = from.addingTimeInterval(to.timeIntervalSince(from) / 2)
         case errSecCreateChainFailed, errSecNotTrusted, errSecNoBasicConstraintsCA, errSecPathLengthConstraintExceeded,

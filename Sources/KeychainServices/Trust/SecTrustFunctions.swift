@@ -20,7 +20,7 @@ public func SecTrustCreateWithCertificates(
         let policies: [SecPolicy] = policies.map({ members($0) }) ?? [SecPolicyCreateBasicX509()]
     else { return errSecParam }
     unsafe trust.pointee = SecTrust(SecTrust.Question(
-        certificates: certificates.map(\.certificate),
+        certificates: certificates,
         policies: policies.isEmpty ? [SecPolicyCreateBasicX509()] : policies))
     return errSecSuccess
 }
@@ -73,7 +73,8 @@ public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificate
         guard anchors != nil else { return errSecParam }
     }
     // What was said of the system's authorities before goes: who names anchors last means these alone.
-    trust.change { ($0.anchors, $0.believesSystem) = (anchors.map { $0.map(\.certificate) }, nil) }
+    let own = anchors
+    trust.change { ($0.anchors, $0.believesSystem) = (own, nil) }
     return errSecSuccess
 }
 
@@ -97,7 +98,7 @@ public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertifi
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustCopyCustomAnchorCertificates(_ trust: SecTrust, _ anchors: UnsafeMutablePointer<CFArray?>) -> OSStatus {
-    unsafe anchors.pointee = trust.question.anchors.map { $0.map { SecCertificate($0) } as CFArray }
+    unsafe anchors.pointee = trust.question.anchors.map { $0 as CFArray }
     return errSecSuccess
 }
 
@@ -215,10 +216,13 @@ public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePoi
 
 /// The chain, leaf first, as far as it was found; evaluates where that was not done yet. `nil` where that fails.
 ///
+/// Every call gives the same objects, which live as long as `trust` does and nothing is changed about it. Of the
+/// certificates that were given to it they are the caller's own.
+///
 /// - Parameter trust: The object to evaluate.
 @discardableResult
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? {
-    do { return try trust.evaluate().chain.map { SecCertificate($0) } as CFArray } catch { return nil }
+    do { return try trust.evaluate().chain as CFArray } catch { return nil }
 }
 
 /// How many certificates the chain has.
@@ -229,7 +233,7 @@ public func SecTrustGetCertificateCount(_ trust: SecTrust) -> CFIndex {
     SecTrustCopyCertificateChain(trust)?.count ?? 0
 }
 
-/// A certificate of the chain; `nil` outside of it.
+/// A certificate of the chain, the same object as in `SecTrustCopyCertificateChain`; `nil` outside of it.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
@@ -245,7 +249,7 @@ public func SecTrustGetCertificateAtIndex(_ trust: SecTrust, _ ix: CFIndex) -> S
 /// - Parameter trust: The object to evaluate.
 @discardableResult
 public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
-    SecCertificateCopyKey(SecCertificate(trust.question.certificates[0]))
+    SecCertificateCopyKey(trust.question.certificates[0])
 }
 
 /// The older name of `SecTrustCopyKey`.
