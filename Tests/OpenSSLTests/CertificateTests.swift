@@ -229,6 +229,32 @@ struct CertificateTests {
         #expect(CertificateChain.order(leaf: leaf, candidates: [ring, byNew, new]).certificates == [leaf, byNew, new])
     }
 
+    @Test func `a certificate without dates passes at any, and no other does`() throws {
+        let keys = try (0..<3).map { _ in try PrivateKey.generate(.ec(.p256)) }
+        let root = try certificate("root", keys[0], by: nil, -20 ... 900)
+        let stale = try certificate("middle", keys[1], by: (root, keys[0]), -20 ... -5)
+        let fresh = try certificate("middle", keys[1], by: (root, keys[0]), -10 ... 500)
+        let leaf = try certificate("leaf", keys[2], by: (fresh, keys[1]), -900 ... -100)
+        func verify(
+            _ undated: Set<Certificate>, _ intermediates: [Certificate], days: Double = 0
+        ) throws -> CertificateChain.VerificationResult {
+            try CertificateChain.verify(
+                leaf: leaf, intermediates: intermediates, anchors: [root], on: Date() + days * 86_400, undated: undated)
+        }
+        #expect(try verify([], [fresh]).failure?.code == .expired)
+        #expect(try verify([root, fresh], [fresh]).failure?.certificate == leaf)
+        // Of two issuers the one that is valid.
+        for candidates in [[stale, fresh], [fresh, stale]] {
+            #expect(try verify([leaf], candidates) == .trusted([leaf, fresh, root]))
+        }
+        let expired = try verify([leaf], [stale]).failure
+        #expect(expired?.code == .expired && expired?.certificate == stale)
+        #expect(try verify([leaf, stale], [stale]) == .trusted([leaf, stale, root]))
+        #expect(try verify([leaf, fresh], [fresh], days: 1000).failure?.certificate == root)
+        #expect(try verify([leaf, root], [fresh], days: -15).failure?.code == .notYetValid)
+        #expect(try verify([leaf, fresh], [fresh], days: -15) == .trusted([leaf, fresh, root]))
+    }
+
     @Test("Verification says why it fails")
     func verification() throws {
         let openssl = try OpenSSLCommand.withAuthority()

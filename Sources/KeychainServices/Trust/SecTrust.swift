@@ -23,6 +23,8 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         var allowsNetwork = false
         /// What somebody accepts.
         var exception: TrustException?
+        /// Certificates that are accepted before and after their validity too.
+        var undated: Set<Certificate> = []
 
         /// The leaf.
         var leaf: Certificate { certificates[0].certificate }
@@ -35,6 +37,8 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         let chain: [SecCertificate]
         /// The reason why it is not trusted; `nil` where it is.
         let failure: OSStatus?
+        /// The certificate that the reason is about, where it is about one of the chain.
+        var culprit: Certificate?
         /// The moment that was asked about.
         let date: Date
         /// Whether it is trusted only because somebody accepts what is wrong with it.
@@ -79,10 +83,10 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         var answer = try question.answer()
         if answer.failure != nil, let exception = question.exception, exception.isFor(question) {
             let failures = try question.failures(beginningWith: answer)
-            let left = failures.all.first { !exception.failures.contains($0) }
+            let left = failures.all.first { !exception.covers($0) }
             answer = Answer(
-                chain: answer.chain, failure: left ?? (failures.isComplete ? nil : answer.failure), date: answer.date,
-                isException: left == nil && failures.isComplete)
+                chain: answer.chain, failure: left?.status ?? (failures.isComplete ? nil : answer.failure),
+                date: answer.date, isException: left == nil && failures.isComplete)
         }
         let found = answer
         return state.withLock { state in
@@ -117,7 +121,7 @@ extension SecTrust.Question {
                 try CertificateChain.verify(
                     leaf: leaf, intermediates: rest, anchors: anchors, on: date,
                     host: policy.hosts.count == 1 ? policy.hosts[0] : nil, purpose: policy.purpose,
-                    acceptsAnyUsage: true)
+                    acceptsAnyUsage: true, undated: undated)
             }
             var result = try verify()
             if mayAskKeychain, result.failure.map({ OSStatus($0.code) }) == errSecCreateChainFailed {
@@ -132,7 +136,9 @@ extension SecTrust.Question {
             case .trusted(let found): chain = found
             case .rejected(let failure):
                 let known = CertificateChain.order(leaf: leaf, candidates: rest + own, on: date)
-                return answer(known.certificates, OSStatus(failure.code), date)
+                var answer = answer(known.certificates, OSStatus(failure.code), date)
+                answer.culprit = failure.certificate
+                return answer
             }
             guard policy.isSatisfied(byHostsOf: leaf) else {
                 return answer(chain, errSecHostNameMismatch, date)

@@ -8,13 +8,17 @@ extension CertificateChain {
     /// above it, whatever came along. Intermediates and anchors that libcrypto cannot read are passed over. Signatures
     /// with MD5 or SHA-1 and RSA keys below 2048 bits are not accepted, and of a host the alternative names alone tell.
     ///
-    /// - Parameter acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 4.2.1.12) is one for TLS and S/MIME, as
-    ///   Apple has it; OpenSSL and the programs that use it want the usage itself.
+    /// - Parameters:
+    ///   - acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 4.2.1.12) is one for TLS and S/MIME, as Apple has it;
+    ///     OpenSSL and the programs that use it want the usage itself.
+    ///   - undated: Certificates that are accepted before and after their validity too. Of all others it counts, and
+    ///     where several issuers fit, one that is valid is still preferred.
     /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not
     ///   accepted is a result, not an error.
     public static func verify(
         leaf: Certificate, intermediates: [Certificate], anchors: [Certificate], on date: Date = Date(),
-        host: String? = nil, purpose: Purpose = .any, acceptsAnyUsage: Bool = false
+        host: String? = nil, purpose: Purpose = .any, acceptsAnyUsage: Bool = false,
+        undated: Set<Certificate> = []
     ) throws -> VerificationResult {
         let isForAny = acceptsAnyUsage && [.tlsServer, .tlsClient, .email].contains(purpose)
             && leaf.extendedKeyUsage.contains(.any)
@@ -58,7 +62,7 @@ extension CertificateChain {
                     parameters, purpose.rawValue))
             }
             if let name { try unsafe expect(name, parameters) }
-            let isTrusted = unsafe X509_verify_cert(verification) == 1
+            let isTrusted = try unsafe verify(verification, undated)
             ERR_clear_error()
             guard isTrusted else { return unsafe .rejected(failure(verification)) }
             let found = try unsafe chain(verification)
@@ -67,6 +71,36 @@ extension CertificateChain {
             }
             return .trusted(found)
         }
+    }
+
+    /// Runs the verification; a certificate of `undated` passes at any date.
+    ///
+    /// X509_V_FLAG_NO_CHECK_TIME would have the dates of all others pass too.
+    private static func verify(_ verification: OpaquePointer?, _ undated: Set<Certificate>) throws -> Bool {
+        guard !undated.isEmpty else { return unsafe X509_verify_cert(verification) == 1 }
+        let exempted = Exempted(certificates: undated)
+        return try withExtendedLifetime(exempted) {
+            // Place 0 is the application's (X509_STORE_CTX_set_app_data).
+            try check("X509_STORE_CTX_set_ex_data", unsafe X509_STORE_CTX_set_ex_data(
+                verification, 0, Unmanaged.passUnretained(exempted).toOpaque()))
+            unsafe X509_STORE_CTX_set_verify_cb(verification) { isFine, verification in
+                let code = FailureCode(rawValue: unsafe X509_STORE_CTX_get_error(verification))
+                guard isFine == 0, code == .expired || code == .notYetValid,
+                    let exempted = unsafe X509_STORE_CTX_get_ex_data(verification, 0),
+                    let certificate = unsafe CertificateChain.copy(X509_STORE_CTX_get_current_cert(verification))
+                else { return isFine }
+                let certificates = unsafe Unmanaged<Exempted>.fromOpaque(exempted).takeUnretainedValue().certificates
+                return certificates.contains(certificate) ? 1 : 0
+            }
+            return unsafe X509_verify_cert(verification) == 1
+        }
+    }
+
+    /// What a verification hands to its callback.
+    private final class Exempted {
+        let certificates: Set<Certificate>
+
+        init(certificates: Set<Certificate>) { self.certificates = certificates }
     }
 
     /// Seconds since 1970, within the years 1 to 9999: a moment that no certificate can name is before or after all

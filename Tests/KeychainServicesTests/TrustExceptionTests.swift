@@ -1,0 +1,77 @@
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import KeychainServices
+
+/// What an exception excuses, and of which certificate.
+@Suite struct TrustExceptionTests {
+    private static let day = 86_400.0
+
+    /// A certificate by its key, valid from some days before or after today to others.
+    private func certificate(
+        _ name: String, _ key: PrivateKey, by issuer: (certificate: SecCertificate, key: PrivateKey)?,
+        _ days: ClosedRange<Double>, _ extensions: CertificateExtensions = .authority()
+    ) throws -> SecCertificate {
+        SecCertificate(try UnsignedCertificate(
+            subject: DistinguishedName(commonName: name), publicKey: key.publicKey, extensions: extensions,
+            issuer: issuer?.certificate.certificate, notBefore: Date() + days.lowerBound * Self.day,
+            notAfter: Date() + days.upperBound * Self.day
+        ).signed { [UInt8](try (issuer?.key ?? key).sign($0, using: $1)) })
+    }
+
+    private func trust(_ chain: [SecCertificate], anchors: [SecCertificate], _ policy: SecPolicy) throws -> SecTrust {
+        var made: SecTrust?
+        #expect(unsafe SecTrustCreateWithCertificates(chain as CFArray, policy, &made) == errSecSuccess)
+        let trust = try #require(made)
+        SecTrustSetAnchorCertificates(trust, anchors as CFArray)
+        return trust
+    }
+
+    private func failure(_ trust: SecTrust) -> OSStatus? {
+        var error: CFError?
+        let isTrusted = unsafe SecTrustEvaluateWithError(trust, &error)
+        #expect(isTrusted == (error == nil))
+        return error.map { OSStatus(truncatingIfNeeded: $0.code) }
+    }
+
+    @Test func `an expiry is excused of its certificate, where it has no moment in common with its issuer`() throws {
+        let keys = try (0..<3).map { _ in try PrivateKey.generate(.ec(.p256)) }
+        let root = try certificate("root", keys[0], by: nil, -10...900)
+        let middle = try certificate("middle", keys[1], by: (root, keys[0]), -10...500)
+        let leaf = try certificate(
+            "leaf", keys[2], by: (middle, keys[1]), -900 ... -100,
+            .endEntity([.dns("old.example")], [.serverAuth], key: .ec(.p256)))
+        let policy = SecPolicyCreateSSL(true, "old.example")
+        let trust = try trust([leaf, middle], anchors: [root], policy)
+        #expect(failure(trust) == errSecCertificateExpired)
+        let exceptions = SecTrustCopyExceptions(trust)
+        #expect(SecTrustSetExceptions(trust, exceptions) && failure(trust) == nil)
+        var result = SecTrustResultType.invalid
+        #expect(unsafe SecTrustGetTrustResult(trust, &result) == errSecSuccess && result == .proceed)
+        // It is an exception for no other certificate, on whichever side of its validity.
+        for (days, status) in [(600, errSecCertificateExpired), (-50, errSecCertificateNotValidYet)] {
+            SecTrustSetVerifyDate(trust, (Date() + Double(days) * Self.day) as CFDate)
+            #expect(failure(trust) == status, "\(days)")
+            let all = SecTrustCopyExceptions(trust)
+            #expect(SecTrustSetExceptions(trust, all) && failure(trust) == nil, "\(days)")
+            #expect(SecTrustCopyExceptions(trust) == all)
+            #expect(SecTrustSetExceptions(trust, exceptions) && failure(trust) == status, "\(days)")
+        }
+        let elsewhere = try self.trust([leaf, middle], anchors: [root], SecPolicyCreateSSL(true, "new.example"))
+        #expect(SecTrustSetExceptions(elsewhere, exceptions) && failure(elsewhere) == errSecHostNameMismatch)
+        // Who believes nobody above it accepts it all the same.
+        let alone = try self.trust([leaf, middle], anchors: [], policy)
+        #expect(SecTrustSetExceptions(alone, SecTrustCopyExceptions(alone)) && failure(alone) == nil)
+    }
+
+    @Test func `bytes that end in the middle of a failure are no exception`() throws {
+        let trust = try trust([Authority.certificate("leaf")], anchors: [], SecPolicyCreateBasicX509())
+        SecTrustSetVerifyDate(trust, (Date() + 1000 * Self.day) as CFDate)
+        let exceptions = try #require(SecTrustCopyExceptions(trust) as Data?)
+        #expect(SecTrustSetExceptions(trust, exceptions as CFData) && failure(trust) == nil)
+        for count in [4, 28] { #expect(!SecTrustSetExceptions(trust, exceptions.dropLast(count) as CFData), "\(count)") }
+        #expect(!SecTrustSetExceptions(trust, exceptions.dropLast(1) as CFData) && failure(trust) == nil)
+    }
+}
