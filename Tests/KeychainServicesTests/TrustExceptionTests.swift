@@ -66,6 +66,52 @@ import Testing
         #expect(SecTrustSetExceptions(alone, SecTrustCopyExceptions(alone)) && failure(alone) == nil)
     }
 
+    struct EarlierRow: Sendable, CustomTestStringConvertible {
+        let names: [String]
+        var policy: @Sendable () -> SecPolicy? = { SecPolicyCreateBasicX509() }
+        /// What is wrong, and what an earlier version called it.
+        let status, former: OSStatus
+        /// A code that it never had.
+        var other = errSecCreateChainFailed
+        var testDescription: String { names[0] }
+    }
+
+    static let earlier = [
+        EarlierRow(
+            names: ["presumed", "nameless", "intermediate"], status: errSecNoBasicConstraintsCA, former: errSecNotTrusted),
+        EarlierRow(
+            names: ["tooDeep", "deep", "intermediate"], status: errSecPathLengthConstraintExceeded,
+            former: errSecNotTrusted),
+        EarlierRow(names: ["outside", "narrow"], status: errSecInvalidName, former: errSecNotTrusted),
+        EarlierRow(
+            names: ["anything", "intermediate"],
+            policy: {
+                SecPolicyCreateWithProperties(
+                    kSecPolicyAppleSMIME, [kSecPolicyName: "nobody@example.org"] as CFDictionary)
+            }, status: errSecSMIMEEmailAddressesNotFound, former: errSecHostNameMismatch, other: errSecNotTrusted),
+    ]
+
+    @Test(arguments: earlier)
+    func `an exception of an earlier version covers what had the same code`(row: EarlierRow) throws {
+        let chain = try row.names.map { try Authority.certificate($0) }
+        let trust = try trust(chain, anchors: [Authority.certificate("root")], try #require(row.policy()))
+        #expect(failure(trust) == row.status)
+        let exceptions = try #require(SecTrustCopyExceptions(trust) as Data?)
+        #expect(SecTrustSetExceptions(trust, exceptions as CFData) && failure(trust) == nil)
+        func excuses(_ codes: [OSStatus]) -> Bool {
+            let bytes = codes.flatMap { code in
+                (0..<4).map { UInt8(truncatingIfNeeded: UInt32(bitPattern: code) >> (24 - 8 * $0)) }
+            }
+            return SecTrustSetExceptions(trust, (exceptions.prefix(64) + bytes) as CFData) && failure(trust) == nil
+        }
+        #expect(excuses([row.former]) && excuses([errSecCertificateExpired, row.former]))
+        // One of this version means what it says.
+        #expect(!excuses([errSecSuccess, row.former]) && !excuses([row.other]) && !excuses([]))
+        // Other faults are none of its business; those of dates it excuses of every certificate.
+        SecTrustSetVerifyDate(trust, (Date() + 25 * Self.day) as CFDate)
+        #expect(!excuses([row.former]) && excuses([row.former, errSecCertificateExpired]))
+    }
+
     @Test func `bytes that end in the middle of a failure are no exception`() throws {
         let trust = try trust([Authority.certificate("leaf")], anchors: [], SecPolicyCreateBasicX509())
         SecTrustSetVerifyDate(trust, (Date() + 1000 * Self.day) as CFDate)

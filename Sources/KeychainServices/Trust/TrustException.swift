@@ -9,10 +9,13 @@ struct TrustException: Sendable {
     private let policies: Data
     /// What is accepted.
     private let failures: [TrustFailure]
+    /// Whether it was kept by an earlier version, which had fewer codes and named no certificates.
+    private let isEarlier: Bool
 
     init(_ question: SecTrust.Question, failures: [TrustFailure]) {
         (leaf, policies) = (Self.digest(of: question.leaf), Self.digest(of: question.policies))
         self.failures = failures
+        isEarlier = false
     }
 
     /// Reads what `encoded` gave; `nil` for other bytes.
@@ -39,6 +42,7 @@ struct TrustException: Sendable {
             place += 32
         }
         self.failures = failures
+        isEarlier = !namesCertificates
     }
 
     /// In place of the first code: that each code of a validity has the digest of its certificate behind it. Without
@@ -59,8 +63,21 @@ struct TrustException: Sendable {
 
     /// Whether a failure is accepted: where the exception names no certificate, of any of them.
     func covers(_ failure: TrustFailure) -> Bool {
-        failures.contains { $0 == failure || $0.status == failure.status && $0.certificate == nil }
+        func contains(_ failure: TrustFailure) -> Bool {
+            failures.contains { $0 == failure || $0.status == failure.status && $0.certificate == nil }
+        }
+        if contains(failure) { return true }
+        guard isEarlier, let former = Self.formerCodes[failure.status] else { return false }
+        return contains(TrustFailure(former, nil))
     }
+
+    /// What earlier versions called what has a code of its own by now: whoever accepted one of these accepted the leaf
+    /// itself, or each of the policy's names, then as now.
+    private static let formerCodes: [OSStatus: OSStatus] = [
+        errSecNoBasicConstraintsCA: errSecNotTrusted, errSecPathLengthConstraintExceeded: errSecNotTrusted,
+        errSecInvalidName: errSecNotTrusted, errSecUnknownCriticalExtensionFlag: errSecNotTrusted,
+        errSecUnsupportedKeySize: errSecNotTrusted, errSecSMIMEEmailAddressesNotFound: errSecHostNameMismatch,
+    ]
 
     /// Whether it is for the same certificate and the same use.
     func isFor(_ question: SecTrust.Question) -> Bool {
