@@ -119,7 +119,7 @@ struct ItemOperations {
     /// Changes the items that a request names. - Throws: As `update(_:_:)`.
     func update(_ request: ItemRequest, _ changes: ItemChanges) throws {
         try checkGroup(changes.attributes, isWriting: true)
-        try checkToken(changes.attributes)
+        try checkToken(changes, of: request)
         guard !request.isOldReference, !request.namesSyncRecord else { throw StatusError(errSecItemNotFound) }
         for var criteria in try criteriaForChange(request) {
             criteria.services?.check = changes.check
@@ -134,6 +134,15 @@ struct ItemOperations {
             try refusingProtection(changes) {
                 try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
             }
+        }
+    }
+
+    /// Whether the token that changes name is one that items may be on, or the one that they are said to be on already.
+    private func checkToken(_ changes: ItemChanges, of request: ItemRequest) throws {
+        do { try checkToken(changes.attributes) } catch {
+            let found = try candidates(request, isLimited: false)
+            let token = changes.attributes[.tokenID]
+            guard !found.isEmpty, found.allSatisfy({ $0.attributes[.tokenID] == token }) else { throw error }
         }
     }
 

@@ -156,15 +156,19 @@ extension Keychain {
     ) throws -> Int {
         var changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
         if criteria.services == nil { changes = changes.withTextLabel }
-        // Keychain Services lets an item say of its object what its owner likes, as it does when it is added.
-        let dictated = criteria.services == nil ? Self.dictatedByObject : Self.dictatedAlways
-        for name in changes.names + removing where dictated.contains(name) {
-            throw KeychainError(
-                .refused, "attribute \"\(name.rawValue)\" belongs to the object itself and cannot be changed.")
-        }
         let keys = try keys()
         let found = try findOnToken(criteria)
         guard !found.isEmpty else { return 0 }
+        // Keychain Services lets an item say of its object what its owner likes, as it does when it is added.
+        let dictated = criteria.services == nil ? Self.dictatedByObject : Self.dictatedAlways
+        for name in changes.names + removing where dictated.contains(name) {
+            // Who reads all attributes of an item and writes them back changes nothing of its object.
+            guard found.allSatisfy({ $0.attributes[name] == changes[name] }) else {
+                throw KeychainError(
+                    .refused, "attribute \"\(name.rawValue)\" belongs to the object itself and cannot be changed.")
+            }
+            changes[name] = nil
+        }
         if let check = criteria.services?.check { for item in found { try check(item) } }
         let items = found.filter { $0.object != nil }
         let bare = try found.filter { $0.object == nil }.compactMap { item in

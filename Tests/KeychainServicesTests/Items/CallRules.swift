@@ -225,11 +225,39 @@ extension Rule {
             let found = bench.copying(["class": "keys", "klbl": Data([1, 2])] + wantsAttributes + wantsReference).dictionary
             #expect(found?["bsiz"] as? Int == 1024 && found?["esiz"] as? Int == 100 && found?["v_Ref"] as? SecKey == pair.secKey)
             for name in ["sens", "asen", "extr", "next"] {
-                bench.expect(-25309, bench.update(["class": "keys"], [name: true]), name)
+                let other = try #require(bench.copying(["class": "keys"] + wantsAttributes).dictionary?[name] as? Int) == 0
+                bench.expect(-25309, bench.update(["class": "keys"], [name: other]), name)
+                bench.expect(0, bench.update(["class": "keys"], [name: !other]), name)
             }
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate]))
             bench.expect(0, bench.update(["class": "cert"], ["slnr": Data([9])]))
             bench.expect(0, bench.copy(["class": "cert", "slnr": Data([9])]))
+        },
+        Rule("2.6", "the attributes of a key are written back as they were read") { bench in
+            let pair = try TestPair()
+            bench.expect(0, bench.add(["v_Ref": pair.secKey]))
+            bench.expect(0, bench.add(["v_Ref": pair.secPublicKey, "atag": "public"]))
+            let parameters: [String: Any] = ["type": "73", "bsiz": 256, "perm": true]
+            _ = try bench.generating(parameters)
+            _ = try bench.generating(parameters + ["tkid": "com.apple.setoken"])
+            _ = try bench.generating(parameters + ["tkid": "com.apple.setoken", "atag": "elsewhere"])
+            // A token of this name there may have been once.
+            try bench.keychain.update(Criteria(.key, [.applicationTag: "elsewhere"]), [.tokenID: "gone"])
+            let found = bench.copying(["class": "keys"] + wantsAll + wantsAttributes + wantsPersistent).dictionaries ?? []
+            #expect(found.count == 5)
+            for (index, one) in found.enumerated() {
+                let query = ["v_PersistentRef": one["v_PersistentRef"] as Any]
+                let attributes = one.filter { $0.key != "v_PersistentRef" && $0.key != "class" }
+                bench.expect(0, bench.update(query, attributes + ["labl": "new \(index)"]), "\(attributes)")
+                let changed = bench.copying(query + wantsAttributes).dictionary
+                #expect(changed?["labl"] as? String == "new \(index)")
+                for name in ["sens", "asen", "extr", "next", "tkid"] {
+                    #expect("\(changed?[name] ?? "none")" == "\(attributes[name] ?? "none")", "\(name)")
+                }
+                if attributes["tkid"] as? String != "gone" { bench.expect(-25300, bench.update(query, ["tkid": "gone"])) }
+            }
+            // What is so of one of them and not of another is a change.
+            bench.expect(-25309, bench.update(["class": "keys", "kcls": 1], ["extr": 0]))
         },
         Rule("2.6", "an identity's reference updates both halves") { bench in
             let pair = try TestPair()
