@@ -26,9 +26,7 @@ struct CertificateExportCommand: ParsableCommand {
     @Flag(help: "With --chain, without the certificate itself.")
     var noLeaf = false
 
-    @Option(
-        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
-    var destination: String?
+    @OptionGroup var file: OutputFileOptions
 
     @Flag(help: "Write DER to a terminal all the same.")
     var force = false
@@ -60,18 +58,9 @@ struct CertificateExportCommand: ParsableCommand {
             }
         }
         let bytes = form == .der ? SecretBytes(leaf.der) : SecretBytes(utf8: certificates.map(\.pem).joined())
-        let target = FileDestination(path: destination, mode: 0o644)
-        let hasFile = try !target.isStandardOutput
-        if !hasFile, output.format.isMachineReadable {
-            return try output.emit(document(item, certificates, isComplete), sentence: "")
-        }
-        guard !global.dryRun else {
-            return try output.emit(
-                document(item, certificates, isComplete), sentence: "Nothing was written (--dry-run).")
-        }
-        try target.write(bytes, force: force)
-        guard hasFile else { return }
-        try output.emit(document(item, certificates, isComplete), sentence: sentence(certificates, isComplete))
+        try file.write(
+            bytes, document: document(item, certificates, isComplete), sentence: sentence(certificates, isComplete),
+            force: force, isDryRun: global.dryRun, output)
     }
 
     /// Authorities on the way up, found by name, so that the others need not be parsed.
@@ -98,7 +87,7 @@ struct CertificateExportCommand: ParsableCommand {
 
     private func document(_ item: CertificateItem, _ certificates: [Certificate], _ isComplete: Bool) -> Document {
         Document([
-            "name": .optional(item.label), "file": .optional(destination), "dry_run": .boolean(global.dryRun),
+            "name": .optional(item.label), "file": .optional(file.path), "dry_run": .boolean(global.dryRun),
             "chain_complete": .boolean(isComplete),
             "certificates": .array(
                 certificates.map { certificate in
@@ -112,12 +101,12 @@ struct CertificateExportCommand: ParsableCommand {
     }
 
     private func sentence(_ certificates: [Certificate], _ isComplete: Bool) -> String {
-        let file = Visible.text(destination.flatMap { FileArgument(argument: $0)?.name } ?? "")
-        guard chain else { return "Wrote \(file)." }
+        let name = Visible.text(file.name)
+        guard chain else { return "Wrote \(name)." }
         let hasRoot = root && isComplete && certificates.count > 1
         let above = certificates.count - (noLeaf ? 0 : 1) - (hasRoot ? 1 : 0)
         let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Phrases.counted(above, "intermediate")] : [])
-        var text = "Wrote \(file): " + parts.joined(separator: " + ")
+        var text = "Wrote \(name): " + parts.joined(separator: " + ")
         text += hasRoot ? " + root." : ", no root."
         if let last = certificates.last, !isComplete, above == 0, !last.isSelfSigned {
             text +=

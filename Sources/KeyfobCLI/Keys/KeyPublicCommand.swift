@@ -15,9 +15,7 @@ struct KeyPublicCommand: ParsableCommand {
     @Argument(help: "Name, fingerprint or PKCS#11 URI.")
     var name: ItemName
 
-    @Option(
-        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
-    var destination: String?
+    @OptionGroup var file: OutputFileOptions
 
     @Flag(help: "Write DER to a terminal all the same.")
     var force = false
@@ -34,32 +32,31 @@ struct KeyPublicCommand: ParsableCommand {
                 .invalidArgument, "key \"\(label)\" has no public half.",
                 hint: key.keyClass == .symmetric ? "It is a secret key." : nil, details: ["key": label])
         }
-        let target = FileDestination(path: destination, mode: 0o644)
-        let hasFile = try !target.isStandardOutput
         let document = Document(
             members: [
                 .init("name", .string(label)), .init("type", .string(publicKey.algorithm.description)),
                 .init("pem", .string(publicKey.pem)),
                 .init("ssh", .optional(OpenSSHKey.line(publicKey, comment: label))),
                 .init("fingerprint", .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo))),
-                .init("file", .optional(destination)), .init("dry_run", .boolean(global.dryRun)),
+                .init("file", .optional(file.path)), .init("dry_run", .boolean(global.dryRun)),
             ])
-        if hasFile, global.dryRun {
-            return try output.emit(document, sentence: "Nothing was written (--dry-run).")
-        }
-        if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
-        let bytes: SecretBytes
+        // A public key that is only printed changes nothing, with --dry-run or without.
+        try file.write(
+            content(publicKey, as: form, comment: label), document: document,
+            sentence: "Wrote \(Visible.text(file.path ?? "")).", force: force,
+            isDryRun: global.dryRun && !file.destination.isStandardOutput, output)
+    }
+
+    private func content(_ key: PublicKey, as form: ContentFormat, comment: String) throws -> SecretBytes {
         switch form {
-        case .der: bytes = SecretBytes(publicKey.subjectPublicKeyInfo)
+        case .der: return SecretBytes(key.subjectPublicKeyInfo)
         case .ssh:
-            guard let line = OpenSSHKey.line(publicKey, comment: label) else {
-                throw KeychainError(.unsupportedFormat, "OpenSSH has no form for a \(publicKey.algorithm) key.")
+            guard let line = OpenSSHKey.line(key, comment: comment) else {
+                throw KeychainError(.unsupportedFormat, "OpenSSH has no form for a \(key.algorithm) key.")
             }
-            bytes = SecretBytes(utf8: line + "\n")
-        case .pem, .pkcs12: bytes = SecretBytes(utf8: publicKey.pem)
+            return SecretBytes(utf8: line + "\n")
+        case .pem, .pkcs12: return SecretBytes(utf8: key.pem)
         }
-        try target.write(bytes, force: force)
-        if hasFile { try output.emit(document, sentence: "Wrote \(Visible.text(destination ?? "")).") }
     }
 }
 

@@ -41,9 +41,7 @@ struct KeyRequestCommand: ParsableCommand {
     @Flag(help: "Sign with RSA-PSS instead of PKCS#1 v1.5.")
     var pss = false
 
-    @Option(
-        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
-    var destination: String?
+    @OptionGroup var file: OutputFileOptions
 
     @Flag(help: "Write DER to a terminal all the same.")
     var force = false
@@ -62,23 +60,18 @@ struct KeyRequestCommand: ParsableCommand {
         let scheme = try scheme(for: publicKey)
         let request = try keychain.certificationRequest(
             for: key, subject: subject, extensions: extensions, scheme: scheme)
-        let target = FileDestination(path: destination, mode: 0o644)
-        let hasFile = try !target.isStandardOutput
         let document = Document([
-            "name": .string(label), "file": .optional(destination), "dry_run": .boolean(global.dryRun),
+            "name": .string(label), "file": .optional(file.path), "dry_run": .boolean(global.dryRun),
             "subject": .string(request.subject.description),
             "names": .array(request.extensions.subjectAlternativeNames.map { .string($0.description) }),
             "signature": .string(scheme.displayName),
             "key_fingerprint": .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo)),
             "pem": .string(request.pem),
         ])
-        if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
-        guard !global.dryRun else { return try output.emit(document, sentence: "Nothing was written (--dry-run).") }
-        let bytes = form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem)
-        try target.write(bytes, force: force)
-        guard hasFile else { return }
-        let file = destination.flatMap { FileArgument(argument: $0)?.name } ?? ""
-        try output.emit(document, sentence: "Wrote \(Visible.text(file)) (\(scheme.displayName)).")
+        try file.write(
+            form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem), document: document,
+            sentence: "Wrote \(Visible.text(file.name)) (\(scheme.displayName)).", force: force,
+            isDryRun: global.dryRun, output)
     }
 
     private func asked(

@@ -232,9 +232,7 @@ struct TrustExportCommand: ParsableCommand {
     @Option(name: .customLong("for"), help: "Only those trusted for this: server, client, email, …")
     var usage: UsageName = .any
 
-    @Option(
-        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
-    var destination: String?
+    @OptionGroup var file: OutputFileOptions
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
@@ -242,18 +240,14 @@ struct TrustExportCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let anchors = try keychain.trustAnchors(for: usage.usage)
-        let document = Document([
-            "file": .optional(destination), "dry_run": .boolean(global.dryRun), "count": .count(anchors.count),
-            "pem": .string(anchors.map(\.certificate.pem).joined()),
-        ])
-        let target = FileDestination(path: destination, mode: 0o644)
-        let hasFile = try !target.isStandardOutput
-        if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
-        guard !global.dryRun else { return try output.emit(document, sentence: "Nothing was written (--dry-run).") }
-        try target.write(SecretBytes(utf8: anchors.map(\.certificate.pem).joined()))
-        guard hasFile else { return }
-        let file = destination.flatMap { FileArgument(argument: $0)?.name } ?? ""
-        try output.emit(
-            document, sentence: "Wrote \(Visible.text(file)): \(Phrases.counted(anchors.count, "certificate")).")
+        let text = anchors.map(\.certificate.pem).joined()
+        try file.write(
+            SecretBytes(utf8: text),
+            document: Document([
+                "file": .optional(file.path), "dry_run": .boolean(global.dryRun), "count": .count(anchors.count),
+                "pem": .string(text),
+            ]),
+            sentence: "Wrote \(Visible.text(file.name)): \(Phrases.counted(anchors.count, "certificate")).",
+            isDryRun: global.dryRun, output)
     }
 }
