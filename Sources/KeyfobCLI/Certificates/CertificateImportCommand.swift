@@ -134,7 +134,7 @@ struct CertificateRemoveCommand: ParsableCommand {
                 sentence: "Nothing to do: there is no such certificate.")
         }
         let label = found.label ?? name.text
-        try RemovalPrompt(global).confirm("Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?")
+        try Confirmation(global).require("Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?")
         guard !global.dryRun else {
             return try output.emit(
                 .removal(of: label, isDone: false, isDryRun: true),
@@ -144,7 +144,7 @@ struct CertificateRemoveCommand: ParsableCommand {
         // Wherever it is not found any more, another process was faster.
         do { (items, others) = try name.certificates(of: found, in: keychain) } catch let error as KeychainError
             where ifExists && error.code == .itemNotFound {}
-        guard try RemovalPrompt.remove(items, ifExists: ifExists, { try keychain.delete($0) }) else {
+        guard try Removal.oneByOne(items, ifExists: ifExists, { try keychain.delete($0) }) else {
             return try output.emit(
                 .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such certificate.")
         }

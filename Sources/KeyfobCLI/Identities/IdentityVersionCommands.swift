@@ -91,7 +91,7 @@ struct IdentityRetireCommand: ParsableCommand {
         if !versions.isEmpty {
             try keychain.requireUnneeded(versions)
             let list = labels.map { "\"\($0)\"" }.joined(separator: ", ")
-            try RemovalPrompt(global).confirm("Destroy \(list) on token \"\(keychain.tokenLabel)\"?")
+            try Confirmation(global).require("Destroy \(list) on token \"\(keychain.tokenLabel)\"?")
             if !global.dryRun { for version in versions { try keychain.retire(version) } }
         }
         let verb = global.dryRun ? "Would retire" : "Retired"

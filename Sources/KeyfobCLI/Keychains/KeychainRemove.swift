@@ -55,7 +55,7 @@ struct KeychainRemove: ParsableCommand {
         if global.dryRun {
             return try report(output, "Would remove keychain \"\(name)\" \(what).", isChanged: false)
         }
-        try RemovalPrompt(global).confirm(
+        try Confirmation(global).require(
             "Remove keychain \"\(name)\" \(what)? This cannot be undone.", typing: name)
         try keychains.delete(name, timeout: global.keychainOptions().timeout)
         try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)

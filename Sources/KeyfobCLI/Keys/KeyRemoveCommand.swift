@@ -45,14 +45,14 @@ struct KeyRemoveCommand: ParsableCommand {
         let consequence =
             certificates.isEmpty
             ? "" : " Certificate \(certificates.map { "\"\($0)\"" }.joined(separator: ", ")) is of no use without it."
-        try RemovalPrompt(global).confirm(
+        try Confirmation(global).require(
             "Destroy key \"\(label)\" on token \"\(keychain.tokenLabel)\"?\(consequence)", typing: label)
         guard !global.dryRun else {
             return try output.emit(
                 .removal(of: label, isDone: false, isDryRun: true),
                 sentence: "Would destroy key \"\(Visible.text(label))\".\(Visible.text(consequence))")
         }
-        guard try RemovalPrompt.remove(items, ifExists: ifExists, { try keychain.delete($0) }) else {
+        guard try Removal.oneByOne(items, ifExists: ifExists, { try keychain.delete($0) }) else {
             return try output.emit(
                 .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such key.")
         }

@@ -72,7 +72,7 @@ struct TrustAddCommand: ParsableCommand {
             throw failure
         }
         let subject = Visible.text(CertificatePhrases.subject(anchor))
-        try RemovalPrompt(global).confirmTrust(
+        try Confirmation(global).requireOfPerson(
             "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16))…)?")
         guard !global.dryRun else {
             return try output.emit(
@@ -114,14 +114,6 @@ struct TrustAddCommand: ParsableCommand {
                     .init("changed", .boolean(isChanged)), .init("dry_run", false),
                 ] + CertificatePhrases.members(anchor, on: now)),
             sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).\(hint)")
-    }
-}
-
-extension RemovalPrompt {
-    /// Asks before somebody is trusted, where a person can be asked; a script has decided already.
-    func confirmTrust(_ question: String) throws {
-        guard canAsk else { return }
-        try confirm(question)
     }
 }
 
