@@ -99,7 +99,7 @@ import Testing
             """
             make() {
                 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $1.key -out $1.pem \
-                    -days 9 -subj "/CN=pkcs11:$1$2" $3 $4 2>/dev/null
+                    -days 9 -subj "/CN=pkcs11:$1${2-}" ${3-} ${4-} 2>/dev/null
             }
             make web "" -addext subjectAltName=DNS:web.example
             make ca /O=Corp

@@ -78,7 +78,8 @@ import Testing
 
     static let earlier = [
         EarlierRow(
-            names: ["presumed", "nameless", "intermediate"], status: errSecNoBasicConstraintsCA, former: errSecNotTrusted),
+            names: ["presumed", "nameless", "intermediate"], status: errSecNoBasicConstraintsCA,
+            former: errSecNotTrusted),
         EarlierRow(
             names: ["tooDeep", "deep", "intermediate"], status: errSecPathLengthConstraintExceeded,
             former: errSecNotTrusted),
@@ -117,7 +118,9 @@ import Testing
         SecTrustSetVerifyDate(trust, (Date() + 1000 * Self.day) as CFDate)
         let exceptions = try #require(SecTrustCopyExceptions(trust) as Data?)
         #expect(SecTrustSetExceptions(trust, exceptions as CFData) && failure(trust) == nil)
-        for count in [4, 28] { #expect(!SecTrustSetExceptions(trust, exceptions.dropLast(count) as CFData), "\(count)") }
+        for count in [4, 28] {
+            #expect(!SecTrustSetExceptions(trust, exceptions.dropLast(count) as CFData), "\(count)")
+        }
         #expect(!SecTrustSetExceptions(trust, exceptions.dropLast(1) as CFData) && failure(trust) == nil)
     }
 }

@@ -9,8 +9,8 @@ extension CertificateChain {
     /// with MD5 or SHA-1 and RSA keys below 2048 bits are not accepted, and of a host the alternative names alone tell.
     ///
     /// - Parameters:
-    ///   - acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 4.2.1.12) is one for TLS and S/MIME, as Apple has it;
-    ///     OpenSSL and the programs that use it want the usage itself.
+    ///   - acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 4.2.1.12) is one for TLS and S/MIME, as Apple has
+    ///     it; OpenSSL and the programs that use it want the usage itself.
     ///   - undated: Certificates that are accepted before and after their validity too. Of all others it counts, and
     ///     where several issuers fit, one that is valid is still preferred.
     /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not
