@@ -12,6 +12,8 @@ protocol LeafPolicy: AnyObject, Sendable {
 struct ItemFilters {
     /// Whether there is any match key but a limit.
     private(set) var isGiven = false
+    /// Whether there is any but a limit and `kSecMatchItemList`, which changes and removals take too.
+    private(set) var isForSearches = false
     /// `kSecMatchIssuers`: names in DER, or as they were given.
     private(set) var issuers: [Data] = []
     /// `kSecMatchEmailAddressIfPresent`.
@@ -41,6 +43,7 @@ struct ItemFilters {
     /// - Throws: `StatusError`; -4 for a class that the filter does not exist for, -50 for a value of a wrong type.
     mutating func take(_ key: String, _ value: AnyObject, _ itemClass: ItemClass) throws(StatusError) {
         isGiven = true
+        if key != "m_ItemList" { isForSearches = true }
         let isCertified = itemClass == .certificate || itemClass == .identity
         switch key {
         case "m_Policy":

@@ -111,9 +111,13 @@ struct ItemOperations {
         let request = try ItemRequest(parsing: query, for: .update)
         try checkGroup(request.attributes, isWriting: true)
         try checkNotEmpty()
-        if request.itemClass == .identity { return try updateIdentities(request, query, changes) }
-        let changes = try ItemChanges(parsing: changes, of: request.itemClass)
-        try update(request, changes)
+        for request in try individually(request) {
+            if request.itemClass == .identity {
+                try updateIdentities(request, query, changes)
+            } else {
+                try update(request, ItemChanges(parsing: changes, of: request.itemClass))
+            }
+        }
     }
 
     /// Changes the items that a request names. - Throws: As `update(_:_:)`.
@@ -193,8 +197,9 @@ struct ItemOperations {
         let request = try ItemRequest(parsing: query, for: .delete)
         try checkGroup(request.attributes, isWriting: true)
         try checkNotEmpty()
-        if request.itemClass == .identity { return try deleteIdentities(request, query) }
-        try delete(request)
+        for request in try individually(request) {
+            if request.itemClass == .identity { try deleteIdentities(request, query) } else { try delete(request) }
+        }
     }
 
     /// Removes the items that a request names. - Throws: As `delete(_:)`.
@@ -224,6 +229,28 @@ struct ItemOperations {
         rules.leavesTombstones = request.leavesTombstones
         criteria.services = rules
         return criteria
+    }
+
+    /// The requests of a change: the one, or one for each item that `kSecMatchItemList` names.
+    ///
+    /// - Throws: `StatusError`; -25300 where the list names none of the items, as a search with it.
+    private func individually(_ request: ItemRequest) throws -> [ItemRequest] {
+        guard let list = request.filters.items else { return [request] }
+        let found = try candidates(request, isLimited: false)
+            .filter { item in list.contains { item.isNamed(by: $0) } }
+        // A certificate with two keys is one identity by its reference.
+        var references: [PersistentReference] = []
+        for reference in found.compactMap(\.reference) where !references.contains(reference) {
+            references.append(reference)
+        }
+        if request.limit == .one { references = Array(references.prefix(1)) }
+        guard !references.isEmpty else { throw StatusError(errSecItemNotFound) }
+        return references.map { reference in
+            var one = request
+            one.filters = ItemFilters()
+            one.persistentReference = reference
+            return one
+        }
     }
 
     /// The searches of a change: one, or one for each item where something is asked that no search knows.

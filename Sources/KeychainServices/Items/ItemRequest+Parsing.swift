@@ -85,13 +85,33 @@ extension ItemRequest {
             throw StatusError(errSecNoSuchClass, "the persistent reference is of another class")
         }
         let referenced = persistentReference?.itemClass ?? reference?.itemClass
-        guard let itemClass = named ?? referenced else { throw .parameter("kSecClass is missing") }
+        // On the Mac a list says by itself what is changed or removed.
+        let listed = purpose == .update || purpose == .delete ? Self.classOfListed(entries) : nil
+        guard let itemClass = named ?? referenced ?? listed else { throw .parameter("kSecClass is missing") }
         // Of either half what describes it is asked for of the identity, whose class says so.
         let isHalf = purpose == .search && itemClass == .identity
         if let reference, reference.itemClass != itemClass, !isHalf {
             throw .parameter("the reference is of another class")
         }
         self.itemClass = itemClass
+    }
+
+    /// The class of all references of `kSecMatchItemList`; `nil` where they are of several.
+    private static func classOfListed(_ entries: [(key: String, value: Any)]) -> ItemClass? {
+        guard let list = entries.first(where: { $0.key == "m_ItemList" })?.value as AnyObject? as? NSArray else {
+            return nil
+        }
+        let classes = Set(list.compactMap { member -> ItemClass? in
+            switch member as AnyObject {
+            case is SecKey: .key
+            case is SecCertificate: .certificate
+            case is SecIdentity: .identity
+            // What is no reference names nothing.
+            case let data as NSData: (try? PersistentReference(Data(referencing: data)))?.itemClass
+            default: nil
+            }
+        })
+        return classes.count == 1 ? classes.first : nil
     }
 
     /// A persistent reference in its present form, or in the old one: class and row number, 12 bytes.
@@ -267,15 +287,18 @@ extension ItemRequest {
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
             try Self.check(accessControl, attributes)
         case .update:
-            guard !filters.isGiven, limit == nil else { throw .parameter("match keys are for searches") }
+            guard !filters.isForSearches, limit == nil else { throw .parameter("match keys are for searches") }
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
             guard returns.isEmpty else { throw .parameter("an update returns nothing") }
         case .delete:
-            guard !filters.isGiven else { throw .parameter("match keys are for searches") }
+            guard !filters.isForSearches else { throw .parameter("match keys are for searches") }
             // Apple refuses every limit on iOS. On the Mac that of all must be given for all to go, and libraries give
             // it on every other system than iOS; it says no more than what a removal does. A smaller limit would
-            // promise that something stays.
-            guard limit ?? .several(nil) == .several(nil) else { throw .parameter("all that match are removed") }
+            // promise that something stays; one of one item promises nothing.
+            let isOfOne = limit == .one && filters.items?.count == 1
+            guard isOfOne || limit ?? .several(nil) == .several(nil) else {
+                throw .parameter("all that match are removed")
+            }
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
         }
     }

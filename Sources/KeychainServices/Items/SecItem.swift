@@ -31,7 +31,8 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 /// Changes every item that matches, all or none; `SecItemUpdate` of SecItem.h.
 ///
 /// - Parameters:
-///   - query: The class or a reference, and attributes.
+///   - query: The class or a reference, and attributes; with `kSecMatchItemList` those of its items that match, one
+///     after the other.
 ///   - attributesToUpdate: New attributes, and the new `kSecValueData`.
 /// - Returns: `errSecSuccess`; `errSecItemNotFound`, `errSecDuplicateItem` where a new primary key is taken, and as
 ///   for `SecItemAdd`. Nothing is changed then.
@@ -45,8 +46,8 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 
 /// Removes every item that matches; `SecItemDelete` of SecItem.h.
 ///
-/// - Parameter query: The class or a reference, and attributes. A class alone removes all its items that are not
-///   synchronizable.
+/// - Parameter query: The class or a reference, and attributes; with `kSecMatchItemList` those of its items that match.
+///   A class alone removes all its items that are not synchronizable.
 /// - Returns: `errSecSuccess`; `errSecItemNotFound`, and as for `SecItemAdd`.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {

@@ -89,8 +89,18 @@ struct BadInputTests {
         Row("E13 a match key", add: -50, copy: -25300, update: -50, delete: -50) {
             ["class": "genp", "m_CaseInsensitive": true]
         },
-        Row("E13 a list of items", add: -50, copy: -25300, update: -50, delete: -50) {
+        // Apple documents the list for SecItemDelete.
+        Row("E13 a list of items", add: -50, copy: -25300, update: -25300, delete: -25300) {
             ["class": "genp", "m_ItemList": [Data()]]
+        },
+        Row("E13 an empty list of items", add: -50, copy: -25300, update: -25300, delete: -25300) {
+            ["class": "genp", "m_ItemList": [Any]()]
+        },
+        Row("E13 a list that is none", add: -50, copy: -50, update: -50, delete: -50) {
+            ["class": "genp", "m_ItemList": Data()]
+        },
+        Row("E13 a list and a filter", add: -50, copy: -25300, update: -50, delete: -50) {
+            ["class": "genp", "m_ItemList": [Data()], "m_CaseInsensitive": true]
         },
         // Removing all that match is what SecItemDelete does; source-compat has libraries say so.
         Row("E13 no limit", add: -50, copy: -25300, update: -50, delete: -25300) { ["class": "genp", "m_Limit": "m_LimitAll"] },

@@ -121,11 +121,55 @@ extension Rule {
             for key in ["m_ItemList", "m_SubjectContains", "m_Issuers", "m_ValidOnDate", "m_SearchList", "m_Unknown"] {
                 let value: Any = key == "m_ItemList" ? [pair.secCertificate] : key == "m_ValidOnDate" ? NSNull() : "x"
                 let status: OSStatus = -50
-                bench.expect(status, bench.update(["class": "cert", key: value], [:]), key)
-                bench.expect(status, bench.delete(["class": "cert", key: value]), key)
+                // The list says what is changed or removed, too: a rule of its own.
+                if key != "m_ItemList" {
+                    bench.expect(status, bench.update(["class": "cert", key: value], [:]), key)
+                    bench.expect(status, bench.delete(["class": "cert", key: value]), key)
+                }
                 bench.expect(status, bench.add(["class": "cert", "labl": key, key: value]), key)
             }
             #expect(bench.count(["class": "cert"]) == 2)
+        },
+        Rule("2.6 2.7", "a list of items says what is changed and what is removed") { bench in
+            let pairs = try ["one", "two", "three"].map { try TestPair($0) }
+            for pair in pairs { bench.expect(0, bench.add(["v_Ref": pair.secIdentity])) }
+            let passwords = try ["a", "b", "c"].map { account in
+                try #require(bench.adding(genp(account, "s") + wantsPersistent).data)
+            }
+            func count(_ itemClass: String, _ more: [String: Any] = [:]) -> Int? { bench.count(["class": itemClass] + more) }
+            bench.expect(0, bench.update(["class": "genp", "m_ItemList": [passwords[0], passwords[2]]], ["labl": "l"]))
+            #expect(count("genp", ["labl": "l"]) == 2 && count("genp", ["labl": "l", "acct": "b"]) == 0)
+            bench.expect(0, bench.update(["class": "genp", "acct": "a", "m_ItemList": passwords], ["svce": "t"]))
+            #expect(count("genp", ["svce": "t"]) == 1)
+            // What is no reference, or one of something else, names nothing, and what is named twice is one.
+            let list: [Any] = ["x", NSNull(), 7, passwords[1], passwords[1], pairs[0].secCertificate]
+            bench.expect(0, bench.delete(["class": "genp", "m_ItemList": list]))
+            bench.expect(-25300, bench.delete(["class": "genp", "m_ItemList": list]))
+            bench.expect(-25300, bench.update(["class": "genp", "m_ItemList": list], ["labl": "l"]))
+            #expect(count("genp") == 2 && count("cert") == 3)
+            // A limit of one beside a list of one, and in a removal alone.
+            let one: [String: Any] = ["m_Limit": "m_LimitOne"]
+            bench.expect(-50, bench.delete(["class": "genp", "m_ItemList": passwords] + one))
+            bench.expect(-50, bench.delete(["class": "genp", "m_ItemList": [Any]()] + one))
+            bench.expect(-50, bench.update(["class": "genp", "m_ItemList": [passwords[0]]] + one, ["labl": "m"]))
+            bench.expect(0, bench.delete(["class": "genp", "m_ItemList": [passwords[0]]] + one))
+            // The class of the references will do.
+            bench.expect(-50, bench.delete(["m_ItemList": [passwords[2], pairs[0].secCertificate]]))
+            bench.expect(0, bench.delete(["m_ItemList": [passwords[2]]] + wantsAll))
+            #expect(count("genp") == 0)
+            bench.expect(0, bench.update(["m_ItemList": [pairs[0].secCertificate]], ["labl": "first"]))
+            #expect(count("cert", ["labl": "first"]) == 1 && count("keys", ["labl": "first"]) == 0)
+            bench.expect(0, bench.update(["class": "keys", "m_ItemList": pairs.map(\.secKey)], ["atag": "t"]))
+            #expect(count("keys", ["atag": "t"]) == 3)
+            bench.expect(0, bench.delete(["class": "cert", "m_ItemList": [pairs[0].secCertificate]]))
+            #expect(count("cert") == 2 && count("keys") == 3 && count("idnt") == 2)
+            bench.expect(0, bench.delete(["m_ItemList": [pairs[0].secKey]]))
+            #expect(count("keys") == 2)
+            // Of an identity both halves go, whichever names it.
+            bench.expect(0, bench.update(["m_ItemList": [pairs[1].secIdentity]], ["labl": "second"]))
+            #expect(count("cert", ["labl": "second"]) == 1 && count("keys", ["labl": "second"]) == 1)
+            bench.expect(0, bench.delete(["class": "idnt", "m_ItemList": [pairs[1].secIdentity, pairs[2].secKey]]))
+            for itemClass in ["cert", "keys", "idnt"] { #expect(count(itemClass) == 0, "\(itemClass)") }
         },
         Rule("2.5", "an identity passes the filters that its certificate passes") { bench in
             let pair = try TestPair("Alpha", ["-addext", "subjectAltName=email:alpha@example.org"])
