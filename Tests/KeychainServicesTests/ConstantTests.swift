@@ -17,6 +17,16 @@ import Testing
         #expect(row.constant == row.raw)
     }
 
+    @Test(arguments: [
+        (.digitalSignature, 0), (.nonRepudiation, 1), (.contentCommitment, 1), (.keyEncipherment, 2),
+        (.dataEncipherment, 3), (.keyAgreement, 4), (.keyCertSign, 5), (.crlSign, 6), (.encipherOnly, 7),
+        (.decipherOnly, 8), (.critical, 31),
+    ] as [(SecKeyUsage, UInt32)])
+    func `A usage of a certificate's key has Apple's bit`(row: (usage: SecKeyUsage, bit: UInt32)) {
+        #expect(row.usage.rawValue == 1 << row.bit && (row.usage == .critical) == SecKeyUsage.all.isDisjoint(with: row.usage))
+        #expect(SecKeyUsage.all.rawValue == 0x7FFF_FFFF && SecKeyUsage().rawValue == 0)
+    }
+
     private static let sections: [[Row]] = [
         // Classes (1.1)
         [
