@@ -187,7 +187,11 @@ import Testing
         let (type, size) = (kSecAttrKeyType, kSecAttrKeySizeInBits)
         let rows: [([CFString: Any], OSStatus)] = [
             ([:], errSecParam), ([type: kSecAttrKeyTypeRSA], errSecParam),
-            ([type: kSecAttrKeyTypeEC, size: 255], errSecKeySizeNotAllowed),
+            ([type: kSecAttrKeyTypeEC, size: 123], errSecParam), ([type: kSecAttrKeyTypeEC, size: 255], errSecParam),
+            ([type: kSecAttrKeyTypeEC, size: 0], errSecParam), ([type: kSecAttrKeyTypeEC, size: -256], errSecParam),
+            ([type: kSecAttrKeyTypeEC, size: 192], errSecKeySizeNotAllowed),
+            ([type: kSecAttrKeyTypeEC, size: 224], errSecKeySizeNotAllowed),
+            ([type: kSecAttrKeyTypeRSA, size: 32768], errSecKeySizeNotAllowed),
             ([type: kSecAttrKeyTypeRSA, size: 100], errSecKeySizeNotAllowed),
             ([type: kSecAttrKeyTypeMLKEM, size: 768], errSecParam),
             ([type: kSecAttrKeyTypeEC, size: 256, kSecPrivateKeyAttrs: "x"], errSecParam),

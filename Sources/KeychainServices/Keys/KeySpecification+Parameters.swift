@@ -25,8 +25,8 @@ enum KeyParameters {
 
     /// The kind of key that type and size name.
     ///
-    /// - Throws: `StatusError` (`errSecParam`) where the type is missing or unknown, or the size missing, and
-    ///   `errSecKeySizeNotAllowed` for a size that no key of the type has.
+    /// - Throws: `StatusError` (`errSecParam`) where the type is missing or unknown, or the size missing or one that no
+    ///   curve has, and `errSecKeySizeNotAllowed` for a size that is not available.
     static func algorithm(_ dictionary: NSDictionary) throws(StatusError) -> KeyAlgorithm {
         guard let type = number(dictionary.object(forKey: kSecAttrKeyType)) else {
             throw .parameter("the type of the key is missing")
@@ -43,7 +43,9 @@ enum KeyParameters {
         case .ec:
             guard let size else { throw .parameter("the size of the key is missing") }
             guard let curve = curve(bits: size) else {
-                throw StatusError(errSecKeySizeNotAllowed, "EC keys have 256, 384 or 521 bits")
+                // The curves that Apple generates keys on besides. Of any other size there is none.
+                let status = [192, 224].contains(size) ? errSecKeySizeNotAllowed : errSecParam
+                throw StatusError(status, "EC keys have 256, 384 or 521 bits")
             }
             return .ec(curve)
         default: throw .parameter("keys of this type are not known")

@@ -15,10 +15,11 @@ import OpenSSL
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, which Ed25519 does not need, and attributes of the
 ///     items; those in `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs` are for one half and win.
-///   - error: Takes `errSecParam` for a missing or unknown type or size, `errSecKeySizeNotAllowed`,
-///     `errSecItemNotFound` for a token that is not there, `errSecUnimplemented` for a key of a token that is not to be
-///     permanent, and what SecItemAdd gives for the attributes of a half: `errSecDuplicateItem`, `errSecNoSuchAttr`,
-///     `errSecMissingEntitlement`, `errSecInteractionNotAllowed`… The caller owns it.
+///   - error: Takes `errSecParam` for a missing or unknown type or size, `errSecKeySizeNotAllowed` for a size that is
+///     not available, `errSecItemNotFound` for a token that is not there, `errSecUnimplemented` for a key of a
+///     token that is not to be permanent, and what SecItemAdd gives for the attributes of a half:
+///     `errSecDuplicateItem`, `errSecNoSuchAttr`, `errSecMissingEntitlement`, `errSecInteractionNotAllowed`… The caller
+///     owns it.
 /// - Returns: The private key; `nil` where there is an error.
 @discardableResult
 public func SecKeyCreateRandomKey(

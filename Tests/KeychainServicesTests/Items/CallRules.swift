@@ -144,7 +144,8 @@ extension Rule {
                 bench.expect(-50, bench.add(item + ["labl": "no", name: value]), name)
             }
             bench.expect(-50, bench.add(["class": "keys", "tkid": token, "type": "73"]))
-            bench.expect(-25311, bench.add(["class": "keys", "tkid": token, "type": "73", "bsiz": 255]))
+            bench.expect(-50, bench.add(["class": "keys", "tkid": token, "type": "73", "bsiz": 255]))
+            bench.expect(-25311, bench.add(["class": "keys", "tkid": token, "type": "73", "bsiz": 224]))
             #expect(try bench.keychain.find(.keys.keyClass(.private)).count == 1)
         },
         Rule("2.5", "a limit is a number or one of two words") { bench in
