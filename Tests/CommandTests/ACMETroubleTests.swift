@@ -70,6 +70,38 @@ import Testing
         #expect(next.status == 0, "\(next.error)")
     }
 
+    @Test func `what was renewed before a signal came is told of all the same`() throws {
+        let home = try IdentityHome()
+        let server = try ScriptedACMEServer(home, fault: "")
+        for words in [
+            ["a", "--self-signed"],
+            ["web", "--issuer", "acme:" + server.directory, "--web-root", home.file("www"), "--acme-ca",
+                home.file("acme-ca.pem")],
+        ] {
+            let made = try Tool.keyfob(
+                ["identity", "create", "--dns", "web.example"] + words, environment: home.environment).run()
+            try #require(made.status == 0, "\(made.error)")
+        }
+        try home.interposeCurl(
+            """
+            case $url in */chall) kill -TERM $PPID; sleep 60; exit 1 ;; esac
+            exec /usr/bin/curl "$@"
+            """)
+        let environment = home.environment.merging(["PATH": home.file("bin") + ":/usr/bin:/bin"]) { $1 }
+        let hook = "touch '\(home.file("hooked"))'"
+        let stopped = try Tool.keyfob(
+            ["identity", "renew", "--all", "--force", "--json", "--exec", hook], environment: environment
+        ).run()
+        #expect(stopped.status == 130, "\(stopped)")
+        let document = try JSONSerialization.jsonObject(with: Data(stopped.output.utf8)) as? [String: Any]
+        let identities = try #require(document?["identities"] as? [[String: Any]], "\(stopped)")
+        #expect(identities.map { $0["name"] as? String } == ["a"] && document?["changed"] as? Bool == true)
+        // The command is left to the next renew.
+        #expect(!FileManager.default.fileExists(atPath: home.file("hooked")))
+        let next = try home.keyfob("identity", "renew", "a", "--exec", hook)
+        #expect(next.status == 0 && FileManager.default.fileExists(atPath: home.file("hooked")), "\(next)")
+    }
+
     @Test func `SIGINT without a terminal ends the wait for a server that says nothing`() throws {
         let home = try IdentityHome()
         // The kernel lets curl connect; its first bytes say that it runs, and waits.

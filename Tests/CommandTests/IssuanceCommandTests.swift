@@ -231,6 +231,14 @@ import Testing
         #expect(failures.map { ($0["details"] as? [String: String])?["name"] } == ["a", "b"])
         #expect(failures.allSatisfy { $0["code"] as? String == "issuer.failed" })
         #expect((object?["identities"] as? [Any])?.count == 1)
+        #expect(object?["hook_failure"] is NSNull)
+        // Beside them the command after the renewal may fail, and standard error has one error.
+        let both = try home.keyfob("identity", "renew", "--all", "--force", "--json", "--exec", "exit 3")
+        #expect(try both.status == 1 && IdentityHome.code(both) == "issuer.failed", "\(both.error)")
+        let told = try JSONSerialization.jsonObject(with: Data(both.output.utf8)) as? [String: Any]
+        let hook = try #require(told?["hook_failure"] as? [String: Any], "\(both.output)")
+        #expect((hook["message"] as? String)?.hasSuffix("ended with status 3.") == true)
+        #expect((hook["hint"] as? String)?.contains("The next renew runs it again") == true)
     }
 
     @Test func `an authority is renewed before what it issues, whatever their names are`() throws {

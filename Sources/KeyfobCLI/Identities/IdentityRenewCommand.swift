@@ -64,6 +64,7 @@ struct IdentityRenewCommand: ParsableCommand {
         // Those whose certificate is a new one now, and those whose command is still to be run from before.
         var (renewed, waiting): ([String], [String]) = ([], [])
         let pending = PendingHooks(keychain)
+        var interruption: KeychainError?
         for identity in identities {
             let label = identity.label ?? ""
             do {
@@ -76,33 +77,48 @@ struct IdentityRenewCommand: ParsableCommand {
                     if exec != nil, try pending.contains(label), !keychain.isOrdering(label) { waiting.append(label) }
                 case .leftToAnother: break
                 }
-            } catch where all && (error as? KeychainError)?.code != .cancelled {
+            } catch let error as KeychainError where all && error.code == .cancelled {
+                // What was renewed before is told of; the command after it is left to the next renew.
+                interruption = error
+                break
+            } catch where all {
                 // One issuer that is away must not keep the others from being renewed.
                 failures.append(Self.error(error, of: label))
                 report(failures.last, output)
             }
         }
-        if renewed.isEmpty, !waiting.isEmpty {
+        if renewed.isEmpty, !waiting.isEmpty, interruption == nil {
             let names = Visible.text(waiting.joined(separator: ", "))
             try output.say(
                 "\(names): renewed before, but the command after it did not end well; "
                     + (global.dryRun ? "it would be run again" : "running it again"))
         }
         var status: Int32?
-        if let exec, !global.dryRun, !(renewed + waiting).isEmpty {
+        if let exec, !global.dryRun, interruption == nil, !(renewed + waiting).isEmpty {
             status = try run(exec, after: renewed + waiting, keychain, output, pending)
         }
         if all, identities.isEmpty { try output.say("Nothing to do: no identity has an issuer that is known.") }
+        let hookFailure = status.flatMap(hookFailure)
         if output.format.isMachineReadable {
             var members: [Value.Member] = [
                 .init("changed", .boolean(!renewed.isEmpty)), .init("dry_run", .boolean(global.dryRun)),
                 .init("keychain", .string(keychain.name)), .init("identities", .array(documents)),
                 .init("hook_status", status.map { .integer(Int64($0)) } ?? .null),
+                .init("hook_failure", hookFailure.map { Failure($0).value } ?? .null),
             ]
             if all { members.append(.init("failures", .array(failures.map { Failure($0).value }))) }
             try output.emit(Document(members: members), sentence: "")
         }
-        try throwFailure(failures, of: identities.count, hook: status, output)
+        if let interruption { throw interruption }
+        try throwFailure(failures, of: identities.count, hookFailure, output)
+    }
+
+    /// The error of a command after the renewal that ended with another status than 0.
+    private func hookFailure(_ status: Int32) -> KeychainError? {
+        guard status != 0 else { return nil }
+        return KeychainError(
+            .failed, "the certificate was renewed, but the command after it ended with status \(status).",
+            hint: exec.map { "The next renew runs it again. By hand: \($0)" }, details: ["status": String(status)])
     }
 
     /// The identities whose issuer is known, each before those that it issues: a certificate ends no later than its
@@ -114,12 +130,16 @@ struct IdentityRenewCommand: ParsableCommand {
             $0.nameOfVersion == nil && $0.renewalPolicy != nil && seen.insert($0.der).inserted
         }
         var authorities: [Data: Data] = [:]
+        // By their names: many identities have the same one, and each search looks at all of the keychain.
+        var known: [String: Data?] = [:]
         for identity in identities {
             guard case .authority(let name, let other) = identity.renewalPolicy?.issuer,
                 other == nil || other == keychain.name
             else { continue }
             // One that cannot be found fails at its own turn.
-            do { authorities[identity.der] = try ItemName(name).identity(in: keychain).der } catch {}
+            let authority = known[name] ?? (try? ItemName(name).identity(in: keychain).der)
+            known[name] = .some(authority)
+            authorities[identity.der] = authority
         }
         func depth(_ identity: Identity) -> Int {
             var (depth, current) = (0, identity.der)
@@ -155,14 +175,8 @@ struct IdentityRenewCommand: ParsableCommand {
     ///
     /// - Parameter total: How many identities it was about.
     private func throwFailure(
-        _ failures: [KeychainError], of total: Int, hook status: Int32?, _ output: Output
+        _ failures: [KeychainError], of total: Int, _ hookFailure: KeychainError?, _ output: Output
     ) throws {
-        var hookFailure: KeychainError?
-        if let status, status != 0 {
-            hookFailure = KeychainError(
-                .failed, "the certificate was renewed, but the command after it ended with status \(status).",
-                hint: exec.map { "The next renew runs it again. By hand: \($0)" }, details: ["status": String(status)])
-        }
         guard let first = failures.first else {
             if let hookFailure { throw hookFailure }
             return
