@@ -24,6 +24,7 @@ public final class ThrowawayKeychain: Sendable {
     public let directories: Directories
 
     private let root: URL
+    private let maker = getpid()
 
     /// Makes a keychain. Blocks for about half a second.
     ///
@@ -57,6 +58,8 @@ public final class ThrowawayKeychain: Sendable {
     }
 
     deinit {
+        // In a child that was forked the files are its parent's, who may still use them.
+        guard maker == getpid() else { return }
         // The token lies outside of `root`. Where it cannot be removed, the process' end takes it along.
         do { try Keychains(directories).delete(keychain.name) } catch {}
         Self.remove(root)

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import KeyfobPrimitives
 import KeyfobTesting
+import TestSupport
 import Testing
 
 @testable import Keyfob
@@ -68,6 +69,24 @@ import Testing
         #expect(done > 30)
         #expect(try test.reopen().find(.genericPasswords).count == done + 1)
         #expect(try test.keychain.vaultFindings().isEmpty)
+    }
+
+    @Test func `a throwaway keychain that goes in a child that was forked stays its parent's`() async {
+        await #expect(processExitsWith: .success) { try ForkTests.letGoInChild() }
+    }
+
+    private static func letGoInChild() throws {
+        var last: ThrowawayKeychain? = try ThrowawayKeychain()
+        let (name, directories) = try (#require(last?.keychain.name), #require(last?.directories))
+        let status = ForkedChild.run {
+            last = nil
+            _exit(0)
+        }
+        #expect(status == 0)
+        // Opened anew, so that token and vault are looked for.
+        let key = try Keychain.open(name, in: directories).generateKey(.p256, label: "key")
+        #expect(key.label == "key")
+        withExtendedLifetime(last) {}
     }
 
     /// Puts a copy in the vault's place, so that this process holds no lock on the file.
