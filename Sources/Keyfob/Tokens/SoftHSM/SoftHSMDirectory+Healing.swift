@@ -1,18 +1,18 @@
 import CLinux
 import Foundation
-public import KeyfobPrimitives
+package import KeyfobPrimitives
 package import PKCS11
 
 extension SoftHSMDirectory {
     /// What `heal()` did.
-    public struct Healing: Sendable, Hashable {
+    package struct Healing: Sendable, Hashable {
         /// The tokens whose `token.object` was put back. A module that was initialised before does not
         /// see them until it is initialised again.
-        public let restored: [SoftHSMToken]
+        package let restored: [SoftHSMToken]
 
         /// Directories whose `token.object` is unusable and of which there is no copy: tokens that a
         /// kill stopped while they were being made, or that never were logged into here.
-        public let unusable: [String]
+        package let unusable: [String]
     }
 
     /// The tokens that are in the directory and well-formed. Blocks for reading one small file each.
@@ -101,7 +101,7 @@ extension SoftHSMDirectory {
     ///
     /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`.
     @discardableResult
-    public func heal(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) -> Healing {
+    package func heal(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) -> Healing {
         sweep()
         guard try !unusableIdentifiers().isEmpty else { return Healing(restored: [], unusable: []) }
         return try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in try healLocked() }
@@ -129,7 +129,7 @@ extension SoftHSMDirectory {
     /// changes are not worth a sync. A file that a login is rewriting right now is left for the next time.
     ///
     /// - Throws: As `heal()`.
-    public func refreshCopies(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) {
+    package func refreshCopies(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) {
         for identifier in try identifiers() {
             guard let current = try read(tokenFile(identifier)) else { continue }
             let copy = try read(copyFile(identifier))

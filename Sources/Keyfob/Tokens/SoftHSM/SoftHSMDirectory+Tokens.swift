@@ -1,22 +1,22 @@
 import Foundation
-public import KeyfobPrimitives
+package import KeyfobPrimitives
 import OpenSSL
-public import PKCS11
+package import PKCS11
 
 extension SoftHSMDirectory {
     /// A token that was just made, with the only copies of its PINs.
-    public struct CreatedToken: Sendable {
+    package struct CreatedToken: Sendable {
         /// The token as SoftHSM describes it.
-        public let token: SoftHSMToken
+        package let token: SoftHSMToken
 
         /// Names the token by label, serial number, manufacturer and model.
-        public let uri: PKCS11URI
+        package let uri: PKCS11URI
 
         /// The user PIN: 28 random characters.
-        public let pin: SecretBytes
+        package let pin: SecretBytes
 
         /// The security officer's PIN, which can set a new user PIN. Sealed by the caller, or dropped.
-        public let securityOfficerPIN: SecretBytes
+        package let securityOfficerPIN: SecretBytes
     }
 
     /// The bytes that PKCS#11 has for a token's label.
@@ -30,7 +30,7 @@ extension SoftHSMDirectory {
     /// - Throws: `duplicateKeychain` when there is a token with the label; `timedOut` at `deadline`;
     ///   `invalidArgument` for a label that is empty, longer than 32 bytes or ends in a blank; `refused` as
     ///   `activate()`; `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
-    public func createToken(
+    package func createToken(
         label: String, deadline: Deadline = .after(.seconds(10))
     ) throws(KeychainError) -> CreatedToken {
         // Labels are padded with blanks to 32 bytes: these are the ones that come back as they were.
@@ -57,7 +57,7 @@ extension SoftHSMDirectory {
     ///
     /// - Throws: `tokenAbsent` unless there is a token with this serial number and this label;
     ///   `tokenAmbiguous`; `timedOut` when another process holds the lock until `deadline`.
-    public func destroyToken(
+    package func destroyToken(
         serial: String, label: String, deadline: Deadline = .after(.seconds(10))
     ) throws(KeychainError) {
         try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
@@ -72,7 +72,7 @@ extension SoftHSMDirectory {
     }
 
     /// Removes the token that `uri` names; it must name a label and a serial number. - Throws: As above.
-    public func destroyToken(
+    package func destroyToken(
         _ uri: PKCS11URI, deadline: Deadline = .after(.seconds(10))
     ) throws(KeychainError) {
         guard let serial = uri.serial, let label = uri.token else {
