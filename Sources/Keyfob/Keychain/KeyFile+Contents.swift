@@ -9,7 +9,8 @@ extension KeyFile {
     ///
     /// - Parameters:
     ///   - fileName: For messages.
-    ///   - allowsUnreadableKeys: Whether a file is read none of whose keys is of a kind that is read.
+    ///   - allowsUnreadableKeys: Whether a file may hold nothing but keys of kinds that are not read, which are passed
+    ///     over; otherwise it is an error.
     /// - Throws: `KeychainError`; `pkcs12Damaged`, `filePassphraseIncorrect`, `pkcs12Tampered`, `legacyEncryption`,
     ///   `unsupportedFormat`, `dataTooLarge`.
     public static func pkcs12(
