@@ -12,7 +12,8 @@ struct InitCommand: ParsableCommand {
             "keyfob init --keychain site --token hsm1 --pin-source credential:keyfob-site"),
         discussion:
             "Run again it checks that the keychain opens, and changes nothing. With --token the keychain is put "
-            + "on a token that is there, which is never initialised.")
+            + "on a token that is there, which is never initialised. The keychain is left unlocked where that takes a "
+            + "passphrase or PIN; in a document, \"unlocked\" is false where it is not, and null where it takes none.")
 
     @OptionGroup(title: "New keychain")
     var creation: CreationOptions

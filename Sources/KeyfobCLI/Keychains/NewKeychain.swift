@@ -21,7 +21,7 @@ struct NewKeychain {
         if global.dryRun { return try reportDryRun(token: name) }
         if options.unattended {
             let made = try keychains.create(name, on: .new(.file), options: global.keychainOptions())
-            return try report(made, keychains, recoveryFile: nil)
+            return try report(made, keychains, recoveryFile: nil, isUnlocked: nil)
         }
         let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
         let passphrase = try newPassphrase(source)
@@ -44,17 +44,22 @@ struct NewKeychain {
                 throw error
             }
         }
-        if kept == nil { unlock(made.keychain, with: passphrase) }
-        try report(made, keychains, recoveryFile: file)
+        let isUnlocked = kept == nil ? unlock(made.keychain, with: passphrase) : nil
+        try report(made, keychains, recoveryFile: file, isUnlocked: isUnlocked)
     }
 
-    /// Leaves the new keychain unlocked. It is made all the same where that cannot be: no error may say otherwise.
-    private func unlock(_ keychain: Keychain, with secret: SecretBytes) {
-        do { _ = try keychain.unlockForSession(with: secret) } catch {
-            guard !output.isQuiet, !output.format.isMachineReadable else { return }
+    /// Leaves the new keychain unlocked, and says whether it is. It is made all the same where that cannot be: no error
+    /// may say otherwise.
+    private func unlock(_ keychain: Keychain, with secret: SecretBytes) -> Bool {
+        do {
+            _ = try keychain.unlockForSession(with: secret)
+            return true
+        } catch {
+            guard !output.isQuiet, !output.format.isMachineReadable else { return false }
             StandardError.write(
                 "keyfob: the keychain is made, and stays locked: "
                     + Failure(error).text(verbose: false).replacing("keyfob: ", with: "", maxReplacements: 1))
+            return false
         }
     }
 
@@ -137,8 +142,8 @@ struct NewKeychain {
         let made = try keychains.create(
             name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
             options: global.keychainOptions())
-        if kept == nil, selection.origin != .credential { unlock(made.keychain, with: pin) }
-        try report(made, keychains, recoveryFile: nil)
+        let isUnlocked = kept == nil && selection.origin != .credential ? unlock(made.keychain, with: pin) : nil
+        try report(made, keychains, recoveryFile: nil, isUnlocked: isUnlocked)
     }
 
     // MARK: Reports
@@ -151,7 +156,10 @@ struct NewKeychain {
             ]), sentence: "Would make keychain \"\(name)\" on token \"\(Visible.text(token))\".")
     }
 
-    private func report(_ made: Keychains.Creation, _ keychains: Keychains, recoveryFile: RecoveryFile?) throws {
+    /// - Parameter isUnlocked: `nil` where it needs no unlocking, because it has the source of its PIN.
+    private func report(
+        _ made: Keychains.Creation, _ keychains: Keychains, recoveryFile: RecoveryFile?, isUnlocked: Bool?
+    ) throws {
         let configuration = made.keychain.configuration
         let isNew = configuration.module == .softHSM
         let token = try PKCS11URI(configuration.token).token ?? name
@@ -164,6 +172,7 @@ struct NewKeychain {
                     "wrapping_key": .string(made.wrappingKey), "wrap_suite": .string(made.suite),
                     "default": .boolean(isDefault), "recovery_file": .optional(recoveryFile?.path),
                     "protection": .string(configuration.protection),
+                    "unlocked": isUnlocked.map { .boolean($0) } ?? .null,
                 ]), sentence: "")
         }
         // Where the code itself is printed nothing else is: it may be going to a file after all.

@@ -34,6 +34,17 @@ import Testing
         let isOpen = try household.document(["status"])["state"] as? String == "unlocked"
         #expect(made.error.isEmpty == isOpen, "\(made.error)")
         #expect(isOpen || made.error.contains("is made, and stays locked") && made.error.contains("XDG_RUNTIME_DIR"))
+        // A document says so, too.
+        let ways: [(words: [String], unlocked: Bool?)] = [(["--pin-source", "env:P"], isOpen), (["--unattended"], nil)]
+        for (words, unlocked) in ways {
+            let other = try household.keyfob(
+                ["keychain", "create", unlocked == nil ? "unattended" : "other", "--json"] + words,
+                environment: ["P": "sesame"])
+            #expect(other.status == 0 && other.error.isEmpty, "\(other.error)")
+            let document = try JSONSerialization.jsonObject(with: Data(other.output.utf8)) as? [String: Any]
+            let member = try #require(document?["unlocked"])
+            #expect(member as? Bool == unlocked && (member is NSNull) == (unlocked == nil))
+        }
         let lock = try household.keyfob(["lock"])
         #expect(lock.status == 0 && lock.output.hasPrefix(isOpen ? "Locked" : "Nothing"), "\(lock.error)")
     }
