@@ -117,4 +117,14 @@ import Testing
         #expect(absent.status == 7)
         #expect(try IdentityHome.code(absent) == "token.absent")
     }
+
+    @Test func `a key that was generated is no failure because nobody can tell whether it may leave`() throws {
+        let (household, environment) = try Household.withCard()
+        // What a key would leave by is refused, for another reason than that the token cannot.
+        let refusing = environment.merging(["FAULTY_REFUSE": "create-secret"]) { $1 }
+        let made = try household.keyfob(
+            ["key", "generate", "k", "--type", "ed25519", "--extractable", "--pin-source", "env:CARD_PIN"],
+            environment: refusing)
+        #expect(made.status == 0 && made.error.isEmpty && made.output.hasPrefix("Generated \"k\""), "\(made)")
+    }
 }

@@ -5,12 +5,12 @@ import Keyfob
 enum ExtractionNote {
     /// Tries the way out, and says where there is none.
     ///
-    /// - Throws: `KeychainError` where token or vault cannot be read, and as `Output.say(_:)`.
+    /// - Throws: As `Output.say(_:)`. The key is there by now: what else keeps it from being tried is no failure.
     static func warn(of key: KeyItem, in keychain: Keychain, _ output: Output) throws {
         guard key.keyType == .ed25519, key.isExtractable else { return }
-        do { _ = try keychain.exportKey(key.item) } catch let error as KeychainError
-            where [.keyNotExtractable, .mechanismUnsupported].contains(error.code)
-        {
+        do { _ = try keychain.exportKey(key.item) } catch {
+            let code = (error as? KeychainError)?.code
+            guard code == .keyNotExtractable || code == .mechanismUnsupported else { return }
             try output.say(
                 """
                 Note: token "\(Visible.text(keychain.tokenLabel))" gives out no Ed25519 keys: \
