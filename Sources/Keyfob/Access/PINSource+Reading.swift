@@ -108,7 +108,8 @@ extension PINSource {
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | (isTrusted ? 0 : O_NONBLOCK)) else {
             let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)
             throw KeychainError(
-                error.code, error.message, hint: "Check that file. \(purpose.remedy)", details: error.details)
+                error.code, error.message, hint: "Check that file. \(purpose.remedy)", details: error.details,
+                cause: error.cause)
         }
         // Through the open descriptor, so that what was looked at is what is read. A symbolic link is
         // followed: Kubernetes and systemd hand secrets out through them, and the target is checked.
