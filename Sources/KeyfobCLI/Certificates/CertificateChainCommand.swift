@@ -1,0 +1,75 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// `keyfob cert chain`: what stands above a certificate.
+struct CertificateChainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "chain", "Show what stands above a certificate, and fetch what is missing.",
+        examples: Examples(
+            "keyfob cert chain web", "keyfob cert chain web --fetch",
+            "keyfob cert chain server.pem --untrusted chain.pem"),
+        discussion: """
+            --fetch asks the places that the certificates themselves name (authority information access) and stores \
+            what it gets; that an issuer was fetched makes nobody trust it. Exits with 11 when an issuer is missing.
+            """)
+
+    @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI of a certificate in the keychain.")
+    var certificate: CertificateSource
+
+    @Option(help: ArgumentHelp("Files of further certificates.", valueName: "file"))
+    var untrusted: [FileArgument] = []
+
+    @Flag(help: "Fetch missing issuers from where the certificates say, and store them.")
+    var fetch = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let (leaf, others, name) = try certificate.load(from: keychain)
+        let further = others + (try untrusted.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) })
+        var fetched: [Certificate] = []
+        if fetch, !global.dryRun { fetched = try keychain.fetchIssuers(of: leaf, with: further) }
+        var result = try keychain.verify(leaf, intermediates: further + fetched)
+        // The certificate of an authority that may not be asked for is no reason to hide the chain.
+        if !result.isTrusted, result.chain.count < 2 { result = try keychain.verify(leaf, intermediates: further) }
+        let now = Date()
+        let known = Set(try keychain.find(.certificates).map(\.der))
+        let rows = result.chain.enumerated().map { index, one -> (Int, Certificate, String) in
+            let isAnchor = result.isTrusted && index == result.chain.count - 1
+            let place = known.contains(one.der) ? "in the keychain" : isAnchor ? "" : "not in the keychain"
+            let trust = isAnchor ? "trusted by the \(result.origin?.rawValue ?? "caller")" : ""
+            return (index, one, [place, trust].filter { !$0.isEmpty }.joined(separator: ", "))
+        }
+        let document = Document([
+            "name": .string(name), "trusted": .boolean(result.isTrusted), "origin": .optional(result.origin?.rawValue),
+            "fetched": .count(fetched.count),
+            "chain": .array(
+                rows.map { index, one, place in
+                    .object(
+                        [.init("depth", .count(index)), .init("place", .string(place))]
+                            + CertificatePhrases.members(one, on: now))
+                }),
+        ])
+        var table = Table([
+            .init("DEPTH"), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true), .init("STATE"),
+            .init("WHERE"),
+        ])
+        for (index, one, place) in rows {
+            let state = CertificatePhrases.State(one, on: now)
+            table.add([
+                .init(String(index)), .init(CertificatePhrases.subject(one)), .init(CertificatePhrases.issuer(one)),
+                .init(state.rawValue, state.style), .init(place),
+            ])
+        }
+        // That nobody trusts it is another question: keyfob cert verify.
+        let error = result.error(name: name).flatMap { $0.code == .chainIncomplete ? $0 : nil }
+        // A program reads one document: the result, or the error.
+        if let error, output.format.isMachineReadable { throw error }
+        try output.emit(document, table: table)
+        if let error { throw error }
+    }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import Foundation
+
+/// A moment on the command line.
+struct Moment: ExpressibleByArgument {
+    let date: Date
+
+    init?(argument: String) {
+        guard let date = Date(argument: argument) else { return nil }
+        self.date = date
+    }
+}
+
+extension Date {
+    /// A day, such as `2026-05-02`, or a moment as RFC 3339 has it, without its fraction of a second; `nil` for other
+    /// text, and for days that no month has.
+    init?(argument text: String) {
+        // Foundation stops reading where it likes, and makes 1 December of 31 November.
+        let form = /([0-9-]{10})(?:[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?/
+        guard let match = text.wholeMatch(of: form)?.output else { return nil }
+        let start: Date
+        do { start = try Date(String(match.1), strategy: Date.ISO8601FormatStyle().year().month().day()) } catch {
+            return nil
+        }
+        guard RFC3339.day(of: start) == match.1 else { return nil }
+        func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
+        let (hour, minute, second) = (number(match.2), number(match.3), number(match.4))
+        // Such as +02:00; nothing for UTC.
+        let offset = match.5.map { $0.count == 1 ? "+00:00" : $0 } ?? "+00:00"
+        let (hours, minutes) = (number(offset.dropFirst().prefix(2)), number(offset.suffix(2)))
+        guard hour < 24, minute < 60, second < 60, hours < 24, minutes < 60 else { return nil }
+        let ahead = (hours * 3600 + minutes * 60) * (offset.hasPrefix("-") ? -1 : 1)
+        self = start + Double(hour * 3600 + minute * 60 + second - ahead)
+    }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// `keyfob trust add`: trusts a certificate.
+struct TrustAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "add", "Trust a certificate.",
+        examples: Examples(
+            "keyfob trust add corp-ca.pem", "keyfob trust add corp-ca.pem --for server --for client --name corp-ca",
+            "keyfob trust add corp-ca.pem --scope system"),
+        discussion: """
+            The certificate is stored in the keychain unless it is there. With --scope system it is written where \
+            update-ca-certificates finds it, which makes every program of the machine trust it: needs root. What it is \
+            trusted for already it stays trusted for: keyfob trust rm.
+            """)
+
+    /// Who is going to trust it.
+    enum Scope: String, CaseIterable, ExpressibleByArgument { case user, system }
+
+    @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI of a certificate in the keychain.")
+    var certificate: CertificateSource
+
+    @Option(name: .customLong("for"), help: "What for: server, client, email, …; any unless given. May be repeated.")
+    var usages: [UsageName] = []
+
+    @Option(help: "Who trusts it: user (this keychain) or system (the whole machine).")
+    var scope: Scope = .user
+
+    @Option(
+        name: .customLong("name"),
+        help: "The name; without one, the certificate's own. One that is in the keychain already keeps its name.")
+    var label: String?
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        if let label { try NewName.requireNoURI(label) }
+        if scope == .system, !usages.isEmpty {
+            throw ValidationError("The system's store knows no usages: --for is for --scope user.")
+        }
+    }
+
+    func run() throws {
+        let output = try global.output()
+        if scope == .system { try SystemTrustStore.requireRoot(name: certificate.name) }
+        let keychain = try global.openKeychain()
+        let (anchor, others, name) = try certificate.load(from: keychain)
+        guard others.isEmpty else {
+            throw UsageError(
+                "\(Visible.text(name)) holds \(others.count + 1) certificates; trust is given to one at a time.",
+                hint: "Write the one you mean to a file of its own.")
+        }
+        let now = Date()
+        if let failure = CertificatePhrases.failure(
+            anchor, name: name, on: now, remark: "One that is not valid makes nobody trusted.")
+        {
+            throw failure
+        }
+        let subject = Visible.text(CertificatePhrases.subject(anchor))
+        try Confirmation(global).requireOfPerson(
+            "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16))…)?")
+        guard !global.dryRun else {
+            return try output.emit(
+                Document(
+                    members: [
+                        .init("scope", .string(scope.rawValue)), .init("changed", false), .init("dry_run", true),
+                    ] + CertificatePhrases.members(anchor, on: now)),
+                sentence: "Would trust \"\(subject)\".")
+        }
+        if scope == .system {
+            let path = try SystemTrustStore.add(anchor)
+            return try output.emit(
+                Document(members: [
+                    .init("scope", "system"), .init("file", .string(path)), .init("changed", true),
+                    .init("dry_run", false),
+                ]
+                    + CertificatePhrases.members(anchor, on: now)),
+                sentence: "Every program of this machine trusts \"\(subject)\" now (\(path)).")
+        }
+        // Added to what it is trusted for: to take something away is `trust rm`.
+        let (trusted, before) = try keychain.addTrust(anchor, for: usages.map(\.usage), label: label)
+        let isChanged = Set(before) != Set(trusted.usages)
+        var words = trusted.usages.map(\.rawValue).joined(separator: ", ")
+        var hint = ""
+        if !usages.isEmpty, before.contains(.any) {
+            words += ", as before"
+            let name = "sha256:" + anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16)
+            hint = "\n    For less, take it away first: keyfob trust rm \(ShellWord.quoted(trusted.item.label ?? name))"
+        }
+        if let label, let name = trusted.item.label, name != label {
+            words += ". It was there already, as \"\(Visible.text(name))\", and keeps that name"
+        }
+        try output.emit(
+            Document(
+                members: [
+                    .init("scope", "user"), .init("keychain", .string(keychain.name)),
+                    .init("name", .optional(trusted.item.label)),
+                    .init("usages", .array(trusted.usages.map { .string($0.rawValue) })),
+                    .init("changed", .boolean(isChanged)), .init("dry_run", false),
+                ] + CertificatePhrases.members(anchor, on: now)),
+            sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).\(hint)")
+    }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
+
+/// `keyfob trust export`: the anchors as a bundle.
+struct TrustExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "export", "Write the certificates that the keychain trusts, for other programs.",
+        examples: Examples(
+            "keyfob trust export > anchors.pem", "keyfob trust export --for server -o anchors.pem",
+            "keyfob trust export --json"))
+
+    @Option(name: .customLong("for"), help: "Only those trusted for this: server, client, email, …")
+    var usage: UsageName = .any
+
+    @OptionGroup var file: OutputFileOptions
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let anchors = try keychain.trustAnchors(for: usage.usage)
+        let text = anchors.map(\.certificate.pem).joined()
+        try file.write(
+            SecretBytes(utf8: text),
+            document: Document([
+                "file": .optional(file.path), "dry_run": .boolean(global.dryRun), "count": .count(anchors.count),
+                "pem": .string(text),
+            ]),
+            sentence: "Wrote \(Visible.text(file.name)): \(Phrases.counted(anchors.count, "certificate")).",
+            isDryRun: global.dryRun, output)
+    }
+}

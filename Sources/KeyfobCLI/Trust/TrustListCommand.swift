@@ -1,0 +1,46 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import OpenSSL
+
+/// `keyfob trust ls`: whom the keychain trusts.
+struct TrustListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "ls", "List whom the keychain trusts.",
+        examples: Examples("keyfob trust ls", "keyfob trust ls --json", "keyfob trust ls --keychain site"),
+        aliases: ["list"])
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let now = Date()
+        let anchors = try keychain.trustAnchors()
+        var table = Table([
+            .init("NAME", mayShrink: true), .init("SUBJECT", mayShrink: true), .init("FOR"), .init("EXPIRES"),
+            .init("STATE"), .init("SHA-256"),
+        ])
+        for anchor in anchors {
+            let state = CertificatePhrases.State(anchor.certificate, on: now)
+            table.add([
+                .init(anchor.item.label ?? ""), .init(CertificatePhrases.subject(anchor.certificate)),
+                .init(anchor.usages.map(\.rawValue).joined(separator: ", ")),
+                .init(Phrases.relative(anchor.certificate.notAfter, to: now)), .init(state.rawValue, state.style),
+                .init(String(anchor.certificate.sha256Fingerprint.lowercaseHexadecimal.prefix(16))),
+            ])
+        }
+        let document = Document([
+            "keychain": .string(keychain.name),
+            "anchors": .array(
+                anchors.map { anchor in
+                    .object(
+                        [
+                            .init("name", .optional(anchor.item.label)),
+                            .init("usages", .array(anchor.usages.map { .string($0.rawValue) })),
+                        ] + CertificatePhrases.members(anchor.certificate, on: now))
+                }),
+        ])
+        try output.emit(document, table: table)
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import Keyfob
+import OpenSSL
+
+/// `keyfob trust rm`: trusts a certificate no longer.
+struct TrustRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "rm", "No longer trust a certificate.",
+        examples: Examples(
+            "keyfob trust rm corp-ca", "keyfob trust rm sha256:9a11 --yes", "keyfob trust rm corp-ca --dry-run"),
+        discussion: "The certificate stays in the keychain, as one that nobody trusts: keyfob cert rm removes it.",
+        aliases: ["remove", "delete"])
+
+    @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI.")
+    var certificate: CertificateSource
+
+    @Flag(help: "Succeed where nobody trusts it, or there is no such certificate.")
+    var ifExists = false
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run() throws {
+        let output = try global.output()
+        let keychain = try global.openKeychain()
+        let (anchor, name) = try find(in: keychain)
+        let isTrusted = try anchor.map { anchor in
+            try keychain.trustAnchors().contains { $0.certificate == anchor }
+        } ?? false
+        guard isTrusted || ifExists else {
+            throw KeychainError(
+                .itemNotFound,
+                "nobody trusts \"\(Visible.text(name))\" in keychain \"\(keychain.name)\".",
+                hint: "Whom it trusts: keyfob trust ls", details: ["name": name, "keychain": keychain.name])
+        }
+        if isTrusted, !global.dryRun, let anchor { try keychain.distrust(anchor) }
+        let shown = Visible.text(name)
+        try output.emit(
+            Document([
+                "name": .string(name), "changed": .boolean(isTrusted && !global.dryRun),
+                "dry_run": .boolean(global.dryRun),
+            ]),
+            sentence: !isTrusted
+                ? "Nothing to do: nobody trusts \"\(shown)\" in keychain \"\(Visible.text(keychain.name))\"."
+                : global.dryRun
+                    ? "Would no longer trust \"\(shown)\"." : "No longer trusted: \"\(shown)\". The certificate stays.")
+    }
+
+    /// The certificate; none with `--if-exists` where there is no such one.
+    private func find(in keychain: Keychain) throws -> (certificate: Certificate?, name: String) {
+        do {
+            let (found, _, name) = try certificate.load(from: keychain)
+            return (found, name)
+        } catch let error as KeychainError where ifExists && error.code == .itemNotFound {
+            return (nil, certificate.name)
+        }
+    }
+}
