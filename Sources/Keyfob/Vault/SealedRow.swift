@@ -1,20 +1,5 @@
 import Foundation
 
-/// Ciphertext of AES-256-GCM with its initialisation vector and tag: three members of a JWE.
-struct SealedBytes: Hashable, Sendable {
-    var initializationVector: [UInt8]
-    var ciphertext: [UInt8]
-    var tag: [UInt8]
-}
-
-/// One recipient of a row's key: a wrapping key that can unwrap it.
-struct Recipient: Hashable, Sendable {
-    /// The wrapping key's row in the vault.
-    var wrappingKey: Int64
-    /// The row key, wrapped in the form of the wrapping key's suite.
-    var encryptedKey: [UInt8]
-}
-
 /// One item as it lies in the vault: no attribute of it is in clear.
 struct SealedRow: Sendable {
     /// `rowid`; never reused. Zero before the row is inserted.
@@ -62,40 +47,10 @@ struct SealedRow: Sendable {
     }
 }
 
-/// A key on the token that wraps row keys and the metadata key.
-struct WrappingKeyRow: Sendable, Hashable {
-    /// The row; recipients name it.
-    var id: Int64 = 0
-    /// The name other software shows for it: `kid` of a JWE, `CKA_LABEL` of the object.
-    var keyID: String
-    /// The wrap suite, by its JOSE name.
-    var suite: String
-    /// `CKA_ID` of the object.
-    var objectID: Data
-    /// The metadata key, wrapped.
-    var encryptedMetadataKey: [UInt8]
-    /// Milliseconds since 1970.
-    var created: Int64
-    /// Whether new row keys are wrapped under it.
-    var isActive: Bool
-}
-
-/// A change to several objects on the token that is under way; see ``ItemStore``.
-struct IntentRow: Sendable {
-    var id: Int64 = 0
-    /// The sealed plan.
-    var plan: SealedBytes
-    /// 16 random bytes that the plan's additional data names.
-    var identity: Data
-}
-
-/// One object on the token as the vault's index remembers it.
-struct IndexedObject: Sendable {
-    /// Public objects are kept in clear (a token shows them without a login); others are sealed.
-    var content: Content
-
-    enum Content: Sendable {
-        case clear([UInt8])
-        case sealed(SealedBytes)
-    }
+/// One recipient of a row's key: a wrapping key that can unwrap it.
+struct Recipient: Hashable, Sendable {
+    /// The wrapping key's row in the vault.
+    var wrappingKey: Int64
+    /// The row key, wrapped in the form of the wrapping key's suite.
+    var encryptedKey: [UInt8]
 }

@@ -1,0 +1,10 @@
+/// One object on the token as the vault's index remembers it.
+struct IndexedObject: Sendable {
+    /// Public objects are kept in clear (a token shows them without a login); others are sealed.
+    var content: Content
+
+    enum Content: Sendable {
+        case clear([UInt8])
+        case sealed(SealedBytes)
+    }
+}
