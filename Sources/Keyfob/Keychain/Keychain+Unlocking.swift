@@ -1,4 +1,3 @@
-import Foundation
 public import KeyfobPrimitives
 import Logging
 import PKCS11
@@ -55,9 +54,7 @@ extension Keychain {
         guard let pin = lockState.withLock({ $0.pin }) else {
             throw KeychainError(.pinRequired, "keychain \"\(name)\" has no PIN to keep.")
         }
-        return try unlockedState.store(
-            encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
-            timeout: timeout ?? configuration.unlockTimeout)
+        return try leaveUnlocked(pin: pin, keys, timeout: timeout)
     }
 
     /// Locks the keychain: wipes its keys in this process and removes the state for others.
@@ -76,12 +73,6 @@ extension Keychain {
         try token.logout()
         try removal.get()
     }
-
-    /// The state that lies between two commands.
-    public var unlockedState: UnlockedState { UnlockedState(directories: directories) }
-
-    /// The name of this keychain's state in ``unlockedState``.
-    public var stateName: String { configuration.uuid.uuidString.lowercased() }
 }
 
 extension Keychain {
@@ -107,12 +98,6 @@ extension Keychain {
         return try pinSource().source.isInteractive ? nil : unlockAnew()
     }
 
-    /// Whether a process has left state for others. Nothing is taken over from it.
-    private var isUnlockedForSession: Bool {
-        // State that cannot be read is no state.
-        ((try? unlockedState.location(of: stateName)) ?? nil) != nil
-    }
-
     /// - Parameter isUnlocked: Whether the keychain is open as it is: for what is said where nobody can be asked.
     @discardableResult
     private func unlockAnew(isUnlocked: Bool = false) throws -> VaultKeys {
@@ -124,91 +109,15 @@ extension Keychain {
         if options.isOneShot, !source.isInteractive, configuration.sealedPIN == nil {
             // A PIN that anybody with this user's rights can read needs no login for every command; kept in memory
             // that ends with the machine's uptime, it protects as much as its file. Without it commands are slower.
-            _ = try? unlockedState.store(
-                encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
-                timeout: configuration.unlockTimeout)
+            _ = try? leaveUnlocked(pin: pin, keys)
         }
         return keys
-    }
-
-    /// Has somebody who knows the passphrase or the PIN say it, although the keychain is unlocked.
-    ///
-    /// Blocks for as long as it takes a person to answer.
-    ///
-    /// - Throws: `KeychainError`; `pinRequired` where nobody can be asked, `passphraseIncorrect` or `pinIncorrect` for
-    ///   a wrong answer, `cancelled`.
-    @available(*, noasync, message: "call it from a thread of your own")
-    package func confirmPresence() throws {
-        let source = try pinSource().source
-        guard source.isInteractive else {
-            throw KeychainError(
-                .pinRequired,
-                "an item of keychain \"\(name)\" asks for somebody to be there, and its PIN comes from a file.",
-                hint: "Add the item without the constraint, or give the keychain a PIN source that asks: "
-                    + "prompt, pinentry")
-        }
-        // A sealed PIN is proved by opening its seal; another one only by comparing, for it is not sent twice.
-        let given = try pin(from: read(source, pinPurpose), isRecoveryCode: false)
-        guard configuration.sealedPIN == nil else { return }
-        _ = try keys()
-        guard let known = lockState.withLock({ $0.pin }) else {
-            _ = try logIn(pin: given)
-            return
-        }
-        guard known == given else {
-            throw KeychainError(.pinIncorrect, "this is not the PIN of keychain \"\(name)\".")
-        }
-    }
-
-    private func read(_ source: PINSource, _ purpose: PINPurpose) throws -> SecretBytes {
-        // A source may take a variable out of the environment, which a module that is being loaded reads.
-        token.awaitOpening()
-        return try source.read(purpose, from: pinEnvironment)
-    }
-
-    private var pinPurpose: PINPurpose {
-        configuration.sealedPIN == nil ? .unlock(keychain: name) : .passphrase(keychain: name)
-    }
-
-    /// The source that the PIN or passphrase comes from, and who named it.
-    ///
-    /// - Throws: `KeychainError` with code `invalidArgument` where what names it is no source.
-    public func pinSource() throws -> PINSourceSelection {
-        try PINSourceSelection(
-            option: options.pinSource, uri: token.uri.pinSource,
-            configured: configuration.pinSource.map { try PINSource(parsing: $0) }, environment: pinEnvironment)
-    }
-
-    /// The token's PIN: what a source gave, or what the passphrase that it gave unseals.
-    ///
-    /// - Parameter stored: The source, where it gives the same again.
-    private func pin(from secret: SecretBytes, isRecoveryCode: Bool, stored: PINSource? = nil) throws -> SecretBytes {
-        let uuid = configuration.uuid.uuidString.lowercased()
-        if isRecoveryCode {
-            guard let seal = configuration.recoverySeal else {
-                throw KeychainError(.refused, "keychain \"\(name)\" has no recovery code.")
-            }
-            return try seal.open(with: RecoveryCode(parsing: secret).text, keychain: uuid, purpose: .recovery)
-        }
-        guard let seal = configuration.sealedPIN else { return secret }
-        do { return try seal.open(with: secret, keychain: uuid, purpose: .passphrase) } catch {
-            throw wrongPassphrase(error, stored)
-        }
-    }
-
-    /// A wrong passphrase with the names of the keychain and of the source that gave it; another error as it is.
-    private func wrongPassphrase(_ error: KeychainError, _ stored: PINSource?) -> KeychainError {
-        guard error.code == .passphraseIncorrect else { return error }
-        return KeychainError(
-            .passphraseIncorrect, "wrong passphrase for keychain \"\(name)\".",
-            hint: stored.map { "Check the PIN source (\($0.name)). Nothing is locked by trying again." } ?? error.hint,
-            details: ["keychain": name])
     }
 
     /// Logs in and unwraps the metadata key. A stored PIN that was refused once is not sent again.
     ///
     /// - Parameter stored: The source of the PIN, where it gives the same again.
-    private func logIn(pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
+    func logIn(pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
         let memory = WrongPINMemory(directories: directories)
         let serial = token.uri.serial ?? ""
         if let stored, try memory.contains(pin, serial: serial, label: token.label) {
@@ -274,30 +183,6 @@ extension Keychain {
         return try VaultKeys(metadataKey: metadataKey, vault: store.identity)
     }
 
-    private func restoreUnlockedState() throws -> VaultKeys? {
-        guard let payload = try unlockedState.load(stateName),
-            let (pin, metadataKey, vault) = Self.decode(payload)
-        else { return nil }
-        // Under the keys of another vault nothing is found, as if there were nothing.
-        guard vault == store.identity else {
-            throw KeychainError(
-                .vaultDamaged,
-                "the vault of keychain \"\(name)\" is not the one that was unlocked: another file is in its place.",
-                hint: "Put it back, or restore it from a backup: \(configuration.vault)\n"
-                    + "If this one is right, unlock it anew: keyfob lock \(name) && keyfob unlock \(name)",
-                details: ["path": configuration.vault])
-        }
-        let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
-        lockState.withLock { state in
-            state.keys = keys
-            state.pin = pin
-            state.isRestored = true
-        }
-        // Whoever looked at public objects before has sessions without a login.
-        try token.adoptPIN()
-        return keys
-    }
-
     /// Takes note that the token has refused the PIN as it is now; one that an earlier unlocking left is not sent
     /// again.
     ///
@@ -342,34 +227,5 @@ extension Keychain {
         try store.write(keys.tree) { try $0.upgrade(keys.upgradeAttributes) }
         options.logger.notice("the vault was brought to format \(Schema.version)")
         return keys
-    }
-
-    // The payload between commands: the PIN's length in two bytes, the PIN, the metadata key, the vault's identity.
-    private func encode(pin: SecretBytes, metadataKey: SecretBytes) -> SecretBytes {
-        let vault = store.identity
-        return unsafe SecretBytes(count: 2 + pin.count + metadataKey.count + vault.count) { target in
-            unsafe target[0] = UInt8(truncatingIfNeeded: pin.count >> 8)
-            unsafe target[1] = UInt8(truncatingIfNeeded: pin.count)
-            unsafe pin.withUnsafeBytes { for index in 0..<pin.count { unsafe target[2 + index] = unsafe $0[index] } }
-            unsafe metadataKey.withUnsafeBytes {
-                for index in 0..<metadataKey.count { unsafe target[2 + pin.count + index] = unsafe $0[index] }
-            }
-            for (index, byte) in vault.enumerated() { unsafe target[2 + pin.count + metadataKey.count + index] = byte }
-        }
-    }
-
-    static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes, vault: Data)? {
-        unsafe payload.withUnsafeBytes { bytes in
-            guard bytes.count > 2 else { return nil }
-            let count = unsafe Int(bytes[0]) << 8 | Int(bytes[1])
-            let end = 2 + count + 32
-            guard bytes.count == end + 16 else { return nil }
-            guard let first = bytes.baseAddress else { return nil }
-            // By addresses: to make data of a slice, Swift's runtime looks through all conformances of the program.
-            return unsafe (
-                SecretBytes(UnsafeRawBufferPointer(start: first + 2, count: count)),
-                SecretBytes(UnsafeRawBufferPointer(start: first + 2 + count, count: 32)),
-                Data(bytes: first + end, count: 16))
-        }
     }
 }

@@ -1,0 +1,82 @@
+import Foundation
+import KeyfobPrimitives
+
+/// The state that lies between two commands.
+extension Keychain {
+    /// The state that lies between two commands.
+    public var unlockedState: UnlockedState { UnlockedState(directories: directories) }
+
+    /// The name of this keychain's state in ``unlockedState``.
+    public var stateName: String { configuration.uuid.uuidString.lowercased() }
+
+    /// Whether a process has left state for others. Nothing is taken over from it.
+    var isUnlockedForSession: Bool {
+        // State that cannot be read is no state.
+        ((try? unlockedState.location(of: stateName)) ?? nil) != nil
+    }
+
+    /// Leaves what unlocks the keychain for other processes of this user.
+    ///
+    /// - Parameter timeout: Seconds until it is no longer there; 0 never, `nil` as the keychain is configured.
+    func leaveUnlocked(
+        pin: SecretBytes, _ keys: VaultKeys, timeout: Int? = nil
+    ) throws -> UnlockedState.Location {
+        try unlockedState.store(
+            encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
+            timeout: timeout ?? configuration.unlockTimeout)
+    }
+
+    /// Takes over what another process has left; `nil` where there is nothing.
+    func restoreUnlockedState() throws -> VaultKeys? {
+        guard let payload = try unlockedState.load(stateName),
+            let (pin, metadataKey, vault) = Self.decode(payload)
+        else { return nil }
+        // Under the keys of another vault nothing is found, as if there were nothing.
+        guard vault == store.identity else {
+            throw KeychainError(
+                .vaultDamaged,
+                "the vault of keychain \"\(name)\" is not the one that was unlocked: another file is in its place.",
+                hint: "Put it back, or restore it from a backup: \(configuration.vault)\n"
+                    + "If this one is right, unlock it anew: keyfob lock \(name) && keyfob unlock \(name)",
+                details: ["path": configuration.vault])
+        }
+        let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
+        lockState.withLock { state in
+            state.keys = keys
+            state.pin = pin
+            state.isRestored = true
+        }
+        // Whoever looked at public objects before has sessions without a login.
+        try token.adoptPIN()
+        return keys
+    }
+
+    // The payload between commands: the PIN's length in two bytes, the PIN, the metadata key, the vault's identity.
+    private func encode(pin: SecretBytes, metadataKey: SecretBytes) -> SecretBytes {
+        let vault = store.identity
+        return unsafe SecretBytes(count: 2 + pin.count + metadataKey.count + vault.count) { target in
+            unsafe target[0] = UInt8(truncatingIfNeeded: pin.count >> 8)
+            unsafe target[1] = UInt8(truncatingIfNeeded: pin.count)
+            unsafe pin.withUnsafeBytes { for index in 0..<pin.count { unsafe target[2 + index] = unsafe $0[index] } }
+            unsafe metadataKey.withUnsafeBytes {
+                for index in 0..<metadataKey.count { unsafe target[2 + pin.count + index] = unsafe $0[index] }
+            }
+            for (index, byte) in vault.enumerated() { unsafe target[2 + pin.count + metadataKey.count + index] = byte }
+        }
+    }
+
+    static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes, vault: Data)? {
+        unsafe payload.withUnsafeBytes { bytes in
+            guard bytes.count > 2 else { return nil }
+            let count = unsafe Int(bytes[0]) << 8 | Int(bytes[1])
+            let end = 2 + count + 32
+            guard bytes.count == end + 16 else { return nil }
+            guard let first = bytes.baseAddress else { return nil }
+            // By addresses: to make data of a slice, Swift's runtime looks through all conformances of the program.
+            return unsafe (
+                SecretBytes(UnsafeRawBufferPointer(start: first + 2, count: count)),
+                SecretBytes(UnsafeRawBufferPointer(start: first + 2 + count, count: 32)),
+                Data(bytes: first + end, count: 16))
+        }
+    }
+}
