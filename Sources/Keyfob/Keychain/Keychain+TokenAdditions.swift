@@ -1,0 +1,147 @@
+import Foundation
+import OpenSSL
+import PKCS11
+
+/// Certificates that are added to the token, and the rows of all that is.
+extension Keychain {
+    /// Adds certificates to the token, all or none.
+    ///
+    /// - Parameter sharesObjects: Whether a certificate that the token has already may become one more item, which
+    ///   differs from the others in access group or another part of the primary key.
+    func addCertificates(_ items: [Item], sharesObjects: Bool = false) throws -> [Item] {
+        let keys = try keys()
+        let prepared = try items.map { item -> (item: Item, object: NewObject) in
+            guard let der = item.certificateDER else {
+                throw KeychainError(.invalidArgument, "a certificate item needs a certificate.")
+            }
+            let certificate = try Certificate(der: der)
+            var attributes = try ClassSchema.of(.certificate).coerce(item.attributes)
+            if !sharesObjects { attributes = attributes.withTextLabel }
+            if attributes[.label] == nil { attributes[.label] = certificate.ownName.map { .string($0) } }
+            var item = item
+            item.attributes = attributes
+            return (item, NewObject(certificate: certificate, label: attributes[.label]))
+        }
+        for (index, (item, new)) in prepared.enumerated()
+        where prepared[..<index].contains(where: { $0.object.fingerprint == new.fingerprint }) {
+            throw duplicate(.certificate, item.attributes)
+        }
+        var existing: [Data: TokenObject] = [:]
+        var missing: [NewObject] = []
+        return try token.retryingMomentaryFailures {
+            try writer(keys).perform(.create) { objects in
+                (existing, missing) = ([:], [])
+                for (item, new) in prepared {
+                    let known = objects.first(
+                        at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
+                    guard let object = known else {
+                        missing.append(new)
+                        continue
+                    }
+                    guard sharesObjects else { throw duplicate(.certificate, item.attributes) }
+                    existing[object.fingerprint] = object
+                }
+                guard !missing.isEmpty else { return nil }
+                return TokenPlan(kind: .create, objects: missing.map(\.planned))
+            } change: { session, _ in
+                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            } commit: { writer, outcome in
+                let made = Dictionary(outcome.added.map { ($0.fingerprint, $0) }) { first, _ in first }
+                return try prepared.map { item, new in
+                    guard let fingerprint = new.fingerprint, let object = made[fingerprint] ?? existing[fingerprint]
+                    else {
+                        throw KeychainError(.failed, "the token made another certificate.")
+                    }
+                    let isNew = made[fingerprint] != nil
+                    if !isNew { try refuseTwin(of: object, item.attributes, writer, keys) }
+                    return try self.record(item, object, writer, keys, isNew: isNew)
+                }
+            }
+        }
+    }
+
+    /// Makes an object and reads it back: a token that did not obey is an error, and the object is destroyed.
+    func create(_ new: NewObject, in session: borrowing Session) throws -> TokenObject {
+        let handle: ObjectHandle
+        if let key = new.key {
+            handle = try PrivateKeyPlacement(key: key, template: new.template, token: token.label)(in: session)
+        } else {
+            handle = try session.create(new.template)
+        }
+        return try confirm(handle, new.template, in: session)
+    }
+
+    /// The object as the token tells it, after the check that it is what was asked for.
+    func confirm(
+        _ handle: ObjectHandle, _ template: AttributeTemplate, in session: borrowing Session
+    ) throws -> TokenObject {
+        try Obedience.check(handle, template, in: session, token: token.label)
+        guard let object = try token.read(handle, in: session) else {
+            throw KeychainError(.tokenDisobeyed, "token \"\(token.label)\" made an object of another class.")
+        }
+        return object
+    }
+
+    /// Writes the row that goes with an object and returns the item.
+    ///
+    /// The row keeps what the token has no place for; what the token tells is not kept twice. A row whose
+    /// object another tool has removed makes room.
+    ///
+    /// - Parameter isNew: Whether the object was made just now, so that a row which speaks of one like it speaks of
+    ///   one that is gone.
+    func record(
+        _ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys, isNew: Bool = true
+    ) throws -> Item {
+        let base = try object.itemAttributes()
+        var complete = base
+        complete.merge(item.attributes)
+        let now = Self.now()
+        complete[.creationDate] = .date(Self.date(now))
+        complete[.modificationDate] = .date(Self.date(now))
+        var kept = ItemAttributes()
+        for (name, value) in complete where name != .label && base[name] != value { kept[name] = value }
+        let label = item.attributes[.label]
+        let isCalledOtherwise = label != nil && label?.labelBytes != object.label?.bytes
+        let isOwn = try !isNew && (isCalledOtherwise || !rows(object, keys, writer).isEmpty)
+        kept.setLabel(isOwn ? .own(label) : .object(label))
+        complete[.label] = kept.label(of: object, base: base[.label])
+        kept[.objectID] = .data(object.id)
+        kept[.objectFingerprint] = .data(object.fingerprint)
+        let identity = Data(try RandomBytes.bytes(count: 16))
+        var row = SealedRow(
+            identity: identity, classDigest: keys.digest(of: item.itemClass),
+            primaryKey: try keys.primaryKey(item.itemClass, complete), version: 1, created: now, modified: now,
+            attributes: try keys.sealAttributes(kept, of: item.itemClass, row: identity, version: 1))
+        row.terms = try keys.terms(item.itemClass, of: object, kept)
+        if let old = try writer.row(primaryKey: row.primaryKey) {
+            guard try isLeft(old, beside: object, isNew: isNew, keys) else { throw duplicate(item.itemClass, complete) }
+            try writer.delete(rowID: old.id)
+        }
+        do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
+            throw duplicate(item.itemClass, complete)
+        }
+        var recorded = Item(item.itemClass, complete)
+        recorded.stored = complete
+        recorded.object = object
+        recorded.certificateDER = object.certificateDER
+        recorded.isRecorded = true
+        recorded.reference = reference(item.itemClass, object, identity: identity)
+        return recorded
+    }
+
+    /// Whether a row with the primary key of a new item makes room for it: a tombstone, one that fails its integrity
+    /// check, or one whose object is gone.
+    private func isLeft(_ row: SealedRow, beside object: TokenObject, isNew: Bool, _ keys: VaultKeys) throws -> Bool {
+        if try isDead(row, keys) { return true }
+        let attributes = try keys.openAttributes(row).1
+        // A row that never had an object is an item of its own.
+        guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return false }
+        return try fingerprint == object.fingerprint ? isNew : !isOnToken(attributes)
+    }
+
+    /// Whether the token has the object that a row belongs to.
+    private func isOnToken(_ attributes: ItemAttributes) throws -> Bool {
+        let fingerprint = attributes[.objectFingerprint]?.bytes
+        return try token.readObjects().objects.contains { $0.fingerprint == fingerprint }
+    }
+}
