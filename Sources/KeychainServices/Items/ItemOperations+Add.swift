@@ -36,7 +36,7 @@ extension ItemOperations {
             let mayLeave = Self.mayLeave(attributes)
             return try store(
                 key, own, isExtractable: isExtractable ?? (mayLeave && !key.neverLeavesTokens),
-                mayLeave: mayLeave ? nil : false)
+                existing: mayLeave ? .any : .mustStay)
         case (_, let data?) where request.itemClass == .certificate:
             let der = data.copyData()
             // Bytes that are no certificate are kept as they are.
@@ -53,7 +53,8 @@ extension ItemOperations {
             if attributes[.applicationLabel] == nil { attributes[.applicationLabel] = .data(Data()) }
             do {
                 let mayLeave = Self.mayLeave(attributes)
-                return try store(material.key, attributes, isExtractable: mayLeave, mayLeave: mayLeave)
+                return try store(
+                    material.key, attributes, isExtractable: mayLeave, existing: mayLeave ? .mayLeave : .mustStay)
             } catch let error as KeychainError where error.code == .keyNotExtractable { break }
         case (nil, nil) where request.itemClass == .key && !(attributes[.tokenID]?.text ?? "").isEmpty:
             return (try generate(attributes), nil)
@@ -75,13 +76,13 @@ extension ItemOperations {
 
     /// Stores a key.
     private func store(
-        _ key: SecKey, _ attributes: ItemAttributes, isExtractable: Bool, mayLeave: Bool?
+        _ key: SecKey, _ attributes: ItemAttributes, isExtractable: Bool, existing: ExistingKey
     ) throws -> (Item, LazyData?) {
         let item: Item
         do {
             item = switch key.material {
             case .memory(let key): try keychain.addKey(
-                key, attributes, isExtractable: isExtractable, mayLeave: mayLeave).item
+                key, attributes, isExtractable: isExtractable, existing: existing).item
             case .public(let key): try keychain.addKey(key, attributes).item
             case .token:
                 try keychain.addKey(onToken: key.publicKey, attributes).item

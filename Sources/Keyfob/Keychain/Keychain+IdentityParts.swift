@@ -19,7 +19,7 @@ extension Keychain {
     /// - Returns: The items that are new; `nil` for a half that was there.
     /// - Throws: `KeychainError`; `duplicateItem` where both are there, or another certificate has the issuer and the
     ///   serial number of this one; `itemNotFound` where the token has no such key, and as `addSharing(_:)` and
-    ///   `addKey(_:_:isExtractable:isNewOnToken:)`. Nothing is stored then.
+    ///   `addKey(_:_:isExtractable:existing:)`. Nothing is stored then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addIdentity(
         _ certificate: CertificateItem, key: IdentityKey, _ keyAttributes: ItemAttributes

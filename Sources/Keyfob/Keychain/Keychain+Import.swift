@@ -207,7 +207,7 @@ extension Keychain {
     /// - Throws: `KeychainError`; `duplicateItem` where the token has the key, and as for identities.
     @available(*, noasync, message: "use the asynchronous form")
     public func importKey(_ key: PrivateKey, label: String, isExtractable: Bool = false) throws -> KeyItem {
-        try addKey(key, [.label: .string(label)], isExtractable: isExtractable, isNewOnToken: true)
+        try addKey(key, [.label: .string(label)], isExtractable: isExtractable, existing: .refused)
     }
 }
 

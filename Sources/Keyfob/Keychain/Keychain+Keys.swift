@@ -11,30 +11,17 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - attributes: What the class has; what only the token can say of a key is passed over.
-    ///   - isNewOnToken: Whether a key that the token has already is a duplicate whatever its other attributes are.
-    ///   - mayLeave: Whether a key that the token has already must be one that may leave, or one that may not; `nil`
-    ///     where either will do.
+    ///   - existing: What the key must be where the token has it already.
     /// - Throws: `KeychainError`; `duplicateItem`, also where the token has the key as one that may leave and it must
     ///   not; `keyNotExtractable` where it is the other way round; `unsupportedFormat` for a kind that tokens do not
     ///   hold, `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(
-        _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, isNewOnToken: Bool = false,
-        mayLeave: Bool? = nil
+        _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, existing requirement: ExistingKey = .any
     ) throws -> KeyItem {
         let pair = try NewObject.pair(
             key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()), subject: nil, isExtractable: isExtractable)
-        return try addKey(attributes, pair.privateKey, with: pair.publicKey, isNewOnToken: isNewOnToken) { existing in
-            guard let mayLeave, mayLeave != existing.flags.contains(.extractable) else { return }
-            guard !mayLeave else {
-                throw KeychainError(
-                    .keyNotExtractable, "token \"\(token.label)\" has the key already, and does not give it out.",
-                    details: ["token": token.label])
-            }
-            throw KeychainError(
-                .duplicateItem, "token \"\(token.label)\" has the key already, and gives it out.",
-                hint: "Remove the items of it that may leave, then add it anew.", details: ["token": token.label])
-        }
+        return try addKey(attributes, pair.privateKey, with: pair.publicKey, existing: requirement)
     }
 
     /// Stores a public key, or makes an item of the public half of a private key that the token has.
@@ -43,7 +30,7 @@ extension Keychain {
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(_ key: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
         let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()))
-        return try addKey(attributes, object, with: nil, isNewOnToken: false) { _ in }
+        return try addKey(attributes, object, with: nil, existing: .any)
     }
 
     /// Makes one more item of a private key that the token has.
@@ -72,8 +59,7 @@ extension Keychain {
     }
 
     private func addKey(
-        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, isNewOnToken: Bool,
-        check: (_ existing: TokenObject) throws -> Void
+        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, existing requirement: ExistingKey
     ) throws -> KeyItem {
         let keys = try keys()
         let attributes = try Self.recordable(attributes)
@@ -84,8 +70,7 @@ extension Keychain {
         var isCopied = false
         let recorded = try writer(keys).perform(.create) { objects in
             existing = objects.first { object.isSame(as: $0) }
-            guard existing == nil || !isNewOnToken else { throw duplicate(.key, attributes) }
-            if let existing { try check(existing) }
+            if let existing { try require(requirement, of: existing, attributes) }
             isHidden = object.objectClass == .publicKey && objects.contains {
                 $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == Data(object.id)
             }
@@ -119,6 +104,25 @@ extension Keychain {
             return try record(Item(.key, attributes), existing, writer, keys, isNew: false)
         }
         return KeyItem(item: recorded)
+    }
+
+    /// - Parameter attributes: Those of the item that is to be made of the key.
+    private func require(_ requirement: ExistingKey, of existing: TokenObject, _ attributes: ItemAttributes) throws {
+        let mayLeave = existing.flags.contains(.extractable)
+        switch requirement {
+        case .refused:
+            throw duplicate(.key, attributes)
+        case .mayLeave where !mayLeave:
+            throw KeychainError(
+                .keyNotExtractable, "token \"\(token.label)\" has the key already, and does not give it out.",
+                details: ["token": token.label])
+        case .mustStay where mayLeave:
+            throw KeychainError(
+                .duplicateItem, "token \"\(token.label)\" has the key already, and gives it out.",
+                hint: "Remove the items of it that may leave, then add it anew.", details: ["token": token.label])
+        case .any, .mayLeave, .mustStay:
+            return
+        }
     }
 
     /// An object that another tool made is an item without a row: nothing in the vault would tell it from a second.
