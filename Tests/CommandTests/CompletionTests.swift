@@ -89,6 +89,30 @@ import Testing
         #expect(try bash(household, ["keyfob", "cert", "export", ""]) == ["web"])
     }
 
+    @Test func `what an option or an argument takes is offered`() throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
+        try household.directory.write(Array("x".utf8), to: "home/web.pem")
+        try household.directory.write(Array("x".utf8), to: "home/$(touch ran).pem")
+        let table: [(line: String, offered: [String])] = [
+            ("ls --format y", ["yaml"]), ("cert export web --format p", ["pem", "pkcs12"]),
+            ("cert verify web --usage ser", ["server"]), ("trust add web --for cl", ["client"]),
+            ("identity import we", ["web.pem"]), ("identity import --key we", ["web.pem"]),
+            ("identity import --cert we", ["web.pem"]), ("identity import --chain we", ["web.pem"]),
+            ("identity install web --cert we", ["web.pem"]), ("cert import we", ["web.pem"]),
+            ("cert chain w", ["web", "web.pem"]), ("cert verify w", ["web", "web.pem"]),
+            ("trust add w", ["web", "web.pem"]), ("trust rm w", ["web", "web.pem"]), ("cert verify $", []),
+            ("identity retire w", ["web"]), ("token show lo", ["login"]), ("token mechanisms lo", ["login"]),
+            ("get --token lo", ["login"]), ("--token lo", ["login"]),
+        ]
+        for (line, offered) in table {
+            let words = ["keyfob"] + line.split(separator: " ").map(String.init)
+            #expect(try bash(household, words).sorted() == offered, "\(line)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: household.directory.file("home/ran")))
+    }
+
     @Test func `each shell gets a name in the form that it takes literally`() {
         #expect(NameCompletion.candidates(["it's:(x)", "$(x)", "`x`"], for: .bash) == ["'it'\\''s:(x)'"])
         #expect(NameCompletion.candidates(["a:b\\c"], for: .zsh) == ["a\\:b\\\\c"])

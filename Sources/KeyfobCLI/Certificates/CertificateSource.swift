@@ -14,6 +14,8 @@ struct CertificateSource: ExpressibleByArgument {
         text = argument
     }
 
+    static var defaultCompletionKind: CompletionKind { NameCompletion.certificates }
+
     /// The file, where it is one. A name with a slash is a path even where nothing is there.
     private var file: FileArgument? {
         var isFolder: ObjCBool = false

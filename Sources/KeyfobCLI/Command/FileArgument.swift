@@ -13,6 +13,8 @@ struct FileArgument: ExpressibleByArgument {
         path = argument
     }
 
+    static var defaultCompletionKind: CompletionKind { .file() }
+
     /// What messages call it: the last part of its path.
     var name: String { path == "-" ? "standard input" : path.split(separator: "/").last.map(String.init) ?? path }
 

@@ -11,7 +11,8 @@ struct GlobalOptions: ParsableArguments {
         completion: NameCompletion.keychains)
     var keychain: String?
 
-    @Option(help: ArgumentHelp("The token to use, by its label or as a PKCS#11 URI.", valueName: "name|uri"))
+    @Option(help: ArgumentHelp("The token to use, by its label or as a PKCS#11 URI.", valueName: "name|uri"),
+        completion: NameCompletion.tokens)
     var token: String?
 
     @Option(

@@ -70,7 +70,9 @@ struct IdentityRetireCommand: ParsableCommand {
             that is trusted or issued what is in use.
             """)
 
-    @Argument(help: "Name or fingerprint of the identity for all its older versions, or of one version.")
+    @Argument(
+        help: "Name or fingerprint of the identity for all its older versions, or of one version.",
+        completion: NameCompletion.objects)
     var name: String
 
     @Flag(help: "Only versions that have expired.")

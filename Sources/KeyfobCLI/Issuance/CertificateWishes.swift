@@ -20,6 +20,8 @@ struct UsageName: ExpressibleByArgument {
     /// What messages and completion scripts offer.
     static var allValueStrings: [String] { CertificateUsage.known.map(\.rawValue) }
 
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+
     var defaultValueDescription: String { usage.rawValue }
 }
 

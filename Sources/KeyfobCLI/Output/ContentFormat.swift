@@ -31,4 +31,6 @@ enum FormatName: Equatable, Sendable, ExpressibleByArgument {
     static var allValueStrings: [String] {
         OutputFormat.allCases.map(\.rawValue) + ContentFormat.allCases.map(\.rawValue)
     }
+
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 }

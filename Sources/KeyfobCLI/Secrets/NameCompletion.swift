@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Keyfob
 import KeyfobPrimitives
 
@@ -47,6 +48,51 @@ enum NameCompletion {
             } catch {
                 return []
             }
+        }
+    }
+
+    /// Names of certificates, and files: what may be either.
+    static var certificates: CompletionKind {
+        .custom { words, _, prefix in
+            let start = literalStart(of: prefix)
+            var names = Set(files(start))
+            do {
+                names.formUnion(
+                    try Keychain.open(keychain(in: words), options: options).publicCertificates().compactMap(\.label))
+            } catch {
+                // Without a keychain there are files.
+            }
+            return candidates(
+                names.filter { $0.utf8.starts(with: start.utf8) }.sorted(), for: CompletionShell.requesting)
+        }
+    }
+
+    /// Labels of the tokens that keychains are on. No module is loaded for it: some take seconds.
+    static var tokens: CompletionKind {
+        .custom { _, _, prefix in
+            do {
+                let start = literalStart(of: prefix)
+                let labels = Set(try Keychains().listing().keychains.map(\.tokenLabel))
+                return candidates(
+                    labels.filter { $0.utf8.starts(with: start.utf8) }.sorted(), for: CompletionShell.requesting)
+            } catch {
+                return []
+            }
+        }
+    }
+
+    /// The files of the directory that a path begins with; of folders with the slash that follows.
+    private static func files(_ start: String) -> [String] {
+        let folder = start.lastIndex(of: "/").map { String(start[...$0]) } ?? ""
+        let names: [String]
+        do { names = try FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder) } catch {
+            return []
+        }
+        let isHiddenWanted = start.dropFirst(folder.count).hasPrefix(".")
+        return names.filter { isHiddenWanted || !$0.hasPrefix(".") }.map { name in
+            var isFolder: ObjCBool = false
+            _ = unsafe FileManager.default.fileExists(atPath: folder + name, isDirectory: &isFolder)
+            return folder + name + (isFolder.boolValue ? "/" : "")
         }
     }
 

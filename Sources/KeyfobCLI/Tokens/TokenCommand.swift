@@ -66,7 +66,7 @@ struct TokenShowCommand: ParsableCommand {
             that of KEYFOB_MODULE, else in those that p11-kit knows.
             """)
 
-    @Argument(help: "Label or PKCS#11 URI of the token.")
+    @Argument(help: "Label or PKCS#11 URI of the token.", completion: NameCompletion.tokens)
     var name: String?
 
     @Flag(help: "List the objects on it.")
@@ -197,7 +197,7 @@ struct TokenMechanismsCommand: ParsableCommand {
             "keyfob token mechanisms", "keyfob token mechanisms login --json", "keyfob token mechanisms | grep GCM"),
         discussion: "Tokens also list what they cannot do: only a trial proves it.")
 
-    @Argument(help: "Label or PKCS#11 URI of the token.")
+    @Argument(help: "Label or PKCS#11 URI of the token.", completion: NameCompletion.tokens)
     var name: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
