@@ -31,6 +31,11 @@ import Testing
         _ = try home.keyfob("key", "rm", try #require(fingerprints.last), "--yes")
         #expect(try home.keyfob("identity", "ls").output.contains("web "))
         #expect(try !home.keyfob("identity", "ls").output.contains("web@"))
+        // No key bears the name any more.
+        let nameless = try home.keyfob("key", "rm", "web", "--yes")
+        #expect(nameless.status == 3 && nameless.error.contains("that of identity \"web\" is "), "\(nameless.error)")
+        let first = try #require(fingerprints.first)
+        #expect(nameless.error.contains("keyfob key rm \(first)"), "\(nameless.error)")
         _ = try home.keyfob("key", "rm", try #require(fingerprints.first), "--yes")
         #expect(try !home.keyfob("identity", "ls").output.contains("web"))
     }

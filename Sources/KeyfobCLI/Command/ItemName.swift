@@ -217,11 +217,25 @@ extension ItemName {
             fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
     }
 
-    /// All items of the key that is meant. - Throws: As `resolveAll`.
+    /// All items of the key that is meant. The name of an identity is none: what is destroyed is named itself.
+    ///
+    /// - Throws: As `resolveAll`; `itemNotFound` also says what to type where it is an identity's name.
     func keys(in keychain: Keychain) throws -> [KeyItem] {
-        try resolveAll(
-            among: Self.keys(in: keychain), .key, in: keychain,
-            fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
+        do {
+            return try resolveAll(
+                among: Self.keys(in: keychain), .key, in: keychain,
+                fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
+        } catch let error as KeychainError where error.code == .itemNotFound {
+            guard let identity = try keychain.find(.identity(label: text)).first else { throw error }
+            let mark = Self.short(try Self.fingerprints(of: identity.key, in: keychain))
+            throw KeychainError(
+                error.code,
+                "no key is called \"\(text)\" in keychain \"\(keychain.name)\"; that of identity \"\(text)\" is "
+                    + "\(identity.key.label.map { "\"\($0)\"" } ?? "without a name").",
+                hint: "The identity's key: keyfob key rm \(mark)     With its certificate: "
+                    + "keyfob identity rm \(ShellWord.quoted(text))",
+                details: error.details)
+        }
     }
 
     /// Refuses a key that another one may have been meant by: that of the identity of this name, as `key(in:)` has it.
