@@ -104,7 +104,9 @@ import Testing
             ("cert chain w", ["web", "web.pem"]), ("cert verify w", ["web", "web.pem"]),
             ("trust add w", ["web", "web.pem"]), ("trust rm w", ["web", "web.pem"]), ("cert verify $", []),
             ("identity retire w", ["web"]), ("token show lo", ["login"]), ("token mechanisms lo", ["login"]),
-            ("get --token lo", ["login"]), ("--token lo", ["login"]),
+            ("get --token lo", ["login"]), ("--token lo", ["login"]), ("identity export web -o we", ["web.pem"]),
+            ("cert export web -o we", ["web.pem"]), ("trust export --output we", ["web.pem"]),
+            ("key csr web -o we", ["web.pem"]), ("key pub web -o we", ["web.pem"]),
         ]
         for (line, offered) in table {
             let words = ["keyfob"] + line.split(separator: " ").map(String.init)

@@ -4,7 +4,8 @@ import KeyfobPrimitives
 /// Where a command writes the public file it makes: `-o FILE`, or standard output without one.
 struct OutputFileOptions: ParsableArguments {
     @Option(
-        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
+        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"),
+        completion: .file())
     var path: String?
 
     /// What messages call the file.

@@ -18,7 +18,8 @@ struct IdentityExportCommand: ParsableCommand {
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("The file to write, mode 0600.", valueName: "file"))
+        help: ArgumentHelp("The file to write, mode 0600.", valueName: "file"),
+        completion: .file())
     var destination: String?
 
     @Flag(help: "Write to a terminal all the same.")
