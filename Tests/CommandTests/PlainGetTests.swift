@@ -54,7 +54,8 @@ import Testing
         ["get", "x", "y"], ["get", "x", "-k"], ["get", "x", "-k", ""], ["get", "x", "-k", "-y"], ["get", "-x"],
         ["get", "x", "--raw"], ["get", "x", "-n"], ["get", "--", "x"], ["get", "x", "--json"], ["get", "x", "-ksite"],
         ["get", "x", "--keychain=site"], ["get", "x", "-k", "a", "-k", "b"], ["-k", "site", "get", "x"], ["set", "x"],
-        ["get", "x", "--user", "y"], ["---completion", "get", "x"], ["identity", "get", "x"],
+        ["get", "x", "--user", "y"], ["get", "x", "--token", "y"], ["---completion", "get", "x"],
+        ["identity", "get", "x"],
     ])
     func `all other arguments are ArgumentParser's`(arguments: [String]) {
         #expect(PlainGet(arguments, environment: Self.unset) == nil)

@@ -4,8 +4,8 @@ import PKCS11
 
 /// The options that every command takes, before or after its verb.
 ///
-/// An option wins over its environment variable. Commands read the computed values below, never the
-/// raw options.
+/// An option wins over every environment variable, `--token` over `KEYFOB_KEYCHAIN` too. Commands read the computed
+/// values below, never the raw options.
 struct GlobalOptions: ParsableArguments {
     @Option(name: [.customShort("k"), .long], help: ArgumentHelp("The keychain to use.", valueName: "name"),
         completion: NameCompletion.keychains)

@@ -47,19 +47,43 @@ extension GlobalOptions {
             commandDeadline: timeout?.duration ?? Keychain.Options().pinCommandTimeout)
     }
 
-    /// The keychain's name: `--keychain`, else the keychain on the token of `--token`; `nil` for the default one.
+    /// The keychain's name: `--keychain`, else the keychain on the token of `--token`, else that of `KEYFOB_KEYCHAIN`,
+    /// else the one on the token of `KEYFOB_TOKEN`; `nil` for the default one.
+    ///
+    /// What stands on the command line goes before every variable: a profile must not choose what a command removes.
     ///
     /// - Throws: `KeychainError`; `noSuchKeychain` where no keychain is on that token, `ambiguous` where several are;
-    ///   `UsageError` for a malformed URI or a PIN in it.
+    ///   `UsageError` for a malformed URI, a PIN in it, and two options that contradict.
     func selectedKeychainName() throws -> String? {
-        if let keychainName { return keychainName }
-        guard let tokenName else { return nil }
+        if let keychain {
+            if let token { try Self.require(keychain, onToken: token) }
+            return keychain
+        }
+        if let token { return try Self.keychainName(onToken: token) }
+        return try keychainName ?? tokenName.map(Self.keychainName(onToken:))
+    }
+
+    /// Refuses a keychain and a token that were both named, where the keychain is on another token.
+    ///
+    /// - Throws: `UsageError`; `KeychainError` where the keychain's configuration cannot be read.
+    static func require(_ keychain: String, onToken token: String) throws {
+        let wanted = try TokenChoice.uri(token)
+        guard try isOn(wanted, Keychains().configuration(keychain)) else {
+            throw UsageError(
+                "keychain \"\(keychain)\" is not on token \"\(token)\"; nothing was done.",
+                hint: "Give one of the two. What is where: keyfob token ls")
+        }
+    }
+
+    private static func isOn(_ wanted: PKCS11URI, _ configuration: KeychainConfiguration) -> Bool {
+        // A configuration whose token nobody can name is on no token.
+        guard let token = try? PKCS11URI(configuration.token) else { return false }
+        return TokenChoice.names(wanted, token)
+    }
+
+    private static func keychainName(onToken tokenName: String) throws -> String {
         let wanted = try TokenChoice.uri(tokenName)
-        let found = try Keychains().all().filter { configuration in
-            // A configuration whose token nobody can name is on no token.
-            guard let token = try? PKCS11URI(configuration.token) else { return false }
-            return TokenChoice.names(wanted, token)
-        }.map(\.name)
+        let found = try Keychains().all().filter { isOn(wanted, $0) }.map(\.name)
         guard let name = found.first else {
             throw KeychainError(
                 .noSuchKeychain, "no keychain is on token \"\(tokenName)\".",

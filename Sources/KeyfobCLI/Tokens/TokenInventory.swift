@@ -151,11 +151,12 @@ struct SelectedToken {
     let slot: Slot
     let keychain: Keychain?
 
-    /// The token of `name`; without one, the keychain's.
+    /// The token of `argument`; without one, that of the options and variables, as for keychains.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and the errors of opening the keychain.
-    init(_ name: String?, _ global: GlobalOptions) throws {
-        guard let name = name ?? (global.keychainName == nil ? global.tokenName : nil) else {
+    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and the errors of opening the keychain;
+    ///   `UsageError` where two of argument and options contradict.
+    init(_ argument: String?, _ global: GlobalOptions) throws {
+        guard let name = try Self.name(argument, global) else {
             let keychain = try global.openKeychain()
             self.keychain = keychain
             slot = try keychain.slot()
@@ -191,6 +192,21 @@ struct SelectedToken {
                 details: ["token": name])
         }
         self.slot = slot
+    }
+
+    /// The token's name; `nil` where that of a keychain is meant.
+    private static func name(_ argument: String?, _ global: GlobalOptions) throws -> String? {
+        if let argument, let token = global.token, !argument.isIdentical(to: token) {
+            throw UsageError(
+                "NAME and --token name different tokens: \"\(argument)\" and \"\(token)\".",
+                hint: "Give one of the two.")
+        }
+        let name = argument ?? global.token
+        if let keychain = global.keychain {
+            if let name { try GlobalOptions.require(keychain, onToken: name) }
+            return nil
+        }
+        return name ?? (global.keychainName == nil ? global.tokenName : nil)
     }
 
     /// What the token says of itself.
