@@ -51,4 +51,48 @@ import Testing
         }
         #expect(try household.keyfob(["get", "name", "-k", "login"]).output == "login\n")
     }
+
+    /// Commands that are given their keychain, or their token, as an argument.
+    private static let namings = [
+        ["keychain", "show"], ["keychain", "check"], ["keychain", "default"], ["keychain", "rm", "--yes"], ["lock"],
+        ["unlock"],
+    ]
+
+    @Test(arguments: namings + [["keychain", "create", "--if-missing", "--unattended"]])
+    func `a name and an option for another keychain are refused`(command: [String]) throws {
+        let household = try household()
+        let result = try household.keyfob(command + ["login", "-k", "other"])
+        #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
+        #expect(result.error.contains("NAME and --keychain name different keychains"), "\(result.error)")
+        for name in ["login", "other"] { #expect(try household.keyfob(["get", "name", "-k", name]).status == 0) }
+        #expect(try household.keyfob(["keychain", "default"]).output == "login\n")
+    }
+
+    @Test(arguments: namings)
+    func `a name and an option for the same keychain, or a variable for another, are fine`(command: [String]) throws {
+        let household = try household()
+        let refused = try household.keyfob(command + ["login", "--token", "other"])
+        #expect(refused.status == 2 && refused.output.isEmpty, "\(refused.output)")
+        let one = try household.keyfob(command + ["login", "-k", "login", "--token", "login"])
+        #expect(one.status == 0, "\(one.error)")
+        let two = try household.keyfob(
+            command + ["other"], environment: ["KEYFOB_KEYCHAIN": "nowhere", "KEYFOB_TOKEN": "nowhere"])
+        #expect(two.status == 0, "\(two.error)")
+    }
+
+    @Test func `options that a command would not heed are refused`() throws {
+        let household = try household()
+        for more in [["-k", "login"], ["--token", "login"], ["login"]] {
+            let result = try household.keyfob(["lock", "--all"] + more)
+            #expect(result.status == 2 && result.error.contains("exclude each other"), "\(more) \(result.error)")
+        }
+        let token = try household.keyfob(["token", "show", "login", "--token", "other"])
+        #expect(token.status == 2 && token.output.isEmpty)
+        #expect(token.error.contains("NAME and --token name different tokens"), "\(token.error)")
+        #expect(try household.keyfob(["token", "mechanisms", "login", "-k", "other"]).status == 2)
+        let same = try household.keyfob(["token", "show", "other", "--token", "other", "-k", "other"])
+        #expect(same.output.contains("token=other"), "\(same.error)")
+        let uri = try household.keyfob(["uri", "web", "--type", "cert", "--for", "nginx"])
+        #expect(uri.status == 2 && uri.error.contains("--type and --for exclude each other"), "\(uri.error)")
+    }
 }

@@ -63,6 +63,27 @@ extension GlobalOptions {
         return try keychainName ?? tokenName.map(Self.keychainName(onToken:))
     }
 
+    /// The keychain that a command was given as its argument; without one, as `selectedKeychainName()`.
+    ///
+    /// - Throws: As `selectedKeychainName()`; `UsageError` where an option names another one. A variable never does: it
+    ///   stands for what a command line leaves out.
+    func selectedKeychainName(argument name: String?) throws -> String? {
+        guard let name else { return try selectedKeychainName() }
+        try requireNoOther(than: name)
+        if let token { try Self.require(name, onToken: token) }
+        return name
+    }
+
+    /// Refuses `--keychain` for another keychain than the one that a command was given as its argument.
+    ///
+    /// - Throws: `UsageError`.
+    func requireNoOther(than name: String) throws {
+        guard let keychain, !keychain.isIdentical(to: name) else { return }
+        throw UsageError(
+            "NAME and --keychain name different keychains: \"\(name)\" and \"\(keychain)\"; nothing was done.",
+            hint: "Give one of the two.")
+    }
+
     /// Refuses a keychain and a token that were both named, where the keychain is on another token.
     ///
     /// - Throws: `UsageError`; `KeychainError` where the keychain's configuration cannot be read.

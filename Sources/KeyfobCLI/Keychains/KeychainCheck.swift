@@ -35,7 +35,7 @@ struct KeychainCheck: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        let keychain = try Keychain.open(name ?? global.selectedKeychainName(), options: global.keychainOptions())
+        let keychain = try Keychain.open(global.selectedKeychainName(argument: name), options: global.keychainOptions())
         var findings = try keychain.vaultFindings()
         var lines: [String] = []
         var removed: [VaultFinding] = []

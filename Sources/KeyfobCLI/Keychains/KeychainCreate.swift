@@ -24,6 +24,7 @@ struct KeychainCreate: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
+        try global.requireNoOther(than: name)
         do {
             // Before a passphrase is asked for: nobody likes to type one in vain.
             if try Keychains().listing().names.contains(name) {

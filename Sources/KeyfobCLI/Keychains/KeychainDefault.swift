@@ -25,7 +25,7 @@ struct KeychainDefault: ParsableCommand {
             let used = try current ?? keychains.configuration().name
             return try output.emit(Document(["default": .string(used), "changed": false]), sentence: used)
         }
-        _ = try keychains.configuration(name)
+        _ = try keychains.configuration(global.selectedKeychainName(argument: name))
         let isChanged = current != name
         if isChanged, !global.dryRun { try keychains.setDefault(name) }
         let sentence =

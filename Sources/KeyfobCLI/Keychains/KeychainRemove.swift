@@ -26,6 +26,7 @@ struct KeychainRemove: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
+        _ = try global.selectedKeychainName(argument: name)
         do { try remove(output) } catch let error as KeychainError
             where ifExists && [.noSuchKeychain, .notInitialized].contains(error.code)
         {

@@ -20,7 +20,7 @@ struct KeychainShow: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let keychains = Keychains()
-        let configuration = try keychains.configuration(name ?? global.selectedKeychainName())
+        let configuration = try keychains.configuration(global.selectedKeychainName(argument: name))
         let isDefault = try keychains.defaultName() == configuration.name
         let module =
             switch configuration.module {

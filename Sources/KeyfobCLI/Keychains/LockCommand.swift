@@ -22,10 +22,12 @@ struct LockCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        if all, name != nil { throw UsageError("--all and a name exclude each other.", hint: "Give one of the two.") }
+        if all, name != nil || global.keychain != nil || global.token != nil {
+            throw UsageError("--all and a name exclude each other.", hint: "Give one of the two.")
+        }
         let keychains = Keychains()
         let listing = try all ? keychains.listing() : nil
-        let chosen = try listing?.keychains ?? [keychains.configuration(name ?? global.selectedKeychainName())]
+        let chosen = try listing?.keychains ?? [keychains.configuration(global.selectedKeychainName(argument: name))]
         let state = UnlockedState(directories: keychains.directories)
         if !global.dryRun { ScratchDirectory.sweep() }
         // The state is removed without opening the vault: a damaged one must be lockable, too.

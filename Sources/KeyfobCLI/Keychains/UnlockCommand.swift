@@ -43,7 +43,8 @@ struct UnlockCommand: ParsableCommand {
             return seconds
         }
         let keychain = try Keychain.open(
-            name ?? global.selectedKeychainName(), options: global.keychainOptions(allowsFinalTry: allowFinalTry))
+            global.selectedKeychainName(argument: name),
+            options: global.keychainOptions(allowsFinalTry: allowFinalTry))
         if global.dryRun {
             return try output.emit(
                 Document(["keychain": .string(keychain.name), "changed": false, "dry_run": true]),

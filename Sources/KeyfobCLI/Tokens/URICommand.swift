@@ -52,6 +52,7 @@ struct URICommand: ParsableCommand {
     func validate() throws {
         guard name != nil || environment else { throw ValidationError("Name an identity, key or certificate.") }
         guard !environment || program == nil else { throw ValidationError("--env and --for exclude each other.") }
+        guard type == nil || program == nil else { throw ValidationError("--type and --for exclude each other.") }
         guard destination != "" else { throw ValidationError("--write needs the name of a directory.") }
         guard program != nil || (destination == nil && !check) else {
             throw ValidationError("--write and --check are for a program: add --for PROGRAM.")
@@ -102,7 +103,7 @@ struct URICommand: ParsableCommand {
                     "certificate \"\(label)\" has no private key in the keychain, and \(program.name) needs one.",
                     hint: "Import both: keyfob identity import KEYFILE CERTFILE", details: ["certificate": label])
             }
-            guard uri.type != .publicKey || type != nil else {
+            guard uri.type != .publicKey else {
                 throw KeychainError(
                     .itemNotFound,
                     "of key \"\(label)\" the token has the public half only, and \(program.name) needs the private one.",
