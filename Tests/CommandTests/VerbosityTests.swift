@@ -24,6 +24,46 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ["identity", "show", "web"], ["cert", "show", "web"], ["key", "show", "web"], ["token", "show"], ["status"],
+        ["token", "show", "--objects"], ["keychain", "default"],
+    ])
+    func `what was asked for is printed with --quiet, too`(command: [String]) throws {
+        let household = try Household.unattended()
+        try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
+        let loud = try household.keyfob(command)
+        let quiet = try household.keyfob(command + ["--quiet"])
+        #expect(quiet.status == 0 && quiet.error.isEmpty, "\(quiet.error)")
+        // The rest of a time may change from one to the other.
+        let (loudLines, quietLines) = (loud.output.split(separator: "\n"), quiet.output.split(separator: "\n"))
+        #expect(loudLines.first != nil && loudLines.first == quietLines.first, "\(quiet.output)")
+        #expect(loudLines.count == quietLines.count, "\(quiet.output)")
+    }
+
+    @Test func `a check with --quiet says what is wrong, and nothing of what is not`() throws {
+        let household = try Household.unattended()
+        try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
+        // Nobody trusts it: that is one finding among good ones.
+        let loud = try household.keyfob(["identity", "check", "web"])
+        #expect(loud.output.contains("ok  key on token") && loud.output.contains("warn  "), "\(loud.output)")
+        let quiet = try household.keyfob(["identity", "check", "web", "-q"])
+        #expect(quiet.output.hasPrefix("warn  ") && !quiet.output.contains("ok  "), "\(quiet.output)")
+        #expect(try household.keyfob(["keychain", "check", "-q"]).output.isEmpty)
+        try household.set("a", "value")
+        let damaged = try Tool(
+            "/usr/bin/env",
+            [
+                "python3", "-c",
+                "import sqlite3,sys;c=sqlite3.connect(sys.argv[1]);"
+                    + "c.execute(\"update item set attributes_ciphertext = x'00'\");c.commit()",
+                household.vault(),
+            ]
+        ).run()
+        try #require(damaged.status == 0, "\(damaged.error)")
+        let check = try household.keyfob(["keychain", "check", "-q"])
+        #expect(check.status == 9 && check.output.hasPrefix("bad  "), "\(check.output)")
+    }
+
     @Test func `an issuer that takes its time is named where somebody watches`() throws {
         let home = try IdentityHome()
         // The issuer ends as soon as the notice is there, and says how long that took, in milliseconds.

@@ -72,7 +72,7 @@ struct CertificateShowCommand: ParsableCommand {
                     .init("name", .optional(item.label)), .init("keychain", .string(keychain.name)),
                     .init("uri", .string(uri)),
                 ] + CertificatePhrases.members(certificate, on: now, isReplaced: item.nameOfVersion != nil)),
-            sentence: CertificatePhrases.text(
+            text: CertificatePhrases.text(
                 [("name", item.label ?? "")] + CertificatePhrases.lines(certificate, on: now) + [("uri", uri)]))
     }
 }

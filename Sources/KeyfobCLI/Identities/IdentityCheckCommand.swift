@@ -40,7 +40,8 @@ struct IdentityCheckCommand: ParsableCommand {
                     ] + finding.details.sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) })
                 }),
         ])
-        try output.emit(document, sentence: text(findings, output.colour))
+        try output.emit(
+            document, text: text(findings.filter { !output.isQuiet || $0.state != .good }, output.colour))
         if findings.contains(where: { $0.state == .bad }) { throw ExitCode(ExitStatus.verification.rawValue) }
         if exitCode, findings.contains(where: { $0.state == .warning }) {
             throw ExitCode(ExitStatus.attention.rawValue)
@@ -60,6 +61,6 @@ struct IdentityCheckCommand: ParsableCommand {
         let hints = findings.compactMap { finding in
             finding.hint.map { "    \(Visible.text(finding.text)): \(Visible.text($0))" }
         }
-        return ([marks.joined(separator: "   ")] + hints).joined(separator: "\n")
+        return ((marks.isEmpty ? [] : [marks.joined(separator: "   ")]) + hints).joined(separator: "\n")
     }
 }

@@ -65,6 +65,6 @@ struct IdentityShowCommand: ParsableCommand {
         if !above.isEmpty { lines.append(("chain", above.joined(separator: ", "))) }
         lines.append(("extractable", identity.key.isExtractable ? "yes" : "no"))
         lines.append(("uri", uri))
-        try output.emit(document, sentence: CertificatePhrases.text(lines))
+        try output.emit(document, text: CertificatePhrases.text(lines))
     }
 }

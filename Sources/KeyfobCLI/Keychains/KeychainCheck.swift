@@ -100,8 +100,8 @@ struct KeychainCheck: ParsableCommand {
         _ keychain: Keychain, _ findings: [VaultFinding], _ done: [String], removed: [VaultFinding], isChanged: Bool,
         _ output: Output
     ) throws {
-        var lines = done
-        if findings.isEmpty, !isChanged { lines.append("Keychain \"\(keychain.name)\" is sound.") }
+        var lines = output.isQuiet ? [] : done
+        if findings.isEmpty, !isChanged, !output.isQuiet { lines.append("Keychain \"\(keychain.name)\" is sound.") }
         lines += findings.map { output.colour.apply(.bad, to: "bad") + "  " + Visible.text($0.description) }
         if !findings.isEmpty {
             let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
@@ -118,7 +118,7 @@ struct KeychainCheck: ParsableCommand {
             "findings": .array(findings.map(\.value)), "removed": .array(removed.map(\.value)),
             "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
         ])
-        try output.emit(document, sentence: lines.joined(separator: "\n"))
+        try output.emit(document, text: lines.joined(separator: "\n"))
     }
 }
 

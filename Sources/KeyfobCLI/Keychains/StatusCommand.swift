@@ -36,7 +36,7 @@ struct StatusCommand: ParsableCommand {
             Document(
                 members: report.members + [
                     .init("others", .array(others.map { .string($0) })), .init("damaged_keychains", .array(damaged)),
-                ]), sentence: text)
+                ]), text: text)
         if exitCode, report.wantsAttention || !damaged.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
     }
 }

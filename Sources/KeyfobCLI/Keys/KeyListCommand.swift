@@ -93,6 +93,6 @@ struct KeyShowCommand: ParsableCommand {
         lines.append(("uri", uri))
         let document = Document(
             members: [.init("keychain", .string(keychain.name))] + KeyPhrases.members(key, publicKey, uri: uri))
-        try output.emit(document, sentence: CertificatePhrases.text(lines))
+        try output.emit(document, text: CertificatePhrases.text(lines))
     }
 }

@@ -15,18 +15,24 @@ struct Output: Sendable {
         try StandardOutput.write(table().rendered(width: StandardOutput.terminalWidth, colour: colour))
     }
 
-    /// Prints the result: sentences for people, none with `--quiet`, the document for programs.
+    /// Prints what was asked for: the text for people, with `--quiet` too, the document for programs. Nothing for an
+    /// empty text.
+    ///
+    /// - Throws: as `emit(_:table:)`.
+    func emit(_ document: @autoclosure () -> Document, text: @autoclosure () -> String) throws {
+        guard !format.isMachineReadable else { return try emit(document(), isListing: false) }
+        let text = text()
+        guard !text.isEmpty else { return }
+        do { try StandardOutput.write(text + "\n") } catch {
+            throw document().tellsOfChange ? Self.unreported(error) : error
+        }
+    }
+
+    /// Prints what was done: sentences for people, none with `--quiet`, the document for programs.
     ///
     /// - Throws: as `emit(_:table:)`.
     func emit(_ document: @autoclosure () -> Document, sentence: @autoclosure () -> String) throws {
-        if format.isMachineReadable {
-            try emit(document(), isListing: false)
-        } else if !isQuiet {
-            let line = sentence() + "\n"
-            do { try StandardOutput.write(line) } catch {
-                throw document().tellsOfChange ? Self.unreported(error) : error
-            }
-        }
+        try emit(document(), text: isQuiet ? "" : sentence())
     }
 
     /// Runs `report`, which tells of a change that is made by now.

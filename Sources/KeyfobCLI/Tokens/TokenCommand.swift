@@ -87,7 +87,7 @@ struct TokenShowCommand: ParsableCommand {
         }
         let contents = objects ? try contents(of: token, info) : nil
         try output.emit(
-            document(token, info, module, contents), sentence: text(token, info, module, contents, output.colour))
+            document(token, info, module, contents), text: text(token, info, module, contents, output.colour))
     }
 
     private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
