@@ -64,6 +64,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (["cert", "expiring", "--within"], "30", "--within 30d"),
+        (["identity", "create", "web", "--cn", "web", "--self-signed", "--lifetime"], "90", "--lifetime 90d"),
+        (["identity", "renew", "--all", "--lifetime"], "1.5", "--lifetime 1.5d"),
+        (["unlock", "--for"], "8", "--for 8h"),
+    ])
+    func `a time in days or hours wants its unit`(command: [String], time: String, remedy: String) throws {
+        let household = try Household.unattended()
+        let result = try household.keyfob(command + [time])
+        #expect(result.status == 2 && result.error.contains(remedy), "\(result.error)")
+        let words = remedy.split(separator: " ").map(String.init)
+        let mended = try household.keyfob(command.dropLast() + words)
+        #expect(mended.status == 0, "\(mended.error)")
+    }
+
+    @Test func `no time is the same in every unit`() throws {
+        let household = try Household.unattended()
+        for command in [["cert", "expiring", "--within", "0"], ["unlock", "--for", "0"], ["ls", "--timeout", "7"]] {
+            let result = try household.keyfob(command)
+            #expect(result.status == 0, "\(command) \(result.error)")
+        }
+    }
+
     @Test(arguments: ["100ms", "11y", "100y"])
     func `a time that nothing stays unlocked for is refused with one that it does`(time: String) throws {
         let household = try Household.unattended()

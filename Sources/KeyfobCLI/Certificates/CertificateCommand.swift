@@ -98,6 +98,8 @@ struct CertificateExpiringCommand: ParsableCommand {
 
     private static let standard = 30.0 * 86_400
 
+    func validate() throws { try within?.requireUnit(for: "--within", probably: "d") }
+
     func run() throws {
         let output = try global.output()
         let keychain = try global.openKeychain()

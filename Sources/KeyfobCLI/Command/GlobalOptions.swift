@@ -55,7 +55,10 @@ struct GlobalOptions: ParsableArguments {
     @Option(help: ArgumentHelp("When to show progress: never, auto or always.", valueName: "when"))
     var progress: When = .auto
 
-    @Option(help: ArgumentHelp("How long to wait for a busy keychain or token, or a PIN source's command, such as 10s.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for a busy keychain or token, or a PIN source's command; seconds, or with a unit: 2m.",
+            valueName: "duration"))
     var timeout: TimeSpan?
 
     func validate() throws {

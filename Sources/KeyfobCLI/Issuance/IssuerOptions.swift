@@ -79,6 +79,7 @@ struct IssuerOptions: ParsableArguments {
                 finds its files, --listen 80 where there is none, or --dns-hook COMMAND.
                 """)
         }
+        try lifetime?.requireUnit(for: "--lifetime", probably: "d")
         if let lifetime, lifetime.duration <= .zero { throw ValidationError("A certificate lives longer than that.") }
         guard (eabKid == nil) == (eabKeySource == nil) else {
             throw ValidationError("--eab-kid and --eab-key-source belong together.")

@@ -29,6 +29,8 @@ struct UnlockCommand: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
+    func validate() throws { try span?.requireUnit(for: "--for", probably: "h") }
+
     func run() throws {
         let output = try global.output()
         let seconds = try span.map { span in
