@@ -40,9 +40,10 @@ extension Keychain {
         with key: TokenKey, _ subject: DistinguishedName, _ extensions: CertificateExtensions,
         _ scheme: SignatureScheme? = nil
     ) throws -> CertificationRequest {
-        try KeychainError.describingRequests {
+        let request = try KeychainError.describingRequests {
             try UnsignedRequest(
                 subject: subject, publicKey: key.publicKey, extensions: extensions, scheme: scheme)
-        }.signed { try key.sign($0, using: $1) }
+        }
+        return try KeychainError.describingSignatures(of: key) { try request.signed { try key.sign($0, using: $1) } }
     }
 }

@@ -19,8 +19,9 @@ public struct KeyItem: KeychainItem {
     /// The size in bits; `kSecAttrKeySizeInBits`.
     public var sizeInBits: Int? { attributes[.keySizeInBits]?.number.flatMap { Int(exactly: $0) } }
 
-    /// SHA-1 of the public key's bits: `CKA_ID`, `kSecAttrApplicationLabel`, RFC 5280's key identifier.
-    public var publicKeyHash: Data? { attributes[.applicationLabel]?.bytes }
+    /// SHA-1 of the public key's bits: `CKA_ID`, `kSecAttrApplicationLabel`, RFC 5280's key identifier; `nil` for a key
+    /// that has no identifier, and whose public key is not known.
+    public var publicKeyHash: Data? { attributes[.applicationLabel]?.bytes.flatMap { $0.isEmpty ? nil : $0 } }
 
     /// Bytes of the application's own; `kSecAttrApplicationTag`.
     public var applicationTag: Data? {

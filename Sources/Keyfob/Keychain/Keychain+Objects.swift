@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-public import OpenSSL
+import OpenSSL
 public import PKCS11
 
 /// The keychain's token as other programs see it: what it shows to everybody, and the URIs of its objects.
@@ -81,15 +81,6 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError` where the vault cannot be read.
     public func wrappingKeyNames() throws -> [String] { try wrappingKeyRows().map(\.keyID) }
-
-    /// The public key of a key, from the token's object or its certificate; `nil` for secret keys, and where nobody
-    /// knows it. - Throws: `OpenSSLError` for a key that libcrypto refuses, and the errors of `unlock()`.
-    public func publicKey(of key: KeyItem) throws -> PublicKey? {
-        guard let object = key.item.object, object.objectClass != .secretKey else { return nil }
-        if let info = object.publicKeyInfo { return try PublicKey(subjectPublicKeyInfo: info) }
-        return try index.objects(keys()).first { $0.objectClass == .certificate && $0.id == object.id }
-            .flatMap(\.certificateDER).map { try Certificate(der: $0).publicKey }
-    }
 
     /// Adds certificates to the token, all or none: for many at once, in one step.
     ///

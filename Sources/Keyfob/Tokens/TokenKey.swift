@@ -182,16 +182,7 @@ extension Keychain {
         guard let object = key.item.object, object.objectClass == .privateKey else {
             throw KeychainError(.invalidArgument, "the item is not a private key on the token.")
         }
-        var publicKeyInfo = object.publicKeyInfo
-        if publicKeyInfo == nil {
-            // A certificate of the same id tells the public key where the token has no public half.
-            publicKeyInfo = try index.objects(keys()).first { $0.objectClass == .certificate && $0.id == object.id }
-                .map { try $0.certificate.publicKey.subjectPublicKeyInfo }
-        }
-        guard let publicKeyInfo else {
-            throw KeychainError(.invalidArgument, "the token has no public key or certificate for this private key.")
-        }
-        return try tokenKey(object, PublicKey(subjectPublicKeyInfo: publicKeyInfo))
+        return try tokenKey(object, knownPublicKey(of: key))
     }
 
     /// The private key of an identity. - Throws: As `tokenKey(for:)`.
@@ -218,7 +209,7 @@ extension Keychain {
 
 extension KeyType {
     /// Whether a key of an algorithm may be of this kind; what others define may be anything.
-    fileprivate func fits(_ algorithm: KeyAlgorithm) -> Bool {
+    func fits(_ algorithm: KeyAlgorithm) -> Bool {
         guard [.rsa, .ec, .ecEdwards].contains(self) else { return true }
         return switch algorithm {
         case .rsa: self == .rsa

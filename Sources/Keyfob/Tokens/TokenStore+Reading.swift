@@ -86,17 +86,21 @@ extension TokenStore {
     ///
     /// An id that is the public key's hash names the key by itself. Any other id, such as 01, is given again
     /// to the next key: the public key then is part of the fingerprint, so that a key is never taken for its
-    /// successor. Where several public keys have the id, none is believed.
+    /// successor. Where several public keys have the id, or several private keys that do not tell theirs, none is
+    /// believed, and neither is one of another kind or size.
     static func completing(_ objects: [TokenObject]) -> [TokenObject] {
         guard objects.first(at: { $0[$1].objectClass == .privateKey && $0[$1].publicKeyInfo == nil }) != nil else {
             return objects
         }
         let publicKeys = Dictionary(
             grouping: objects.filter { $0.objectClass == .publicKey && !$0.id.isEmpty }, by: \.id)
+        let silent = Dictionary(
+            grouping: objects.filter { $0.objectClass == .privateKey && $0.publicKeyInfo == nil }, by: \.id)
         return objects.map { object in
             guard object.objectClass == .privateKey, object.publicKeyInfo == nil, let halves = publicKeys[object.id],
                 let half = halves.first, let info = half.publicKeyInfo,
-                halves.allSatisfy({ $0.publicKeyInfo == info })
+                halves.allSatisfy({ $0.publicKeyInfo == info }),
+                half.publicKeyHash == object.id || silent[object.id]?.count == 1, object.isLike(half)
             else { return object }
             var object = object
             object.publicKeyInfo = info
@@ -107,5 +111,15 @@ extension TokenStore {
             }
             return object
         }
+    }
+}
+
+extension TokenObject {
+    /// Whether nothing that two halves say of their kind and size speaks against their being a pair.
+    fileprivate func isLike(_ half: TokenObject) -> Bool {
+        func agree<Value: Equatable>(_ one: Value?, _ other: Value?) -> Bool {
+            one == nil || other == nil || one == other
+        }
+        return agree(keyType, half.keyType) && agree(sizeInBits, half.sizeInBits)
     }
 }

@@ -27,11 +27,7 @@ struct KeyPublicCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let key = try name.key(in: keychain)
         let label = key.label ?? name.text
-        guard let publicKey = try keychain.publicKey(of: key) else {
-            throw KeychainError(
-                .invalidArgument, "key \"\(label)\" has no public half.",
-                hint: key.keyClass == .symmetric ? "It is a secret key." : nil, details: ["key": label])
-        }
+        let publicKey = try keychain.knownPublicKey(of: key)
         let document = Document(
             members: [
                 .init("name", .string(label)), .init("type", .string(publicKey.algorithm.description)),

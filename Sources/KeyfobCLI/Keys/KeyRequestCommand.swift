@@ -53,9 +53,7 @@ struct KeyRequestCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let key = try name.key(in: keychain)
         let label = key.label ?? name.text
-        guard let publicKey = try keychain.publicKey(of: key) else {
-            throw KeychainError(.invalidArgument, "key \"\(label)\" has no public half.", details: ["key": label])
-        }
+        let publicKey = try keychain.knownPublicKey(of: key)
         let (subject, extensions) = try asked(for: label, publicKey, in: keychain)
         let scheme = try scheme(for: publicKey)
         let request = try keychain.certificationRequest(

@@ -115,9 +115,7 @@ struct URICommand: ParsableCommand {
                     "key \"\(label)\" has no certificate in the keychain, and \(program.name) needs one.",
                     hint: "Add it: keyfob cert import FILE")
             }
-            guard let key = try keychain.publicKey(of: name.key(in: keychain)) else {
-                throw KeychainError(.invalidArgument, "key \"\(label)\" has no public half.")
-            }
+            let key = try keychain.knownPublicKey(of: name.key(in: keychain))
             (chain, root, publicKey) = ([], nil, key)
         }
         let edwardsKeys = !program.usesEngine ? [] : try keychain.find(.keys.keyClass(.private))
