@@ -52,14 +52,14 @@ struct ItemName: ExpressibleByArgument {
                 let label = item.label ?? ""
                 // Equal labels are told apart by what is not equal.
                 let isUnique = found.filter { $0.label?.isIdentical(to: label) ?? false }.count == 1
-                return isUnique ? label : "\(label) (\(try Self.short(fingerprints(item))))"
+                return isUnique ? label : "\(label) (\(try Self.distinction(of: item, fingerprints(item), keychain)))"
             }
-            let example = try Self.short(fingerprints(first))
+            let example = try Self.distinction(of: first, fingerprints(first), keychain)
             throw KeychainError(
                 .ambiguous,
                 "\"\(text)\" matches \(found.count) \(noun.plural): "
                     + "\(names.prefix(8).joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
-                hint: "Use the full name, or a fingerprint: \(example)",
+                hint: "Use the full name, a fingerprint or a URI: \(ShellWord.quoted(example))",
                 details: ["name": text, "candidates": names.map(Visible.text).joined(separator: "\n")])
         }
         return found
@@ -145,6 +145,16 @@ struct ItemName: ExpressibleByArgument {
             .itemNotFound, "no \(noun.singular) \"\(text)\" in keychain \"\(keychain.name)\".",
             hint: nearest.map { "Did you mean \"\($0)\"? " + all } ?? all,
             details: ["name": text, "keychain": keychain.name])
+    }
+
+    /// What tells an item from others of its name: a fingerprint, or where it has none its URI.
+    private static func distinction(
+        of item: some KeychainItem, _ fingerprints: [Fingerprint], _ keychain: Keychain
+    ) throws -> String {
+        guard fingerprints.isEmpty, item.item.isOnToken else { return short(fingerprints) }
+        var uri = try keychain.uri(of: item)
+        uri.pinSource = nil
+        return uri.description
     }
 
     private static func short(_ fingerprints: [Fingerprint]) -> String {
