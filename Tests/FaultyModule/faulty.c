@@ -25,11 +25,16 @@
 //   stranger                               the token is of another maker than SoftHSM
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 //   kwp                                    it has CKM_AES_KEY_WRAP_KWP, and CKM_AES_KEY_WRAP_PAD is another wrapping
+//   die                                    C_GenerateKey makes a key that stays, and the process is killed
+//   lose-key                               C_GenerateKey makes a key that stays, and says that the device failed
+//   trial-fails=N                          C_GenerateKey answers N for a key that does not stay; as in C
+//   trial-stumbles=N                       the next N times C_GenerateKey fails in general for a key that does not stay
 //   own-wrap                               what CKM_AES_KEY_WRAP_PAD makes, nobody else can open
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <p11-kit/pkcs11.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +190,26 @@ static CK_RV generate(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_
         return CKR_MECHANISM_INVALID;
     return theirs->C_GenerateKeyPair(session, mechanism, public_template, public_count, private_template,
                                      private_count, public_key, private_key);
+}
+
+static CK_RV generate_key(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_ATTRIBUTE_PTR template,
+                          CK_ULONG count, CK_OBJECT_HANDLE_PTR key) {
+    CK_BBOOL stays = CK_FALSE;
+    for (CK_ULONG i = 0; i < count; i++)
+        if (template[i].type == CKA_TOKEN && template[i].ulValueLen == sizeof stays)
+            stays = *(CK_BBOOL *)template[i].pValue;
+    char text[24];
+    static int stumbles;
+    if (!stays && says("trial-fails", text, sizeof text))
+        return strtoul(text, NULL, 0);
+    if (!stays && says("trial-stumbles", text, sizeof text) && stumbles < atoi(text)) {
+        stumbles++;
+        return CKR_GENERAL_ERROR;
+    }
+    CK_RV result = theirs->C_GenerateKey(session, mechanism, template, count, key);
+    if (result == CKR_OK && stays && refuses("die"))
+        raise(SIGKILL);
+    return result == CKR_OK && stays && refuses("lose-key") ? CKR_DEVICE_ERROR : result;
 }
 
 static CK_RV destroy(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
@@ -368,6 +393,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_FindObjects = find_next;
         mine.C_GetAttributeValue = attributes;
         mine.C_GenerateKeyPair = generate;
+        mine.C_GenerateKey = generate_key;
         mine.C_DestroyObject = destroy;
         mine.C_SetAttributeValue = set_attributes;
         mine.C_EncryptInit = encrypt_init;

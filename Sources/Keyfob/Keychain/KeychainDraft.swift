@@ -15,6 +15,16 @@ struct KeychainDraft {
         var before: [String]?
         /// The token's URI, where it is known.
         var token: String?
+        /// `CKA_ID`s, in base64, of keys that were to seal the keychain, on a token that Keyfob did not make.
+        var wrappingKeys: [Data]?
+    }
+
+    /// Keys on a token of somebody else's that were to seal the keychain, and seal nothing.
+    struct LeftKeys {
+        /// The token's URI.
+        let token: String
+        /// `CKA_ID`s.
+        let ids: [Data]
     }
 
     /// What the name of a note ends with.
@@ -44,6 +54,28 @@ struct KeychainDraft {
         try PrivateFile.write(.init(JSONEncoder().encode(Note(uuid: uuid, before: before))), to: file)
     }
 
+    /// Notes that keys which are to seal the keychain may be on a token from now on. Call it before they are made:
+    /// nobody else knows what has made them.
+    ///
+    /// - Throws: `KeychainError`.
+    func note(_ keys: LeftKeys, of uuid: UUID) throws {
+        // On such a token no token of ours was made: without the list of those before, none is taken for one.
+        let note = Note(uuid: uuid, before: nil, token: keys.token, wrappingKeys: keys.ids)
+        try PrivateFile.write(.init(JSONEncoder().encode(note)), to: file)
+    }
+
+    /// The keys that an earlier attempt may have left on a token; `nil` where there are none.
+    ///
+    /// - Throws: `KeychainError` where the note cannot be read.
+    func leftKeys() throws -> LeftKeys? {
+        // What is no note says nothing; neither does a configuration, which has other members.
+        guard let bytes = try PrivateFile.read(file, limit: 1 << 20),
+            let note = try? JSONDecoder().decode(Note.self, from: bytes.copyData()),
+            let token = note.token, let ids = note.wrappingKeys, !ids.isEmpty
+        else { return nil }
+        return LeftKeys(token: token, ids: ids)
+    }
+
     /// Gives the configuration, which lies in `file`, its name: from now on there is a keychain.
     ///
     /// - Throws: `KeychainError`.
@@ -58,11 +90,16 @@ struct KeychainDraft {
     /// Call it with the lock of all creations held, and only where no keychain has the name. A token that another
     /// keychain names stays, and so does one on which there is more than a wrapping key.
     ///
+    /// Keys on a token of somebody else's stay: nobody has its PIN here. See `leftKeys()`.
+    ///
     /// - Parameters:
     ///   - others: The keychains that there are.
     ///   - deadline: Until when to wait for another process that works on SoftHSM's tokens.
+    ///   - keepsKeys: Whether a note of keys on a token of somebody else's stays, for who has the PIN some day.
     /// - Throws: `KeychainError`.
-    func clear(besides others: [KeychainConfiguration], until deadline: Deadline) throws {
+    func clear(
+        besides others: [KeychainConfiguration], until deadline: Deadline, keepingKeys keepsKeys: Bool = false
+    ) throws {
         guard let bytes = try PrivateFile.read(file, limit: 1 << 20) else { return }
         // What cannot be read says nothing about anything, and nothing is removed for it.
         if let note = try? JSONDecoder().decode(Note.self, from: bytes.copyData()) {
@@ -93,6 +130,7 @@ struct KeychainDraft {
                 }
             }
         }
+        guard try !keepsKeys || leftKeys() == nil else { return }
         try PrivateFile.remove(file)
     }
 }

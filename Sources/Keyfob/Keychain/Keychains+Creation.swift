@@ -48,13 +48,15 @@ extension Keychains {
                 throw KeychainError(
                     .duplicateKeychain, "a keychain \"\(name)\" exists already.", details: ["keychain": name])
             }
+            let left = try KeychainDraft(name, in: directories).leftKeys()
             try clearRemains(for: name, until: deadline)
-            return try createLocked(name, choice, options, deadline)
+            return try createLocked(name, choice, options, deadline, left)
         }
     }
 
     private func createLocked(
-        _ name: String, _ choice: TokenChoice, _ options: Keychain.Options, _ deadline: Deadline
+        _ name: String, _ choice: TokenChoice, _ options: Keychain.Options, _ deadline: Deadline,
+        _ left: KeychainDraft.LeftKeys?
     ) throws -> Creation {
         let uuid = UUID()
         let uuidText = uuid.uuidString.lowercased()
@@ -66,9 +68,14 @@ extension Keychains {
             vault: vaults.appendingPathComponent(uuidText + ".sqlite", isDirectory: false).path, pinSource: nil,
             sealedPIN: nil, recoverySeal: nil, unlockTimeout: 8 * 3600, created: Date())
         var undo: [() throws -> Void] = []
+        var mayLeaveKeys = false
         let draft = KeychainDraft(name, in: directories)
         do {
-            undo.append { try PrivateFile.remove(draft.file) }
+            undo.append {
+                // Without the note nobody would know of them.
+                guard !mayLeaveKeys else { return }
+                try PrivateFile.remove(draft.file)
+            }
             try draft.begin(uuid)
             let pin: SecretBytes
             var recovery: RecoveryCode?
@@ -111,8 +118,19 @@ extension Keychains {
             }
             try SQLiteStore.create(path: vault, identity: identity)
             let keychain = try open(configuration, options: options)
-            let row = try keychain.createWrappingKey(pin: pin)
-            undo.append { try keychain.destroyWrappingKey(row) }
+            let id = Data(try RandomBytes.bytes(count: 20))
+            // What an earlier attempt has left on the same token goes with this one, whose PIN opens it.
+            let old = left.map { $0.token == configuration.token ? $0.ids : [] } ?? []
+            let row = try keychain.createWrappingKey(pin: pin, id: id) {
+                guard !mayLeaveKeys, configuration.module != .softHSM else { return }
+                try draft.note(KeychainDraft.LeftKeys(token: configuration.token, ids: old + [id]), of: uuid)
+                mayLeaveKeys = true
+                undo.append {
+                    for id in old + [id] { try keychain.destroyWrappingKeys(id) }
+                    mayLeaveKeys = false
+                }
+            }
+            for id in old { try keychain.destroyWrappingKeys(id) }
             try write(configuration, to: draft.file)
             try draft.finish()
             if try defaultName() == nil { try setDefault(name) }
@@ -127,21 +145,27 @@ extension Keychains {
 
 extension Keychain {
     /// Makes the first wrapping key and the metadata key, and leaves the keychain unlocked.
-    func createWrappingKey(pin: SecretBytes) throws -> WrappingKeyRow {
+    ///
+    /// - Parameters:
+    ///   - id: The key's `CKA_ID`.
+    ///   - willGenerate: Called when the token has been found to take the PIN and to wrap, before the key is made.
+    func createWrappingKey(
+        pin: SecretBytes, id: Data, willGenerate: () throws -> Void
+    ) throws -> WrappingKeyRow {
         lockState.withLock { $0.pin = pin }
-        let id = try RandomBytes.bytes(count: 20)
         let metadataKey = try RandomBytes.secret(count: 32)
         let keyID = configuration.wrappingKeyLabel
         let (suite, wrapped) = try token.withSession(.generate, idempotent: false) { session in
             let suite = try WrapSuites.choose(in: session)
-            let key = try suite.generateKey(label: keyID, id: id, isPermanent: true, in: session)
+            try willGenerate()
+            let key = try suite.generateKey(label: keyID, id: [UInt8](id), isPermanent: true, in: session)
             try Obedience.check(
-                key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id(id)], in: session,
-                token: token.label)
+                key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id([UInt8](id))],
+                in: session, token: token.label)
             return (suite, try suite.wrap(metadataKey, with: key, in: session))
         }
         var row = WrappingKeyRow(
-            keyID: keyID, suite: suite.name, objectID: Data(id), encryptedMetadataKey: wrapped, created: Self.now(),
+            keyID: keyID, suite: suite.name, objectID: id, encryptedMetadataKey: wrapped, created: Self.now(),
             isActive: true)
         let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
         row.id = try store.write(keys.tree) { writer in
@@ -155,9 +179,13 @@ extension Keychain {
         return row
     }
 
-    func destroyWrappingKey(_ row: WrappingKeyRow) throws {
+    /// Destroys the secret keys of an identifier that is this keychain's own making.
+    func destroyWrappingKeys(_ id: Data) throws {
         try token.withSession(.destroy) { session in
-            if let handle = try token.handle(ofSecretKey: row.objectID, in: session) { try session.destroy(handle) }
+            for handle in try session.findObjects([.objectClass(.secretKey), .id([UInt8](id)), .token(true)]) {
+                try session.destroy(handle)
+            }
         }
+        token.forgetHandles()
     }
 }

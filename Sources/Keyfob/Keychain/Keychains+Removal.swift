@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Glibc
 import KeyfobPrimitives
 import PKCS11
@@ -31,6 +31,14 @@ extension Keychains {
             default: throw error
             }
         }
+    }
+
+    /// The token, and the `CKA_ID`s, of keys that an attempt to make a keychain may have left on a token of somebody
+    /// else's; `nil` where there are none. They seal nothing, and removing the rest of the keychain does not remove them.
+    ///
+    /// - Throws: `KeychainError` where the note of it cannot be read.
+    package func leftWrappingKeys(of name: String) throws -> (token: String, ids: [Data])? {
+        try KeychainDraft(name, in: directories).leftKeys().map { ($0.token, $0.ids) }
     }
 
     /// Removes a keychain: its vault and its configuration, and the token if Keyfob made it.
@@ -96,7 +104,8 @@ extension Keychains {
                     if suffix == Self.noteSuffix {
                         try finishRemoval(other, until: deadline)
                     } else {
-                        try KeychainDraft(other, in: directories).clear(besides: known.keychains, until: deadline)
+                        try KeychainDraft(other, in: directories).clear(
+                            besides: known.keychains, until: deadline, keepingKeys: true)
                     }
                 } catch { continue }
             }

@@ -7,12 +7,17 @@ enum Obedience {
 
     /// Compares the protecting attributes with the template they were asked for in.
     ///
-    /// - Throws: `KeychainError` with code `tokenDisobeyed` after destroying the object.
+    /// - Throws: `KeychainError` with code `tokenDisobeyed`, and what the token refuses; after destroying the object.
     static func check(
         _ handle: ObjectHandle, _ template: AttributeTemplate, in session: borrowing Session, token: String
     ) throws {
         let asked = protecting.filter { template[$0] != nil }
-        let values = try session.attributes(asked, of: handle)
+        let values: AttributeValues
+        do { values = try session.attributes(asked, of: handle) } catch {
+            // Nobody would know of an object that was never looked at. The first failure is the one to report.
+            try? session.destroy(handle)
+            throw error
+        }
         guard let wrong = asked.first(where: { template[$0]?.value != values[$0] }) else { return }
         try session.destroy(handle)
         throw KeychainError(

@@ -47,7 +47,16 @@ struct KeychainRemove: ParsableCommand {
                 stays = " Its keys and certificates stay on the token, and with them the key that sealed the passwords: "
                     + "\"\(Visible.text(configuration.wrappingKeyLabel))\"."
             }
-        case .rest: what = "as far as an earlier removal or creation has left it"
+        case .rest:
+            what = "as far as an earlier removal or creation has left it"
+            if let (_, ids) = try keychains.leftWrappingKeys(of: name) {
+                let commands = ids.map { id in
+                    "pkcs11-tool --login --delete-object --type secrkey --id "
+                        + id.map { String(format: "%02x", $0) }.joined()
+                }
+                stays = " A key that was to seal it may still be on its token. Remove it there: "
+                    + commands.joined(separator: "; ")
+            }
         case .configuration:
             what = "from the list; its configuration cannot be read, so that token, PIN and vault stay"
             let data = HomePath.shown(keychains.directories.data.path)

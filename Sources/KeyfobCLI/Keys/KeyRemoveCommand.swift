@@ -20,17 +20,19 @@ struct KeyRemoveCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let keychain = try global.openKeychain()
-        guard try !keychain.wrappingKeyNames().contains(name.text) else {
-            throw KeychainError(
-                .refused,
-                "key \"\(name.text)\" seals keychain \"\(keychain.name)\": without it every password is lost.",
-                hint: "Remove the whole keychain: keyfob keychain rm \(keychain.name)",
-                details: ["key": name.text, "keychain": keychain.name])
-        }
         let items: [KeyItem]
         do { items = try name.keys(in: keychain) } catch let error as KeychainError
-            where ifExists && error.code == .itemNotFound
+            where error.code == .itemNotFound
         {
+            // No search finds it. What is found under its name is another, such as one that was to seal a keychain.
+            guard try !keychain.wrappingKeyNames().contains(name.text) else {
+                throw KeychainError(
+                    .refused,
+                    "key \"\(name.text)\" seals keychain \"\(keychain.name)\": without it every password is lost.",
+                    hint: "Remove the whole keychain: keyfob keychain rm \(keychain.name)",
+                    details: ["key": name.text, "keychain": keychain.name])
+            }
+            guard ifExists else { throw error }
             return try output.emit(
                 .removal(of: name.text, isDone: false, isDryRun: global.dryRun),
                 sentence: "Nothing to do: there is no such key.")

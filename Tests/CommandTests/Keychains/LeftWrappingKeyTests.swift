@@ -1,0 +1,99 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What an attempt to make a keychain leaves on a token that somebody else made.
+@Suite struct LeftWrappingKeyTests {
+    /// A household with a token `card`, and what commands need to reach it through a module that can be told to fail.
+    private func household() throws -> (Household, module: String, [String: String]) {
+        let household = try Household()
+        let module = household.directory.file("faulty.so")
+        try FaultyModule.build(module)
+        let environment = try household.makeCard().merging(["FAULTY_TARGET": TestToken.modulePath]) { $1 }
+        return (household, module, environment)
+    }
+
+    private func create(
+        _ name: String = "card", in household: Household, _ module: String, _ environment: [String: String],
+        refusing words: String = ""
+    ) throws -> Tool.Result {
+        try household.keyfob(
+            [
+                "keychain", "create", name, "--token", "card", "--module", module, "--pin-source", "env:CARD_PIN",
+            ], environment: environment.merging(["FAULTY_REFUSE": words]) { $1 })
+    }
+
+    /// How many secret keys are on the token.
+    private func secretKeys(_ environment: [String: String]) throws -> Int {
+        let listed = try Tool(
+            "/usr/bin/env",
+            [
+                "pkcs11-tool", "--module", TestToken.modulePath, "--token-label", "card", "--login", "--pin",
+                "env:CARD_PIN", "--list-objects", "--type", "secrkey",
+            ], environment: environment
+        ).run()
+        try #require(listed.status == 0, "\(listed.error)")
+        return listed.output.components(separatedBy: "Secret Key Object").count - 1
+    }
+
+    @Test func `a key that the token made and did not tell of is removed with the attempt that failed`() throws {
+        let (household, module, environment) = try household()
+        let failed = try create(in: household, module, environment, refusing: "lose-key")
+        #expect(failed.status != 0)
+        #expect(try secretKeys(environment) == 0)
+        // And nothing of it is left to be removed.
+        #expect(try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment).status != 0)
+    }
+
+    @Test(arguments: ["die", "lose-key keep=0"])
+    func `a key that a kill or a refusal has left is removed when the keychain is made again`(words: String) throws {
+        let (household, module, environment) = try household()
+        #expect(try create(in: household, module, environment, refusing: words).status != 0)
+        let left = try secretKeys(environment)
+        #expect(left > 0)
+        // Another keychain leaves it alone, and does not forget it.
+        let other = try create("other", in: household, module, environment)
+        try #require(other.status == 0, "\(other.error)")
+        #expect(try secretKeys(environment) == left + 1)
+        let made = try create(in: household, module, environment)
+        try #require(made.status == 0, "\(made.error)")
+        #expect(try secretKeys(environment) == 2)
+        let options = ["--pin-source", "env:CARD_PIN"]
+        for name in ["card", "other"] {
+            let checked = try household.keyfob(["keychain", "check", name] + options, environment: environment)
+            #expect(checked.status == 0, "\(checked.output)\(checked.error)")
+        }
+    }
+
+    @Test func `what is removed of a keychain that was never made names the key that may be left, and how`() throws {
+        let (household, module, environment) = try household()
+        #expect(try create(in: household, module, environment, refusing: "die").status != 0)
+        let removed = try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment)
+        #expect(removed.status == 0, "\(removed.error)")
+        let id = try #require(
+            removed.output.firstMatch(of: /--type secrkey --id ([0-9a-f]{40})/)?.1, "\(removed.output)")
+        let deleted = try Tool(
+            "/usr/bin/env",
+            [
+                "pkcs11-tool", "--module", TestToken.modulePath, "--token-label", "card", "--login", "--pin",
+                "env:CARD_PIN", "--delete-object", "--type", "secrkey", "--id", String(id),
+            ], environment: environment
+        ).run()
+        #expect(deleted.status == 0, "\(deleted.error)")
+        #expect(try secretKeys(environment) == 0)
+    }
+
+    @Test func `a key that was to seal a keychain is removed by its name, and the one that seals it stays`() throws {
+        let (household, module, environment) = try household()
+        #expect(try create(in: household, module, environment, refusing: "die").status != 0)
+        _ = try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment)
+        let made = try create(in: household, module, environment)
+        try #require(made.status == 0, "\(made.error)")
+        #expect(try secretKeys(environment) == 2)
+        let remove = ["key", "rm", "keyfob-wrap-1-card", "--yes", "-k", "card", "--pin-source", "env:CARD_PIN"]
+        let removed = try household.keyfob(remove, environment: environment)
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(try secretKeys(environment) == 1)
+        #expect(try household.failure(remove, environment: environment).code == "refused")
+    }
+}
