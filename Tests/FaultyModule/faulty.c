@@ -15,6 +15,10 @@
 //   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
 //   absent                                 the token has been taken away. Its sessions are gone when it is back
 //   pin-low, pin-final, pin-locked         the token says so of its user PIN; a locked one lets nobody in
+//   pin-change                             it says that its user PIN has to be changed
+//   login=RV,N                             the next N logins answer RV; decimal. The file faulty.so.logins has as many
+//                                          bytes as there were logins while the word counts
+//   no-login                               the token wants no login, and none counts. SoftHSM's PIN is 1234
 //   unreadable, unreadable=LABEL           the module fails in general when asked for any token, or for that one
 //   full                                   no room for another object
 //   write-protected                        no object can be made, changed or destroyed
@@ -284,6 +288,10 @@ static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
         info->flags |= CKF_USER_PIN_FINAL_TRY;
     if (refuses("pin-locked"))
         info->flags |= CKF_USER_PIN_LOCKED;
+    if (refuses("pin-change"))
+        info->flags |= CKF_USER_PIN_TO_BE_CHANGED;
+    if (refuses("no-login"))
+        info->flags &= ~(CK_FLAGS)CKF_LOGIN_REQUIRED;
     if (refuses("write-protected"))
         info->flags |= CKF_WRITE_PROTECTED;
     if (refuses("stranger"))
@@ -302,16 +310,34 @@ static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR data, CK_
     if (i == used_count && used_count < SLOTS)
         used[used_count++] = slot;
     pthread_mutex_unlock(&lock);
-    return theirs->C_OpenSession(slot, flags, data, notify, session);
+    CK_RV result = theirs->C_OpenSession(slot, flags, data, notify, session);
+    if (result == CKR_OK && refuses("no-login"))
+        theirs->C_Login(*session, CKU_USER, (CK_UTF8CHAR_PTR) "1234", 4);
+    return result;
 }
 
 static CK_RV session_info(CK_SESSION_HANDLE session, CK_SESSION_INFO_PTR info) {
-    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_GetSessionInfo(session, info);
+    CK_RV result = is_absent() ? CKR_DEVICE_REMOVED : theirs->C_GetSessionInfo(session, info);
+    if (result == CKR_OK && refuses("no-login"))
+        info->state = info->state == CKS_RO_USER_FUNCTIONS ? CKS_RO_PUBLIC_SESSION : CKS_RW_PUBLIC_SESSION;
+    return result;
 }
 
 static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG length) {
     if (is_absent())
         return CKR_DEVICE_REMOVED;
+    char text[32];
+    static int failed;
+    if (says("login", text, sizeof text)) {
+        char *times = strchr(text, ',');
+        note("logins");
+        if (times == NULL || failed < atoi(times + 1)) {
+            failed++;
+            return strtoul(text, NULL, 10);
+        }
+    }
+    if (refuses("no-login"))
+        return CKR_OK;
     return refuses("pin-locked") ? CKR_PIN_LOCKED : theirs->C_Login(session, user, pin, length);
 }
 

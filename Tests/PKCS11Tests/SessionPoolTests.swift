@@ -338,6 +338,28 @@ import TestSupport
         #expect(module.generation == generation + 1)
     }
 
+    @Test(arguments: [
+        ("login=48,1", nil, 2), ("login=48,9", .deviceError, 2), ("login=50,9", .deviceRemoved, 2),
+        // The token may have looked at the PIN, or says that it has.
+        ("login=5,9", .generalError, 1), ("login=6,9", .functionFailed, 1), ("login=48,9 pin-low", .deviceError, 1),
+        ("login=160,9", .pinIncorrect, 1), ("login=258,9", .userPINNotInitialized, 1),
+    ] as [(String, ReturnValue?, Int)])
+    func `a login is sent once more only where the token cannot have looked at the PIN, and fails as itself`(
+        words: String, refusal: ReturnValue?, logins: Int
+    ) throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory, saying: words)
+        let pool = SessionPool(module: try Module.load(path: faulty.path), token: token.uri) { token.pin }
+        if let refusal {
+            let error = #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
+            #expect(error?.function == .login && error?.returnValue == refusal)
+        } else {
+            #expect(try pool.withSession { try $0.info().isUserLoggedIn })
+        }
+        #expect(try faulty.logins == logins)
+    }
+
     @Test func `a slow call is told of while it lasts, and a fast one is not`() throws {
         let told = Lock<[(String, Duration)]>([])
         let fixture = try Fixture(.init(slowCallNotice: { operation, elapsed in

@@ -40,10 +40,13 @@ public struct FaultyModule: Sendable {
     }
 
     /// How many signatures have begun to wait since it was told to `hold` them.
-    public var heldSignatures: Int {
-        get throws {
-            guard FileManager.default.fileExists(atPath: path + ".signing") else { return 0 }
-            return try Data(contentsOf: URL(fileURLWithPath: path + ".signing")).count
-        }
+    public var heldSignatures: Int { get throws { try count("signing") } }
+
+    /// How many logins there were while it was told of its answer to a `login`.
+    public var logins: Int { get throws { try count("logins") } }
+
+    private func count(_ what: String) throws -> Int {
+        guard FileManager.default.fileExists(atPath: "\(path).\(what)") else { return 0 }
+        return try Data(contentsOf: URL(fileURLWithPath: "\(path).\(what)")).count
     }
 }

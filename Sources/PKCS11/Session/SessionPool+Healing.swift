@@ -49,8 +49,10 @@ extension SessionPool {
             case .fail(let error):
                 throw Refusal(error: error)
             case .lost:
-                throw Refusal(error: PKCS11Error(
-                    function: .login, returnValue: .userNotLoggedIn, detail: "the login was lost once more"))
+                throw Refusal(
+                    error: climb.loginFailure
+                        ?? PKCS11Error(
+                            function: .login, returnValue: .userNotLoggedIn, detail: "the login was lost once more"))
             case .logIn:
                 try logIn(state, &climb)
                 return
@@ -125,6 +127,8 @@ extension SessionPool {
             try anchor.session.logout()
         }
         let flags = try slot.tokenInfo().flags
+        // The one before may have been a wrong PIN, whatever it was answered.
+        if let failure = climb.loginFailure, !flags.isDisjoint(with: Self.countedTries) { throw Refusal(error: failure) }
         switch LoginDecision(flags: flags, allowFinalTry: configuration.allowFinalTry) {
         case .notNeeded:
             return false
@@ -136,13 +140,11 @@ extension SessionPool {
             break
         }
         if configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath) {
-            climb.ladder.takeLogin()
-            try send(nil, anchor)
+            try send(nil, anchor, &climb)
             return true
         }
         guard let secret = try askForPIN() else { return false }
-        climb.ladder.takeLogin()
-        try send(secret, anchor)
+        try send(secret, anchor, &climb)
         return true
     }
 
@@ -154,13 +156,19 @@ extension SessionPool {
         }
     }
 
-    private func send(_ secret: SecretBytes?, _ anchor: PooledSession) throws(PKCS11Error) {
+    private func send(_ secret: SecretBytes?, _ anchor: PooledSession, _ climb: inout Climb) throws(PKCS11Error) {
+        climb.ladder.takeLogin()
         let watched = watchdog?.begin(PKCS11Function.login.rawValue)
         defer { if let watched { watchdog?.end(watched) } }
         do throws(PKCS11Error) {
             try anchor.session.login(pin: secret)
         } catch {
-            guard error.returnValue == .userAlreadyLoggedIn else { throw error }
+            guard error.returnValue != .userAlreadyLoggedIn else { return }
+            if climb.loginFailure == nil, Self.withoutVerdict.contains(error.returnValue) {
+                climb.ladder.giveBackLogin()
+            }
+            climb.loginFailure = error
+            throw error
         }
     }
 
@@ -170,6 +178,15 @@ extension SessionPool {
     private static let pinRefusals: Set<ReturnValue> = [
         .pinIncorrect, .pinInvalid, .pinLengthRange, .pinExpired, .pinLocked,
     ]
+
+    /// What ends a login before the token has looked at the PIN. A failure in general may come after that.
+    private static let withoutVerdict: Set<ReturnValue> = [
+        .deviceError, .deviceRemoved, .tokenNotPresent, .slotIDInvalid, .sessionClosed, .sessionHandleInvalid,
+        .cryptokiNotInitialized,
+    ]
+
+    /// What a token says of itself after a wrong PIN.
+    private static let countedTries: TokenFlags = [.userPINCountLow, .userPINFinalTry, .userPINLocked]
 
     /// Looks, after a failure that a lost login may have caused, whether that is so.
     func noteFailure(_ failure: any Error, _ pooled: PooledSession, _ state: Lock<State>) {

@@ -4,7 +4,8 @@ extension SessionPool {
     /// How one call heals: pure decisions on what to do after each refusal.
     ///
     /// Climbs from a moment's pause over another session and a login to a new initialisation of the module. Each
-    /// rung is tried once, and the login is tried at most once whatever the rungs.
+    /// rung is tried once, and the login is tried at most once whatever the rungs; once more where the first ended
+    /// before the token had looked at the PIN.
     struct Ladder: Sendable {
         /// What to do before the operation runs again.
         enum Step: Equatable, Sendable {
@@ -47,6 +48,11 @@ extension SessionPool {
         /// This call logs in.
         mutating func takeLogin() {
             hasLoggedIn = true
+        }
+
+        /// The login ended before the token had looked at the PIN: it may be tried again.
+        mutating func giveBackLogin() {
+            hasLoggedIn = false
         }
 
         /// What to do about a refusal.

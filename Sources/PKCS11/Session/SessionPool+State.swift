@@ -89,6 +89,8 @@ extension SessionPool {
     struct Climb {
         let deadline: Deadline?
         var ladder = Ladder()
+        /// How this call's login ended, where it failed.
+        var loginFailure: PKCS11Error?
         private var end: Deadline?
         private var preparations = 0
 

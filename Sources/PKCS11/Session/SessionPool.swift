@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// Login belongs to the token: the pool logs in once, keeps a session open for as long so that the login lasts, and
 /// logs in again when the token has lost it. A session that saw an error of the session or the device is closed. An
-/// operation that may run twice heals inside the call, within two seconds and with one login at most.
+/// operation that may run twice heals inside the call, within two seconds and with one login at most; a second only
+/// where the first ended before the token had looked at the PIN.
 ///
 /// All calls block the calling thread. They may be made from any thread, and in a forked child, where everything
 /// begins anew and nothing of the parent's is touched.
