@@ -63,18 +63,35 @@ extension KeychainError {
                 isSent
                     ? "wrong PIN for token \"\(label)\"; ONE try left before it blocks."
                     : "token \"\(label)\" has ONE try left before it blocks; the PIN was not sent.",
-                "Stop unless you are sure. To try: keyfob unlock --token \(label) --allow-final-try")
+                "Stop unless you are sure. To try: keyfob unlock --token \(ShellWord.quoted(label)) --allow-final-try")
         case .pinIncorrect, .pinInvalid, .pinLengthRange:
             let isLow = flags.contains(.userPINCountLow)
             if isLow { details["tries"] = "low" }
             return make(
                 .pinIncorrect,
-                "wrong PIN for token \"\(label)\"" + (isLow ? "; a few tries left before it blocks." : "."),
+                "wrong PIN for token \"\(label)\"" + (isLow ? "; a few tries left before it blocks." : ".")
+                    + (flags.contains(.userPINToBeChanged) ? " The token says that its PIN must be changed." : ""),
                 "Check the PIN source before trying again; nothing is retried automatically.")
         case .pinExpired:
             return make(
-                .pinLocked, "the PIN of token \"\(label)\" has expired.", "Set a new one with the vendor's tool.")
-        case .userNotLoggedIn, .userPINNotInitialized:
+                .pinLocked,
+                "the PIN of token \"\(label)\" "
+                    + (flags.contains(.userPINToBeChanged) ? "must be changed before it is used." : "has expired."),
+                "Set a new one with the vendor's tool, or: pkcs11-tool --login --change-pin")
+        case .userPINNotInitialized:
+            return make(
+                .locked, "token \"\(label)\" has no user PIN yet, so nobody can log in.",
+                "Set one with the SO PIN and the vendor's tool, or: pkcs11-tool --login --login-type so --init-pin")
+        case .userNotLoggedIn where error.function == .login:
+            return make(
+                .locked, "token \"\(label)\" was logged out by another program again and again.",
+                "Try again when that program has ended.")
+        case .sessionCount where error.detail != nil:
+            // The answer of no token: this process has waited for a session, or for a login, until its deadline.
+            return make(
+                .timedOut, "token \"\(label)\" was not ready to \(operation.verb) in time: \(error.detail ?? "").",
+                "Is it waiting to be touched, or for its PIN? To wait longer: --timeout 60s")
+        case .userNotLoggedIn:
             return make(.locked, "token \"\(label)\" wants a login to \(operation.verb).", "Unlock it: keyfob unlock")
         case .tokenNotPresent, .deviceRemoved, .slotIDInvalid, .tokenNotRecognized:
             return make(
@@ -87,7 +104,7 @@ extension KeychainError {
         case .deviceMemory:
             return make(
                 .tokenFull, "token \"\(label)\" has no room for another object.",
-                "Remove one: keyfob token show \(label) --objects")
+                "Remove one: keyfob token show \(ShellWord.quoted(label)) --objects")
         case .mechanismInvalid, .mechanismParameterInvalid, .functionNotSupported, .keySizeRange, .curveNotSupported,
             .domainParametersInvalid:
             return make(
@@ -118,7 +135,16 @@ extension KeychainError {
                 .failed,
                 "token \"\(label)\" could not \(operation.verb): \(error.returnValue.name) from "
                     + error.function.rawValue
-                    + (error.detail.map { " (\($0))" } ?? "") + ".", nil)
+                    + (error.detail.map { " (\($0))" } ?? "") + ".",
+                isTrouble(error)
+                    ? "Try again. If it fails again: is it plugged in, and the service behind it running? "
+                        + "See whether it is there: keyfob token ls"
+                    : nil)
         }
+    }
+
+    /// Whether the token failed before it came to say yes or no to a login.
+    private static func isTrouble(_ error: PKCS11Error) -> Bool {
+        error.function == .login && [.deviceError, .generalError, .functionFailed].contains(error.returnValue)
     }
 }

@@ -215,9 +215,11 @@ final class TokenStore: Sendable {
     /// What a refusal of this token means to a keychain; after a wrong PIN with how many tries the token says are left.
     func refusal(_ error: PKCS11Error, _ operation: TokenOperation) -> KeychainError {
         var flags: TokenFlags = []
-        if error.function == .login, error.returnValue == .pinIncorrect {
+        if error.returnValue == .pinExpired || error.function == .login && error.returnValue == .pinIncorrect {
             // A few words of the message, no more: a token that does not tell is no second failure.
             flags = (try? pool().tokenInfo().flags) ?? []
+        }
+        if error.function == .login, error.returnValue == .pinIncorrect {
             refusedPIN.withLock { $0 }?()
         }
         let refusal = KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags)
