@@ -29,6 +29,7 @@ extension Keychain {
                 hint: "Add the item without the constraint, or give the keychain a PIN source that asks: "
                     + "prompt, pinentry")
         }
+        try requireLogin()
         // A sealed PIN is proved by opening its seal; another one only by comparing, for it is not sent twice.
         let given = try pin(from: read(source, pinPurpose), isRecoveryCode: false)
         guard configuration.sealedPIN == nil else { return }

@@ -95,13 +95,17 @@ extension Keychain {
     func keysIfUnlocked() throws -> VaultKeys? {
         if let keys = lockState.withLock({ $0.keys }) { return try upgradeVault(keys) }
         if let keys = try restoreUnlockedState() { return try settleInterruptedChanges(keys) }
-        return try pinSource().source.isInteractive ? nil : unlockAnew()
+        // A token that cannot be asked lets nobody in.
+        let isOpen = try !pinSource().source.isInteractive || (try? wantsLogin()) == false
+        return isOpen ? try unlockAnew() : nil
     }
 
     /// - Parameter isUnlocked: Whether the keychain is open as it is: for what is said where nobody can be asked.
     @discardableResult
     private func unlockAnew(isUnlocked: Bool = false) throws -> VaultKeys {
         let source = try pinSource().source
+        // Nobody is asked for a PIN that nobody checks.
+        if source.isInteractive, try !wantsLogin() { return try logIn(pin: SecretBytes(utf8: "")) }
         let secret = try read(source, isUnlocked ? pinPurpose.anew(keychain: name) : pinPurpose)
         let stored = source.isInteractive ? nil : source
         let pin = try pin(from: secret, isRecoveryCode: false, stored: stored)

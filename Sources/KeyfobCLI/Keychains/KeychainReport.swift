@@ -11,7 +11,7 @@ struct KeychainReport {
     enum State: String {
         /// An earlier `unlock` is in force.
         case unlocked
-        /// The PIN comes from a source that asks nobody.
+        /// The PIN comes from a source that asks nobody, or the token wants none.
         case unattended
         /// A person must unlock it.
         case locked
@@ -46,6 +46,10 @@ struct KeychainReport {
             let keychain = try keychains.open(configuration, options: options)
             if state == .locked, try !keychain.pinSource().source.isInteractive { state = .unattended }
             token = try keychain.tokenInfo()
+            if isWithoutLogin {
+                // Whatever an earlier unlocking left makes no difference.
+                (state, location, expiry) = (.unattended, nil, nil)
+            }
             guard readsContents, state != .locked else { return }
             passwords = try keychain.passwordCount()
             let certificateItems = try keychain.find(.certificates)
@@ -73,10 +77,15 @@ struct KeychainReport {
     /// The token's name, from the configuration.
     var tokenLabel: String { configuration.tokenLabel }
 
+    /// Whether the token says that it lets everybody in.
+    private var isWithoutLogin: Bool { token.map { !$0.flags.contains(.loginRequired) } ?? false }
+
     /// What protects what, in plain words.
     var protection: [String] {
         var lines = ["Each password has its own key; a key on the token that cannot leave it wraps them."]
-        if configuration.sealedPIN != nil {
+        if isWithoutLogin {
+            lines.append("The token wants no login: whoever reaches it opens the keychain.")
+        } else if configuration.sealedPIN != nil {
             lines.append("Your passphrase (scrypt) seals the token's PIN.")
             if let source = configuration.pinSource {
                 lines.append(

@@ -53,10 +53,18 @@ struct LockCommand: ParsableCommand {
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
         let sentence =
             locked.isEmpty ? "Nothing was unlocked." : (global.dryRun ? "Would lock \(names)." : "Locked \(names).")
+        let open = chosen.filter { isWithoutLogin($0, keychains) }
         try output.emit(
             Document([
                 "locked": .array(locked.map { .string($0) }), "changed": .boolean(!locked.isEmpty && !global.dryRun),
-                "dry_run": .boolean(global.dryRun),
-            ]), sentence: sentence)
+                "dry_run": .boolean(global.dryRun), "open": .array(open.map { .string($0.name) }),
+            ]), sentence: ([sentence] + open.map { NewKeychain.openness($0) }).joined(separator: "\n"))
+    }
+
+    /// Whether the keychain's token lets everybody in, so that locking locks nothing. A token of Keyfob's own does not.
+    private func isWithoutLogin(_ configuration: KeychainConfiguration, _ keychains: Keychains) -> Bool {
+        guard configuration.module != .softHSM else { return false }
+        // What cannot be opened, for whatever reason, is not open; and to lock it was no failure.
+        return (try? keychains.open(configuration, options: global.keychainOptions()).wantsLogin()) == false
     }
 }

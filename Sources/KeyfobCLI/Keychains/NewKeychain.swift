@@ -133,7 +133,21 @@ struct NewKeychain {
     private func makeOnExistingToken(_ keychains: Keychains) throws {
         let found = try TokenChoice.find(
             global.tokenName, module: options.module, environmentModule: global.modulePath)
+        let wantsLogin = found.info.flags.contains(.loginRequired)
+        if !wantsLogin, global.explicitPINSource != nil {
+            throw UsageError(
+                "token \"\(Visible.text(found.info.label))\" wants no login, so nobody would check the PIN of "
+                    + "--pin-source; nothing was made.",
+                hint: "Set a PIN with the token's own tool, or leave --pin-source out: whoever reaches the token then "
+                    + "opens the keychain.")
+        }
         if global.dryRun { return try reportDryRun(token: found.info.label) }
+        guard wantsLogin else {
+            let made = try keychains.create(
+                name, on: .existing(found.info.uri, found.location, pin: SecretBytes(utf8: ""), pinSource: nil),
+                options: global.keychainOptions())
+            return try report(made, keychains, recoveryFile: nil, wantsLogin: false)
+        }
         let option = try global.explicitPINSource.map { try PINSource(parsing: $0) }
         let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
         let selection = try PINSourceSelection(option: option, uri: found.uri.pinSource, environment: environment)
@@ -158,7 +172,8 @@ struct NewKeychain {
 
     /// - Parameter isUnlocked: `nil` where it needs no unlocking, because it has the source of its PIN.
     private func report(
-        _ made: Keychains.Creation, _ keychains: Keychains, recoveryFile: RecoveryFile?, isUnlocked: Bool?
+        _ made: Keychains.Creation, _ keychains: Keychains, recoveryFile: RecoveryFile?, isUnlocked: Bool?,
+        wantsLogin: Bool = true
     ) throws {
         let configuration = made.keychain.configuration
         let isNew = configuration.module == .softHSM
@@ -171,17 +186,28 @@ struct NewKeychain {
                     "token": .string(token), "token_uri": .string(configuration.token), "token_new": .boolean(isNew),
                     "wrapping_key": .string(made.wrappingKey), "wrap_suite": .string(made.suite),
                     "default": .boolean(isDefault), "recovery_file": .optional(recoveryFile?.path),
-                    "protection": .string(configuration.protection),
+                    "protection": .string(wantsLogin ? configuration.protection : "the token wants no login"),
                     "unlocked": isUnlocked.map { .boolean($0) } ?? .null,
                 ]), sentence: "")
         }
         // Where the code itself is printed nothing else is: it may be going to a file after all.
         if recoveryFile?.path == "-" { return }
-        try Output.afterChange { try tell(made, token, recoveryFile, isNew: isNew, isDefault: isDefault) }
+        try Output.afterChange {
+            try tell(made, token, recoveryFile, isNew: isNew, isDefault: isDefault, wantsLogin: wantsLogin)
+        }
+    }
+
+    /// What to know of a keychain whose token wants no login.
+    static func openness(_ configuration: KeychainConfiguration) -> String {
+        // A token that cannot be named is not reached.
+        let token = (try? PKCS11URI(configuration.token))?.token ?? configuration.token
+        return "Token \"\(Visible.text(token))\" wants no login: whoever reaches it opens keychain "
+            + "\"\(configuration.name)\"."
     }
 
     private func tell(
-        _ made: Keychains.Creation, _ token: String, _ recoveryFile: RecoveryFile?, isNew: Bool, isDefault: Bool
+        _ made: Keychains.Creation, _ token: String, _ recoveryFile: RecoveryFile?, isNew: Bool, isDefault: Bool,
+        wantsLogin: Bool
     ) throws {
         try output.say(
             "Created \(isNew ? "token \"\(Visible.text(token))\", " : "")wrapping key \"\(made.wrappingKey)\" "
@@ -195,6 +221,7 @@ struct NewKeychain {
             try output.say(
                 "The token's PIN lies in a file that only you can read: whoever reads your files opens the keychain.")
         }
+        if !wantsLogin { try output.say(Self.openness(made.keychain.configuration)) }
         let selector = isDefault ? "" : " --keychain \(name)"
         try output.say("Next: keyfob set github.com/alice\(selector)")
     }

@@ -59,6 +59,14 @@ struct UnlockCommand: ParsableCommand {
         } else {
             location = try keychain.unlockForSession(timeout: seconds)
         }
+        guard try keychain.wantsLogin() else {
+            _ = try keychain.unlockedState.remove(keychain.stateName)
+            return try output.emit(
+                Document([
+                    "keychain": .string(keychain.name), "state": "unattended", "until": .null, "location": .null,
+                    "changed": false, "dry_run": false,
+                ]), sentence: "Nothing to unlock. " + NewKeychain.openness(keychain.configuration))
+        }
         let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
         let until =
             expiry.map { "until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" }

@@ -113,4 +113,32 @@ import Testing
         #expect(failure.code == "keychain.exists")
         #expect(failure.hint.contains("--keychain"))
     }
+
+    @Test func `a token that wants no login is not given a PIN, and nobody says that it is locked`() throws {
+        let household = try Household()
+        let module = household.directory.file("faulty.so")
+        try FaultyModule.build(module)
+        let environment = try household.makeCard().merging(
+            ["FAULTY_TARGET": TestToken.modulePath, "FAULTY_REFUSE": "no-login"]) { $1 }
+        let create = ["init", "--keychain", "card", "--token", "card", "--module", module]
+        let refused = try household.failure(create + ["--pin-source", "env:WRONG_PIN"], environment: environment)
+        #expect(refused.code == "usage" && refused.hint.contains("leave --pin-source out"))
+        let made = try household.keyfob(create, environment: environment)
+        try #require(made.status == 0, "\(made.error)")
+        let truth = "Token \"card\" wants no login: whoever reaches it opens keychain \"card\"."
+        #expect(made.output.contains(truth), "\(made.output)")
+        let set = try household.keyfob(["set", "a", "--stdin"], input: Data("value".utf8), environment: environment)
+        try #require(set.status == 0, "\(set.error)")
+
+        let status = try household.keyfob(["status"], environment: environment)
+        #expect(status.output.contains("opens without asking"), "\(status.output)\(status.error)")
+        #expect(status.output.contains("whoever reaches it opens the keychain"), "\(status.output)")
+        for command in ["lock", "unlock"] {
+            let told = try household.keyfob([command], environment: environment)
+            #expect(told.status == 0 && told.output.contains("Nothing"), "\(command): \(told.output)\(told.error)")
+            #expect(told.output.contains(truth), "\(command): \(told.output)")
+            let read = try household.keyfob(["get", "a"], environment: environment)
+            #expect(read.output == "value\n", "\(command): \(read.error)")
+        }
+    }
 }
