@@ -28,6 +28,7 @@
 //   blind=N                                the next N searches find nothing
 //   stranger                               the token is of another maker than SoftHSM
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
+//   nameless=N,N,...                       these mechanisms are listed, and then nothing is known of them
 //   kwp                                    it has CKM_AES_KEY_WRAP_KWP, and CKM_AES_KEY_WRAP_PAD is another wrapping
 //   die                                    C_GenerateKey makes a key that stays, and the process is killed
 //   lose-key                               C_GenerateKey makes a key that stays, and says that the device failed
@@ -260,7 +261,7 @@ static CK_RV wrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJE
 static CK_RV mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE type, CK_MECHANISM_INFO_PTR info) {
     if (refuses("kwp") && type == CKM_AES_KEY_WRAP_KWP)
         type = CKM_AES_KEY_WRAP_PAD;
-    return lists("without", type) ? CKR_MECHANISM_INVALID : theirs->C_GetMechanismInfo(slot, type, info);
+    return lists("without", type) || lists("nameless", type) ? CKR_MECHANISM_INVALID : theirs->C_GetMechanismInfo(slot, type, info);
 }
 
 static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE_PTR types, CK_ULONG_PTR count) {

@@ -168,7 +168,9 @@ struct TokenShowCommand: ParsableCommand {
         if info.flags.contains(.userPINLocked) { return "blocked" }
         if info.flags.contains(.userPINFinalTry) { return "set, ONE try left" }
         if info.flags.contains(.userPINCountLow) { return "set, a few tries left" }
-        return info.flags.contains(.userPINInitialized) ? "set, tries ok" : "not set"
+        if !info.flags.contains(.loginRequired) { return "not wanted: whoever reaches the token uses it" }
+        guard info.flags.contains(.userPINInitialized) else { return "not set" }
+        return info.flags.contains(.userPINToBeChanged) ? "set, must be changed" : "set, tries ok"
     }
 
     private static func className(_ object: TokenContents.Object) -> String {
@@ -212,32 +214,48 @@ struct TokenMechanismsCommand: ParsableCommand {
         let output = try global.output()
         let token = try SelectedToken(name, global)
         let label = try token.info().label
-        let mechanisms: [(MechanismType, MechanismInfo)]
+        let mechanisms: [(MechanismType, MechanismInfo?)]
         do {
-            mechanisms = try token.slot.mechanisms().map { ($0, try token.slot.mechanismInfo($0)) }
+            mechanisms = try token.slot.mechanisms().map { ($0, try info(of: $0, in: token.slot)) }
         } catch {
             throw KeychainError(
                 .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
         }
-        func uses(_ info: MechanismInfo) -> [String] { Self.uses.filter { info.flags.contains($0.0) }.map(\.1) }
+        func uses(_ info: MechanismInfo?) -> [String]? {
+            info.map { info in Self.uses.filter { info.flags.contains($0.0) }.map(\.1) }
+        }
         let document = Document([
             "token": .string(label),
             "mechanisms": .array(
                 mechanisms.map { type, info in
                     [
                         "name": .string(type.name), "value": .integer(Int64(bitPattern: UInt64(type.rawValue))),
-                        "minimum": .integer(Int64(clamping: info.keySizes.lowerBound)),
-                        "maximum": .integer(Int64(clamping: info.keySizes.upperBound)),
-                        "hardware": .boolean(info.flags.contains(.hardware)),
-                        "uses": .array(uses(info).map { .string($0) }),
+                        "minimum": info.map { .integer(Int64(clamping: $0.keySizes.lowerBound)) } ?? .null,
+                        "maximum": info.map { .integer(Int64(clamping: $0.keySizes.upperBound)) } ?? .null,
+                        "hardware": info.map { .boolean($0.flags.contains(.hardware)) } ?? .null,
+                        "uses": uses(info).map { .array($0.map { .string($0) }) } ?? .null,
                     ]
                 }),
         ])
         var table = Table([.init("MECHANISM"), .init("KEY SIZES"), .init("USES")])
         for (type, info) in mechanisms.sorted(by: { $0.0.name < $1.0.name }) {
-            let sizes = info.keySizes.upperBound == 0 ? "" : "\(info.keySizes.lowerBound)-\(info.keySizes.upperBound)"
-            table.add([.init(type.name), .init(sizes), .init(uses(info).joined(separator: ", "))])
+            let sizes = info?.keySizes ?? 0...0
+            table.add([
+                .init(type.name), .init(sizes.upperBound == 0 ? "" : "\(sizes.lowerBound)-\(sizes.upperBound)"),
+                .init(uses(info)?.joined(separator: ", ") ?? ""),
+            ])
         }
         try output.emit(document, table: table)
+    }
+
+    /// What the token says of a mechanism; `nil` for one that it lists and then does not know, as some of vendors are.
+    ///
+    /// - Throws: `PKCS11Error` where the token does not answer at all.
+    private func info(of mechanism: MechanismType, in slot: Slot) throws(PKCS11Error) -> MechanismInfo? {
+        do throws(PKCS11Error) { return try slot.mechanismInfo(mechanism) } catch {
+            let absent: [ReturnValue] = [.deviceRemoved, .tokenNotPresent, .slotIDInvalid, .cryptokiNotInitialized]
+            guard !absent.contains(error.returnValue) else { throw error }
+            return nil
+        }
     }
 }

@@ -29,6 +29,7 @@ struct TokenInventory {
             if info.flags.contains(.userPINFinalTry) { return "ONE PIN try left" }
             if info.flags.contains(.userPINCountLow) { return "a few PIN tries left" }
             if info.flags.contains(.loginRequired), !info.flags.contains(.userPINInitialized) { return "no PIN set" }
+            if info.flags.contains(.userPINToBeChanged) { return "PIN must be changed" }
             return "ok"
         }
     }

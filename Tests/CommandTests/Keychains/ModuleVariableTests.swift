@@ -102,4 +102,25 @@ import Testing
             #expect(try String(contentsOfFile: status, encoding: .utf8) == "141\n", "\(words)")
         }
     }
+
+    @Test func `a mechanism of which the token tells nothing is listed without sizes and uses`() throws {
+        let (household, module, environment) = try make()
+        // CKM_SHA256, of many that follow and precede it.
+        let ours = environment.merging(["KEYFOB_MODULE": module, "FAULTY_REFUSE": "nameless=592"]) { $1 }
+        let document = try output(["token", "mechanisms", "card"], in: household, ours)
+        let mechanisms = try #require(document["mechanisms"] as? [[String: Any]])
+        let nameless = try #require(mechanisms.first { $0["name"] as? String == "CKM_SHA256" })
+        for member in ["minimum", "maximum", "hardware", "uses"] { #expect(nameless[member] is NSNull, "\(member)") }
+        #expect(mechanisms.count > 10 && mechanisms.filter { $0["uses"] is NSNull }.count == 1)
+        let table = try household.keyfob(["token", "mechanisms", "card"], environment: ours)
+        #expect(table.status == 0 && table.output.contains("CKM_SHA256"), "\(table.error)")
+    }
+
+    @Test func `a token whose PIN must be changed says so`() throws {
+        let (household, module, environment) = try make()
+        let ours = environment.merging(["KEYFOB_MODULE": module, "FAULTY_REFUSE": "pin-change"]) { $1 }
+        let tokens = try #require(try output(["token", "ls"], in: household, ours)["tokens"] as? [[String: Any]])
+        #expect(tokens.map { $0["state"] as? String } == ["PIN must be changed"])
+        #expect(try output(["token", "show", "card"], in: household, ours)["pin"] as? String == "set, must be changed")
+    }
 }
