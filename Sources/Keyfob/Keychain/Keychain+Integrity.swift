@@ -23,10 +23,8 @@ extension Keychain {
     /// What nobody notices while the keychain is unlocked, and nobody can mend once it is locked.
     private func missingWrappingKeys() throws -> [VaultFinding] {
         // Another program has removed it, perhaps since this one found it.
-        token.forgetHandles()
-        return try wrappingKeyRows().compactMap { row in
-            let handle = try token.withSession(.read) { try token.handle(ofSecretKey: row.objectID, in: $0) }
-            guard handle == nil else { return nil }
+        try wrappingKeyRows().compactMap { row in
+            if try token.hasSecretKey(row.objectID) { return nil }
             return VaultFinding(
                 .wrappingKeyAbsent,
                 "wrapping key \"\(row.keyID)\" is not on token \"\(token.label)\": its passwords cannot be opened")

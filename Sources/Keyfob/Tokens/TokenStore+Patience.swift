@@ -88,7 +88,7 @@ extension TokenStore {
     /// it has found broken in a bad moment it may hold for broken for ever. Initialising anew ends all sessions of
     /// the process, of other keychains too, which then log in again: it comes last where the token is known.
     ///
-    /// - Throws: `error` where the token is not there, or nothing can be done for it.
+    /// - Throws: `tokenNotPresent` where the token is not there; `error` where nothing can be done for it.
     private func recover(from error: PKCS11Error, in softHSM: SoftHSMDirectory, _ attempt: Int) throws {
         guard let serial = uri.serial else { throw error }
         var isRestored = false
@@ -96,7 +96,8 @@ extension TokenStore {
         case .whole(let token):
             guard token.hasUserPIN else { throw error }
         case .absent:
-            throw error
+            // Whatever SoftHSM makes of the files that it cannot find.
+            throw absence()
         case .unclear:
             let healing = try softHSM.heal(deadline: .after(configuration.deadline))
             isRestored = !healing.restored.isEmpty
@@ -115,6 +116,7 @@ extension TokenStore {
     @discardableResult
     func regainSight() throws -> Bool {
         guard let softHSM, let serial = uri.serial, hasWorked.load(ordering: .relaxed) else { return false }
+        if sight.isLost, try regainObjects(since: generation) { return true }
         for attempt in 0..<10 {
             if try pool().isTokenSound { return attempt > 2 }
             guard case .whole = try softHSM.awaitToken(serial: serial, label: label) else { return false }

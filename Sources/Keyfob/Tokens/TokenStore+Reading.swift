@@ -8,13 +8,20 @@ extension TokenStore {
     ///
     /// Objects without a class, certificates without a value and the like are debris of a killed process:
     /// left out, and counted in `debris`.
+    ///
+    /// - Throws: `KeychainError`; `tokenAbsent` where the directory of a token of ours is not there.
     func readObjects() throws -> Listing {
+        let generation = generation
         let first = try readListedObjects()
-        // There are files of which SoftHSM shows no object: private ones before a login, and the rests of kills; or it
-        // has stopped looking.
-        guard let files = changeDetector?.snapshot()?.entries.count, files > first.listed, try regainSight() else {
+        guard let changeDetector else { return first }
+        guard let files = changeDetector.snapshot()?.entries.count else {
+            // SoftHSM shows an empty token where there is none any more.
+            try requirePresence()
             return first
         }
+        // There are files of which SoftHSM shows no object: private ones before a login, and the rests of kills; or it
+        // has stopped looking.
+        guard files > first.listed, try regainSight() || regainObjects(since: generation) else { return first }
         return try readListedObjects()
     }
 

@@ -29,6 +29,8 @@ final class TokenStore: Sendable {
     /// Counts `forgetHandles()`.
     private let forgettings = Atomic(0)
     private let ahead = Lock<[WeakSignatures]>([])
+    /// Whether SoftHSM sees all that is there.
+    let sight = TokenSight()
 
     private struct WeakSignatures {
         weak var signatures: SignatureAhead?
@@ -90,6 +92,9 @@ final class TokenStore: Sendable {
     /// The token's label, for messages.
     var label: String { uri.token ?? uri.serial ?? "token" }
 
+    /// The module, where it has been loaded.
+    var loadedModule: Module? { madePool.load()?.module }
+
     /// The pool of sessions, made at the first call.
     func pool() throws -> SessionPool {
         if let pool = madePool.load() { return pool }
@@ -141,19 +146,22 @@ final class TokenStore: Sendable {
         }
     }
 
-    /// Runs `body` with a session, and once more with fresh handles where a handle had died.
+    /// Runs `body` with a session, and once more with fresh handles where a handle had died, or SoftHSM had lost sight
+    /// of an object.
     ///
     /// - Throws: `KeychainError` for what the token refuses; what `body` throws otherwise.
     func withSession<Result>(
         _ operation: TokenOperation, idempotent: Bool = true, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
         do {
-            return try patiently { pool in
-                do { return try pool.withSession(idempotent: idempotent, body) } catch let error as PKCS11Error
-                    where idempotent && error.recovery == .lookUpAgain
-                {
-                    forgetHandles()
-                    return try pool.withSession(idempotent: idempotent, body)
+            return try seeingAll(repeats: idempotent) {
+                try patiently { pool in
+                    do { return try pool.withSession(idempotent: idempotent, body) } catch let error as PKCS11Error
+                        where idempotent && error.recovery == .lookUpAgain
+                    {
+                        forgetHandles()
+                        return try pool.withSession(idempotent: idempotent, body)
+                    }
                 }
             }
         } catch let error as PKCS11Error {
@@ -227,12 +235,16 @@ final class TokenStore: Sendable {
             // Files are nothing that anybody could insert.
             return KeychainError(
                 .tokenAbsent, refusal.message,
-                hint: "It belongs in \(softHSM.tokensDirectory.filePath): restore it from a backup. "
-                    + "What is there: keyfob token ls",
+                hint: "It belongs in \(softHSM.tokensDirectory.filePath): mount what that lies on, or restore it from a "
+                    + "backup. What is there: keyfob token ls",
                 details: refusal.details, cause: error)
         }
-        // SoftHSM does not say that its directory takes no more.
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
+        // SoftHSM does not say that its directory is gone, nor that it takes no more. What cannot be found out of it
+        // is no second failure.
+        if let serial = uri.serial, case .absent? = try? softHSM.awaitToken(serial: serial, label: label) {
+            return self.refusal(absence(), operation)
+        }
         for directory in [softHSM.root, softHSM.directory(serial: uri.serial, label: label)].compactMap({ $0 }) {
             if let shortage = DiskSpace.shortage(in: directory, details: refusal.details, cause: error) {
                 return shortage
@@ -374,6 +386,16 @@ final class TokenStore: Sendable {
         }
         remember(handle, ofSecretKey: id, epoch: epoch)
         return handle
+    }
+
+    /// Whether the token has a secret key of this id; asks the token itself.
+    ///
+    /// - Throws: `KeychainError`.
+    func hasSecretKey(_ id: Data) throws -> Bool {
+        forgetHandles()
+        func look() throws -> Bool { try withSession(.read) { try handle(ofSecretKey: id, in: $0) } != nil }
+        let generation = generation
+        return try look() || regainObjects(since: generation) && look()
     }
 
     private func isSecretKey(_ handle: ObjectHandle, _ id: Data, in session: borrowing Session) throws -> Bool {

@@ -146,7 +146,7 @@ struct NewKeychain {
             let made = try keychains.create(
                 name, on: .existing(found.info.uri, found.location, pin: SecretBytes(utf8: ""), pinSource: nil),
                 options: global.keychainOptions())
-            return try report(made, keychains, recoveryFile: nil, wantsLogin: false)
+            return try report(made, keychains, recoveryFile: nil, isUnlocked: nil, wantsLogin: false)
         }
         let option = try global.explicitPINSource.map { try PINSource(parsing: $0) }
         let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
