@@ -42,15 +42,19 @@ enum WrapSuites {
 
     /// The first suite that the token really carries out: generate, wrap, unwrap, compare, refuse a changed byte.
     ///
-    /// Session keys only: nothing stays on the token. - Throws: `KeychainError` with code
-    /// `mechanismUnsupported` that names what is missing.
+    /// Session keys only: nothing stays on the token. What goes wrong for a moment, or with the device, decides nothing:
+    /// a keychain keeps its suite for good.
+    ///
+    /// - Throws: `KeychainError` with code `mechanismUnsupported` that names what is missing; `PKCS11Error` for what
+    ///   says nothing of what the token can do.
     static func choose(in session: borrowing Session) throws -> any WrapSuite {
         var failures: [String] = []
         for suite in all {
             do {
-                try prove(suite, in: session)
+                try prove(suite, attempts: 3, in: session)
                 return suite
             } catch let error as PKCS11Error {
+                guard error.isRefusalOfSuite || error.saysNothing else { throw error }
                 failures.append("\(suite.name) (\(error.function.rawValue): \(error.returnValue.name))")
             } catch let error as KeychainError {
                 // What came back has not the form of the suite.
@@ -63,6 +67,14 @@ enum WrapSuites {
             hint: "Every keychain needs one of them, for the key that seals its passwords. Use another token.")
     }
 
+    /// Tries a suite, and again where the token only says that something failed: some say no more of a mechanism that
+    /// they do not have, and most say it of what goes wrong for a moment.
+    private static func prove(_ suite: any WrapSuite, attempts: Int, in session: borrowing Session) throws {
+        do { try prove(suite, in: session) } catch let error as PKCS11Error where error.saysNothing && attempts > 1 {
+            try prove(suite, attempts: attempts - 1, in: session)
+        }
+    }
+
     private static func prove(_ suite: any WrapSuite, in session: borrowing Session) throws {
         let id = try session.random(count: 20)
         let key = try suite.generateKey(label: "keyfob-probe", id: id, isPermanent: false, in: session)
@@ -71,13 +83,37 @@ enum WrapSuites {
         let sample = SecretBytes(try session.random(count: 32))
         var wrapped = try suite.wrap(sample, with: key, in: session)
         guard try suite.unwrap(wrapped, with: key, in: session) == sample, wrapped.count > 32 else {
-            throw PKCS11Error(
-                function: .unwrapKey, returnValue: .functionFailed, detail: "a wrapped key came back changed")
+            throw KeychainError(.tokenDisobeyed, "a wrapped key came back changed")
         }
         wrapped[wrapped.count - 1] ^= 1
         do { _ = try suite.unwrap(wrapped, with: key, in: session) } catch { return }
-        throw PKCS11Error(
-            function: .unwrapKey, returnValue: .functionFailed, detail: "a changed byte was not noticed")
+        throw KeychainError(.tokenDisobeyed, "a changed byte was not noticed")
+    }
+}
+
+extension ReturnValue {
+    /// `CKR_VENDOR_DEFINED`: from here on each vendor has names of its own.
+    fileprivate static let firstOfVendors: UInt = 0x8000_0000
+}
+
+extension PKCS11Error {
+    /// Whether the token does not know or cannot do what a suite needs; nothing else is an answer to the question.
+    var isRefusalOfSuite: Bool {
+        [
+            .mechanismInvalid, .mechanismParameterInvalid, .argumentsBad, .functionNotSupported, .actionProhibited,
+            .templateInconsistent, .templateIncomplete, .attributeTypeInvalid,
+            .attributeValueInvalid, .attributeReadOnly, .attributeSensitive, .keySizeRange, .keyTypeInconsistent,
+            .keyFunctionNotPermitted, .keyNotWrappable, .keyUnextractable, .keyNotNeeded, .wrappingKeySizeRange,
+            .wrappingKeyTypeInconsistent, .unwrappingKeySizeRange, .unwrappingKeyTypeInconsistent, .wrappedKeyInvalid,
+            .wrappedKeyLengthRange, .dataInvalid, .dataLengthRange, .encryptedDataInvalid, .encryptedDataLengthRange,
+            .aeadDecryptFailed,
+        ].contains(returnValue)
+    }
+
+    /// Whether the token says that something failed, and not what.
+    fileprivate var saysNothing: Bool {
+        [.generalError, .functionFailed].contains(returnValue)
+            || returnValue.rawValue >= ReturnValue.firstOfVendors
     }
 }
 
