@@ -119,10 +119,7 @@ struct TokenInventory {
             throw KeychainError(.invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", cause: error)
         }
         guard !uri.hasPINValue else { throw UsageError.pinOnCommandLine }
-        return entries.filter { entry in
-            [(uri.token, entry.label), (uri.serial, entry.serial), (uri.model, entry.model)]
-                .allSatisfy { wanted, actual in wanted.map { $0 == actual } ?? true }
-        }
+        return entries.filter { $0.isNamed(by: uri) }
     }
 
     /// The token of a label or URI.
@@ -141,9 +138,60 @@ struct TokenInventory {
         guard found.count == 1 else {
             throw KeychainError(
                 .tokenAmbiguous, "\(found.count) tokens are called \"\(name)\".",
-                hint: "Name the serial number: " + found.map { "pkcs11:serial=\($0.serial)" }.joined(separator: ", "))
+                hint: "Name one: "
+                    + found.map { ShellWord.quoted($0.distinction(among: found).description) }.joined(separator: ", "))
         }
         return first
+    }
+}
+
+extension TokenInventory.Entry {
+    /// The token's URI: what it says of itself.
+    private var uri: PKCS11URI {
+        var uri = PKCS11URI()
+        (uri.token, uri.serial, uri.manufacturer, uri.model) = (label, serial, manufacturer, model)
+        return uri
+    }
+
+    /// Whether a URI names the token, by all that it says of token, slot and library.
+    func isNamed(by wanted: PKCS11URI) -> Bool {
+        guard TokenChoice.names(wanted, uri) else { return false }
+        guard let slot else { return isOurs && isNamedAsOurs(by: wanted) }
+        do {
+            guard try !wanted.namesSlot || wanted.matches(slot.info(), id: slot.id) else { return false }
+            return try wanted.matches(slot.module.info())
+        } catch {
+            // What does not say what it is is not what was asked for.
+            return false
+        }
+    }
+
+    /// Of our own tokens nobody asks the module: it can be none but SoftHSM, and its slots have numbers of the moment.
+    private func isNamedAsOurs(by wanted: PKCS11URI) -> Bool {
+        func fits(_ part: String?, _ own: String) -> Bool { part.map { $0.isIdentical(to: own) } ?? true }
+        guard !wanted.namesSlot, fits(wanted.libraryManufacturer, "SoftHSM"),
+            fits(wanted.libraryDescription, "Implementation of PKCS11")
+        else { return false }
+        guard wanted.moduleName != nil || wanted.modulePath != nil else { return true }
+        // SoftHSM has other people's tokens as well: who names no more than the module means one of those.
+        guard wanted.token != nil || wanted.serial != nil else { return false }
+        let file = wanted.modulePath?.split(separator: "/").last.map(String.init)
+        return fits(wanted.moduleName, module) && fits(file, "libsofthsm2.so")
+    }
+
+    /// A URI that fits this token and, as far as anything tells them apart, no other of `others`.
+    func distinction(among others: [Self]) -> PKCS11URI {
+        var uri = PKCS11URI()
+        if !label.isEmpty { uri.token = label }
+        if !serial.isEmpty { uri.serial = serial }
+        let twins = others.filter { $0.label == label && $0.serial == serial }
+        let isNameless = label.isEmpty && serial.isEmpty
+        guard twins.count > 1 || isNameless else { return uri }
+        (uri.manufacturer, uri.model) = (manufacturer, model)
+        guard !isOurs else { return uri }
+        if module.contains("/") { uri.modulePath = module } else { uri.moduleName = module }
+        if isNameless || twins.filter({ $0.module == module }).count > 1 { uri.slotID = slot?.id }
+        return uri
     }
 }
 
