@@ -20,8 +20,11 @@ extension Keychain {
         }
     }
 
-    /// What nobody notices while the keychain is unlocked, and nobody can mend once it is locked.
-    private func missingWrappingKeys() throws -> [VaultFinding] {
+    /// Findings about keys that the token has lost, which are among ``vaultFindings()``: what nobody notices while the
+    /// keychain is unlocked, and nobody can mend once it is locked. The vault is not to blame for them.
+    ///
+    /// - Throws: As `vaultFindings()`.
+    package func missingWrappingKeys() throws -> [VaultFinding] {
         // Another program has removed it, perhaps since this one found it.
         try wrappingKeyRows().compactMap { row in
             if try token.hasSecretKey(row.objectID) { return nil }

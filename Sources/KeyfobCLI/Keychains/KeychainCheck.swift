@@ -103,7 +103,12 @@ struct KeychainCheck: ParsableCommand {
         var lines = output.isQuiet ? [] : done
         if findings.isEmpty, !isChanged, !output.isQuiet { lines.append("Keychain \"\(keychain.name)\" is sound.") }
         lines += findings.map { output.colour.apply(.bad, to: "bad") + "  " + Visible.text($0.description) }
-        if !findings.isEmpty {
+        if findings.contains(where: { $0.code == .wrappingKeyAbsent }) {
+            let token = Visible.text(keychain.tokenLabel)
+            lines.append(
+                "    Was token \"\(token)\" re-initialised or exchanged? Restore its backup: nothing else has the key.")
+        }
+        if findings.contains(where: { $0.code != .wrappingKeyAbsent }) {
             let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
             lines.append("    Restore the vault from a backup: \(keychain.configuration.vault)")
             if findings.contains(where: \.code.canBeAccepted) {

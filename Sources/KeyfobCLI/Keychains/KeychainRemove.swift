@@ -44,8 +44,13 @@ struct KeychainRemove: ParsableCommand {
                 what = "with its passwords, keys and certificates"
             } else {
                 what = "with its passwords; keys and certificates stay on the token"
-                stays = " Its keys and certificates stay on the token, and with them the key that sealed the passwords: "
-                    + "\"\(Visible.text(configuration.wrappingKeyLabel))\"."
+                let key = "the key that sealed the passwords"
+                let label = "\"\(Visible.text(configuration.wrappingKeyLabel))\""
+                stays = switch hasWrappingKey(configuration, keychains) {
+                case true?: " Its keys and certificates stay on the token, and with them \(key): \(label)."
+                case false?: " Its keys and certificates stay on the token; \(key), \(label), is not there any more."
+                case nil: " Its keys and certificates stay on the token, and so does \(key), if it is there: \(label)."
+                }
             }
         case .rest:
             what = "as far as an earlier removal or creation has left it"
@@ -69,6 +74,19 @@ struct KeychainRemove: ParsableCommand {
             "Remove keychain \"\(name)\" \(what)? This cannot be undone.", typing: name)
         try keychains.delete(name, timeout: global.keychainOptions().timeout)
         try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
+    }
+
+    /// Whether the token has the key that seals the keychain; `nil` where nobody can tell who does not log in first,
+    /// which a removal is no reason for.
+    private func hasWrappingKey(_ configuration: KeychainConfiguration, _ keychains: Keychains) -> Bool? {
+        do {
+            let keychain = try keychains.open(configuration, options: global.keychainOptions())
+            guard keychain.isUnlocked else { return nil }
+            return try keychain.missingWrappingKeys().isEmpty
+        } catch {
+            // A keychain that cannot be read can be removed all the same.
+            return nil
+        }
     }
 
     private func report(_ output: Output, _ sentence: String, isChanged: Bool) throws {

@@ -1,0 +1,34 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A keychain whose token has lost the key that seals it.
+@Suite struct LostWrappingKeyTests {
+    @Test func `the token is named as what to restore, and nothing is said to stay that is gone`() throws {
+        let household = try Household()
+        let environment = try household.makeCard()
+        let made = try household.keyfob(
+            [
+                "init", "--keychain", "card", "--token", "card", "--module", TestToken.modulePath, "--pin-source",
+                "env:CARD_PIN",
+            ], environment: environment)
+        try #require(made.status == 0, "\(made.error)")
+        let deleted = try Tool(
+            "/usr/bin/env",
+            [
+                "pkcs11-tool", "--module", TestToken.modulePath, "--token-label", "card", "--login", "--pin",
+                "env:CARD_PIN", "--delete-object", "--type", "secrkey", "--label", "keyfob-wrap-1-card",
+            ], environment: environment
+        ).run()
+        try #require(deleted.status == 0, "\(deleted.error)")
+        for options in [[], ["--accept", "--yes"]] {
+            let checked = try household.keyfob(["keychain", "check", "card"] + options, environment: environment)
+            #expect(checked.status == 9)
+            #expect(checked.output.contains("re-initialised or exchanged"), "\(checked.output)")
+            #expect(!checked.output.contains("Restore the vault"), "\(checked.output)")
+            #expect(!checked.output.contains("--accept") && !checked.output.contains("Accepted"), "\(checked.output)")
+        }
+        let removed = try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment)
+        #expect(removed.status == 0 && removed.output.contains("is not there any more"), "\(removed.output)")
+    }
+}
