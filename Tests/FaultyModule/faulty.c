@@ -12,6 +12,8 @@
 //                                          faulty.so.signing has as many bytes as calls have begun to wait
 //   hesitate                               C_Initialize waits for 10 minutes, and says so by the file
 //                                          faulty.so.initializing
+//   short=N                                the signatures of C_Sign have N bytes
+//   garbled                                the signatures of C_Sign are nobody's
 //   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
 //   absent                                 the token has been taken away. Its sessions are gone when it is back
 //   pin-low, pin-final, pin-locked         the token says so of its user PIN; a locked one lets nobody in
@@ -391,7 +393,14 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
             usleep(10000);
     }
     // Also taken away while it was at work.
-    return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_Sign(session, data, length, signature, signature_length);
+    CK_RV result =
+        is_absent() ? CKR_DEVICE_REMOVED : theirs->C_Sign(session, data, length, signature, signature_length);
+    char text[16];
+    if (result == CKR_OK && signature != NULL && says("short", text, sizeof text))
+        *signature_length = strtoul(text, NULL, 10);
+    if (result == CKR_OK && signature != NULL && refuses("garbled"))
+        signature[*signature_length / 2] ^= 1;
+    return result;
 }
 
 CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {

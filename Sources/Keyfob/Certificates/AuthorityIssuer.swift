@@ -41,7 +41,6 @@ public struct AuthorityIssuer: CertificateIssuer {
         }
         let wanted = now + (order.lifetime ?? SelfIssuer.standardLifetime)
         if wanted > authority.notAfter { order.report("shortened to the end of authority \"\(name)\"") }
-        let key = try keychain.tokenKey(for: identity)
         let unsigned = try KeychainError.describingRequests {
             try UnsignedCertificate(
                 subject: order.request.subject, publicKey: order.request.publicKey,
@@ -49,9 +48,8 @@ public struct AuthorityIssuer: CertificateIssuer {
                 notBefore: max(now - Self.clockTolerance, authority.notBefore),
                 notAfter: min(wanted, authority.notAfter))
         }
-        let certificate = try KeychainError.describingSignatures(of: key) {
-            try unsigned.signed { try key.sign($0, using: $1) }
-        }
+        let key = try keychain.tokenKey(for: identity)
+        let certificate = try key.checkingSignature { try unsigned.signed { try key.sign($0, using: $1) } }
         // Name constraints, and whatever else stands in the authority's certificate.
         if let failure = try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: [authority]).failure {
             throw KeychainError(

@@ -69,18 +69,4 @@ extension KeychainError {
                 "this certificate cannot be made: \(error.detail).", cause: error)
         }
     }
-
-    /// Has the error of a signature that the public key does not verify say whose it is.
-    static func describingSignatures<Result>(of key: TokenKey, _ body: () throws -> Result) throws -> Result {
-        do { return try body() } catch let error as CryptoError where error.code == .authenticationFailed {
-            let token = key.keychain.tokenLabel
-            throw KeychainError(
-                .identityMismatch,
-                "the public key that token \"\(token)\" has for key \"\(key.object.label?.text ?? "")\" is another "
-                    + "key's: it does not verify what the key signs.",
-                hint: "Remove the public key or certificate that bears the key's identifier and is not its own: "
-                    + "keyfob token show --objects",
-                details: ["token": token], cause: error)
-        }
-    }
 }

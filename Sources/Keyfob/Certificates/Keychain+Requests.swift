@@ -40,10 +40,10 @@ extension Keychain {
         with key: TokenKey, _ subject: DistinguishedName, _ extensions: CertificateExtensions,
         _ scheme: SignatureScheme? = nil
     ) throws -> CertificationRequest {
-        let request = try KeychainError.describingRequests {
+        let unsigned = try KeychainError.describingRequests {
             try UnsignedRequest(
                 subject: subject, publicKey: key.publicKey, extensions: extensions, scheme: scheme)
         }
-        return try KeychainError.describingSignatures(of: key) { try request.signed { try key.sign($0, using: $1) } }
+        return try key.checkingSignature { try unsigned.signed { try key.sign($0, using: $1) } }
     }
 }

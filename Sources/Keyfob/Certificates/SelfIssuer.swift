@@ -17,12 +17,13 @@ public struct SelfIssuer: CertificateIssuer {
     /// - Throws: `KeychainError`; `invalidArgument` for a request that cannot be fulfilled, and what the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let now = Date()
-        let certificate = try KeychainError.describingRequests {
+        let unsigned = try KeychainError.describingRequests {
             try UnsignedCertificate(
                 subject: Self.subject(of: order.request), publicKey: order.request.publicKey,
                 extensions: order.request.extensions, issuer: nil, notBefore: now - AuthorityIssuer.clockTolerance,
                 notAfter: now + (order.lifetime ?? Self.standardLifetime))
-        }.signed { try order.key.sign($0, using: $1) }
+        }
+        let certificate = try order.key.checkingSignature { try unsigned.signed { try order.key.sign($0, using: $1) } }
         return IssuedCertificate(certificate: certificate, chain: [])
     }
 

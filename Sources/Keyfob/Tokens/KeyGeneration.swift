@@ -150,7 +150,7 @@ extension KeySpecification {
     /// - Throws: `KeychainError` with code `invalidArgument` where they are not.
     package func validate() throws {
         let isFine = switch kind {
-        case .rsa(let bits): (2048...4096).contains(bits) && bits % 8 == 0
+        case .rsa(let bits): Self.rsaSizes.contains(UInt(clamping: bits)) && bits % 8 == 0
         case .aes(let bits): [128, 192, 256].contains(bits)
         case .ec, .ed25519: true
         }
@@ -201,15 +201,29 @@ extension KeySpecification {
 
     /// What a token says it can generate, in words. A token that does not answer supports nothing that could be named.
     fileprivate static func kinds(of slot: Slot) -> [String] {
-        let mechanisms: [(MechanismType, (ClosedRange<UInt>) -> String)] = [
-            (.rsaPKCSKeyPairGeneration, { "RSA \($0.lowerBound)-\($0.upperBound)" }),
-            (.ecKeyPairGeneration, { "EC of \($0.lowerBound) to \($0.upperBound) bits" }),
+        let mechanisms: [(MechanismType, (ClosedRange<UInt>) -> String?)] = [
+            (.rsaPKCSKeyPairGeneration, rsaKinds), (.ecKeyPairGeneration, ecKinds),
             (.ecEdwardsKeyPairGeneration, { _ in "Ed25519" }), (.aesKeyGeneration, { _ in "AES" }),
         ]
         return mechanisms.compactMap { mechanism, words in
-            (try? slot.mechanismInfo(mechanism)).map { words($0.keySizes) }
+            (try? slot.mechanismInfo(mechanism)).flatMap { words($0.keySizes) }
         }
     }
+
+    /// The RSA keys that are generated here on a token that takes these sizes; some take all that a number can say.
+    static func rsaKinds(_ sizes: ClosedRange<UInt>) -> String? {
+        guard sizes.overlaps(rsaSizes) else { return nil }
+        let common = sizes.clamped(to: rsaSizes)
+        return "RSA \(common.lowerBound)" + (common.count == 1 ? "" : "-\(common.upperBound)")
+    }
+
+    /// The curves of which keys are generated here on a token that takes these sizes.
+    static func ecKinds(_ sizes: ClosedRange<UInt>) -> String? {
+        let curves = [256, 384, 521].filter { sizes.contains($0) }
+        return curves.isEmpty ? nil : "EC " + curves.map { "P-\($0)" }.joined(separator: ", ")
+    }
+
+    private static let rsaSizes: ClosedRange<UInt> = 2048...4096
 
     private var pairMechanism: (Mechanism, KeyUsages) {
         switch kind {

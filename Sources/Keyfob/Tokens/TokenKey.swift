@@ -75,10 +75,7 @@ public struct TokenKey: Sendable {
         token.forgetHandles()
         let second = try made()
         guard try publicKey.verify(second, ofDigest: digest, using: scheme) else {
-            throw KeychainError(
-                .tokenDisobeyed,
-                "token \"\(token.label)\" made a signature that the key's public half does not verify.",
-                hint: "Look at the key: keyfob identity check")
+            throw disobedience(nil)
         }
         return second
     }
@@ -120,7 +117,29 @@ public struct TokenKey: Sendable {
     /// The form that X.509 and TLS use.
     private func encoded(_ signature: [UInt8]) throws -> [UInt8] {
         guard case .ec = publicKey.algorithm else { return signature }
-        return try ECDSASignature(raw: signature).der
+        // A token that is at fault, and not who asked it: some answer with nothing at all.
+        do { return try ECDSASignature(raw: signature).der } catch { throw disobedience(error) }
+    }
+
+    /// What `body` makes of a signature of this key.
+    ///
+    /// - Throws: `KeychainError` with code `tokenDisobeyed` where `body` finds that the signature is not the key's;
+    ///   else what `body` throws.
+    func checkingSignature<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CryptoError where error.code == .authenticationFailed {
+            throw disobedience(error)
+        }
+    }
+
+    private func disobedience(_ cause: (any Error)?) -> KeychainError {
+        let name = object.label?.text.map { "key \"\($0)\"" } ?? "a key"
+        let label = keychain.token.label
+        return KeychainError(
+            .tokenDisobeyed,
+            "token \"\(label)\" made a signature with \(name) that the key's public half does not verify.",
+            hint: "Try again. If it fails again the token or its module is broken, or a public key or certificate bears "
+                + "the key's identifier and is not its own: keyfob token show \(ShellWord.quoted(label)) --objects",
+            details: ["token": label], cause: cause)
     }
 
     private func sign(

@@ -128,7 +128,9 @@ extension SessionPool {
         }
         let flags = try slot.tokenInfo().flags
         // The one before may have been a wrong PIN, whatever it was answered.
-        if let failure = climb.loginFailure, !flags.isDisjoint(with: Self.countedTries) { throw Refusal(error: failure) }
+        if let failure = climb.loginFailure, !flags.isDisjoint(with: Self.countedTries) {
+            throw Refusal(error: failure)
+        }
         switch LoginDecision(flags: flags, allowFinalTry: configuration.allowFinalTry) {
         case .notNeeded:
             return false

@@ -1,4 +1,6 @@
+import OpenSSL
 import PKCS11
+import TestSupport
 import Testing
 
 @testable import Keyfob
@@ -25,5 +27,35 @@ import Testing
     func `the label of a token is one word of the command that a hint gives`(refusal: PKCS11Error) {
         let hint = KeychainError.token(refusal, .create, token: "my token").hint ?? ""
         #expect(hint.contains("'my token'"), "\(hint)")
+    }
+
+    @Test(arguments: ["short=63", "short=0", "garbled", "garbled stranger"])
+    func `a signature that is none is told as the token's fault, with the token and the key`(words: String) throws {
+        let token = try TestToken.make(label: "signer")
+        let directory = try TemporaryDirectory()
+        let module = try FaultyModule(in: directory, saying: words.contains("stranger") ? "stranger" : "")
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        let key = try keychain.generateKey(.p256, label: "web")
+        let signer = try keychain.tokenKey(for: key)
+        try module.say(words)
+        let error = #expect(throws: KeychainError.self) {
+            try keychain.createIdentity("site", .server("site"), issuer: SelfIssuer())
+        }
+        #expect(error?.code == .tokenDisobeyed && error?.message.contains("key \"site\"") == true, "\(error as Any)")
+        #expect(error?.message.contains("token \"\(token.label)\"") == true && error?.hint != nil)
+        // Of a signature for its own sake only its form can be judged, on a token that keeps its handles.
+        guard words != "garbled" else { return }
+        let refused = #expect(throws: KeychainError.self) { try signer.sign([1, 2, 3], using: .ecdsa(.sha256)) }
+        #expect(refused?.code == .tokenDisobeyed && refused?.message.contains("key \"web\"") == true)
+    }
+
+    @Test func `of the sizes that a token takes those are named of which keys are made`() {
+        #expect(KeySpecification.rsaKinds(128...4_294_967_295) == "RSA 2048-4096")
+        #expect(KeySpecification.rsaKinds(1024...2048) == "RSA 2048")
+        #expect(KeySpecification.rsaKinds(512...1024) == nil)
+        #expect(KeySpecification.ecKinds(112...521) == "EC P-256, P-384, P-521")
+        #expect(KeySpecification.ecKinds(256...384) == "EC P-256, P-384")
     }
 }
