@@ -14,4 +14,7 @@ struct CreationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The PKCS#11 module of --token: a path, or its name in p11-kit.", valueName: "path|name"))
     var module: String?
+
+    @Flag(help: "Try the PIN of --token even though the token says that one more wrong one blocks it.")
+    var allowFinalTry = false
 }

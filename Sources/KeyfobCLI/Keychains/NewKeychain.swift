@@ -153,9 +153,18 @@ struct NewKeychain {
         let selection = try PINSourceSelection(option: option, uri: found.uri.pinSource, environment: environment)
         let pin = try selection.source.read(.token(found.info.label), from: environment)
         let kept = [.option, .uri].contains(selection.origin) ? Self.lasting(selection.source) : nil
-        let made = try keychains.create(
-            name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
-            options: global.keychainOptions())
+        let made: Keychains.Creation
+        do {
+            made = try keychains.create(
+                name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
+                options: global.keychainOptions(allowsFinalTry: options.allowFinalTry))
+        } catch let error as KeychainError where error.details["tries"] == "final" {
+            // There is no keychain yet that could be unlocked.
+            throw KeychainError(
+                error.code, error.message,
+                hint: "Stop unless you are sure. To try: the same command with --allow-final-try",
+                details: error.details, cause: error.cause)
+        }
         let isUnlocked = kept == nil && selection.origin != .credential ? unlock(made.keychain, with: pin) : nil
         try report(made, keychains, recoveryFile: nil, isUnlocked: isUnlocked)
     }

@@ -57,6 +57,11 @@ extension ErrorRow {
             message: ["ONE try left before it blocks", "was not sent"], hint: ["keyfob unlock --token card --allow-final-try"],
             details: ["tries"]),
         ErrorRow(
+            testDescription: "the last try, not taken for a new keychain", home: .card, refusing: "pin-final",
+            attempt: "keyfob keychain create b --token card --module ./faulty.so --pin-source env:CARD_PIN",
+            status: 5, code: "pin.final_try", message: ["ONE try left before it blocks", "was not sent"],
+            hint: ["the same command with --allow-final-try"], details: ["tries"]),
+        ErrorRow(
             testDescription: "a stored PIN that was refused before", home: .card,
             before: "keyfob lock -q; secret 9999 bad; ! keyfob get a --pin-source file:bad 2>/dev/null",
             attempt: "keyfob get a --pin-source file:bad", status: 5, code: "pin.known_wrong",

@@ -141,4 +141,15 @@ import Testing
             #expect(read.output == "value\n", "\(command): \(read.error)")
         }
     }
+
+    @Test func `the last try is taken for a new keychain where that is asked for`() throws {
+        let (household, environment) = try Household.withCard()
+        let final = environment.merging(["FAULTY_REFUSE": "pin-final"]) { $1 }
+        let made = try household.keyfob(
+            [
+                "keychain", "create", "b", "--token", "card", "--module", household.directory.file("faulty.so"),
+                "--pin-source", "env:CARD_PIN", "--allow-final-try",
+            ], environment: final)
+        #expect(made.status == 0, "\(made.error)")
+    }
 }
