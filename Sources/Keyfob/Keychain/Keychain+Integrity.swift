@@ -5,15 +5,16 @@ extension Keychain {
     /// What is wrong with the vault; empty when it is sound.
     ///
     /// Reads every row, but no secret: pages and attributes that are damaged, rows that another program put back, added
-    /// or removed; and whether the token has the keys without which no password opens. No finding tells the name or the
-    /// value of an item.
+    /// or removed; and whether the token has the keys without which no password opens, and the keys and certificates of
+    /// which the vault knows. Only of those a finding tells the name; none tells the value of an item.
     ///
     /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
     public func vaultFindings() throws -> [VaultFinding] {
         let keys = try keys()
         let lost = try missingWrappingKeys()
         do {
-            return try store.integrityFindings(keys.tree, damage: keys.damage) + lost
+            let rows = try store.integrityFindings(keys.tree, damage: keys.damage)
+            return try rows + lost + missingObjects(keys).map { $0.finding(on: token.label) }
         } catch let error as KeychainError where error.code == .vaultDamaged {
             // Pages from which no row can be read at all.
             return [VaultFinding(.fileDamaged, error.message)] + lost
@@ -38,13 +39,23 @@ extension Keychain {
     ///
     /// For a vault that another program or a failing disk has changed, and of which there is no backup: old copies of
     /// items pass for new ones afterwards. Look at ``vaultFindings()`` first. Items that are damaged themselves stay
-    /// so, and so does what is recorded of them; see ``removeDamagedItems()``.
+    /// so, and so does what is recorded of them (see ``removeDamagedItems()``); keys and certificates that are not on
+    /// the token any more are forgotten.
     ///
     /// - Returns: How many items the vault has that are whole.
     /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
     public func acceptVault() throws -> Int {
         let keys = try keys()
-        let count = try store.write(keys.tree) { writer in try writer.renewRecord(keys.opens) }
+        let missing: [MissingObject]
+        do { missing = try missingObjects(keys) } catch let error as KeychainError where error.code == .vaultDamaged {
+            // Which rows count cannot be told before they are accepted; the next look tells of objects that are gone.
+            missing = []
+        }
+        let count = try store.write(keys.tree) { writer in
+            let count = try writer.renewRecord(keys.opens)
+            for row in missing { try writer.delete(rowID: row.rowID) }
+            return count - missing.count
+        }
         options.logger.warning("the rows of the vault were accepted as they are", metadata: ["count": "\(count)"])
         return count
     }

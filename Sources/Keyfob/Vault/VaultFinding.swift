@@ -2,7 +2,7 @@ import Foundation
 
 /// Something that is wrong with a vault, found by ``Keychain/vaultFindings()``.
 ///
-/// It tells neither the name nor the value of an item.
+/// It tells the value of no item, and no name but that of a key or certificate which the token has lost.
 public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
     /// What kind of finding it is.
     public struct Code: RawRepresentable, Hashable, Sendable {
@@ -27,9 +27,12 @@ public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
         /// The token has lost a key without which passwords do not open.
         public static let wrappingKeyAbsent = Self(rawValue: "wrapping_key.absent")
 
+        /// Another program has removed a key or a certificate from the token.
+        public static let objectAbsent = Self(rawValue: "object.absent")
+
         /// Whether ``Keychain/acceptVault()`` does away with it.
         public var canBeAccepted: Bool {
-            [.itemReplayed, .itemAdded, .itemsRemoved, .recordDamaged, .itemIncomplete].contains(self)
+            [.itemReplayed, .itemAdded, .itemsRemoved, .recordDamaged, .itemIncomplete, .objectAbsent].contains(self)
         }
     }
 

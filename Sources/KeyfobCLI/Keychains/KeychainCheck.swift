@@ -15,7 +15,8 @@ struct KeychainCheck: ParsableCommand {
             Reads every item, and no secret. Exits with 9 when something is found.
 
             With --accept the items are taken as they are: for a vault of which there is no backup. Old copies of items \
-            then pass for new ones; what is damaged itself stays so.
+            then pass for new ones; what is damaged itself stays so. Keys and certificates that another program has \
+            removed from the token are forgotten.
 
             With --remove-damaged the items go that fail their integrity check, which nobody can read any more: \
             passwords for good, and what is noted of certificates and keys, which themselves stay on the token.

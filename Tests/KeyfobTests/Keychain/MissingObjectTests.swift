@@ -1,0 +1,47 @@
+import OpenSSL
+import PKCS11
+import Testing
+
+@testable import Keyfob
+
+/// What other tools remove from the token behind Keyfob's back.
+@Suite struct MissingObjectTests {
+    @Test(arguments: [("privkey", "key"), ("cert", "certificate")])
+    func `an object that another tool has removed is found missing, and forgotten when that is accepted`(
+        type: String, kind: String
+    ) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        _ = try keychain.generateKey(.p256, label: "other")
+        _ = try keychain.generateKey(.aes(bits: 128), label: "third")
+        #expect(try keychain.vaultFindings().isEmpty)
+        let id = try identity.certificate().publicKey.identifier.hexadecimal
+        try test.tool(["--delete-object", "--type", type, "--id", id])
+        let checked = try test.reopen()
+        let findings = try checked.vaultFindings()
+        #expect(findings.count == 1 && findings.first?.hasPrefix("\(kind) \"web\" is not on") == true, "\(findings)")
+        let rows = try checked.store.read { try $0.rowCount() }
+        #expect(try checked.acceptVault() == rows - 1)
+        #expect(try checked.vaultFindings().isEmpty)
+        #expect(try checked.store.read { try $0.rowCount() } == rows - 1)
+    }
+
+    @Test func `a key that has lost no more than its public half is not missing`() throws {
+        let test = try TestKeychain()
+        let identity = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let id = try identity.certificate().publicKey.identifier.hexadecimal
+        try test.tool(["--delete-object", "--type", "pubkey", "--id", id])
+        #expect(try test.reopen().vaultFindings().isEmpty)
+    }
+
+    @Test func `what Keyfob itself renews and removes is not missing`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        _ = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
+        let key = try keychain.generateKey(.p256, label: "gone")
+        try keychain.delete(key)
+        try keychain.delete(Query<Identity>())
+        #expect(try keychain.vaultFindings().isEmpty)
+    }
+}
