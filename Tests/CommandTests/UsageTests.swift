@@ -41,6 +41,27 @@ import Testing
         #expect(result.status == 2 && result.error.contains("Did you mean \"rm\"?"), "\(result.error)")
     }
 
+    @Test(arguments: [
+        ["cert", "import", "web.pem", "--name", ""], ["identity", "import", "web.key", "web.pem", "--name", ""],
+        ["trust", "add", "web.pem", "--name", ""], ["key", "generate", ""],
+        ["identity", "create", "", "--cn", "x", "--self-signed"], ["token", "show", ""], ["token", "mechanisms", ""],
+        ["ls", "--token", ""], ["init", "--keychain", "card", "--token", ""], ["key", "pub", "key", "-o", ""],
+        ["trust", "export", "-o", ""],
+    ])
+    func `an empty name is none, wherever it is given`(arguments: [String]) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        #expect(try home.keyfob("key", "generate", "key").status == 0)
+        let script = "cd \"$1\"; shift; exec \"$@\""
+        let result = try Tool(
+            "/bin/sh", ["-c", script, "sh", home.directory.path, Tool.keyfob([]).path] + arguments,
+            environment: home.environment
+        ).run()
+        #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
+        #expect(result.error.hasPrefix("keyfob: an empty name names nothing."), "\(result.error)")
+        #expect(try home.keyfob("cert", "ls", "--json").output.contains("\"certificates\":[]"))
+    }
+
     @Test func `the choices that an option has stand in one line`() throws {
         let result = try Tool.keyfob(["ls", "--format", "xml"]).run()
         #expect(result.status == 2)

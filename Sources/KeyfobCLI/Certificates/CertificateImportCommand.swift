@@ -28,7 +28,7 @@ struct CertificateImportCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func validate() throws { if let label { try NewName.requireNoURI(label) } }
+    func validate() throws { if let label { try NewName.check(label) } }
 
     func run() throws {
         let output = try global.output()

@@ -15,8 +15,11 @@ enum FileTarget {
     /// Follows the links of `path`.
     ///
     /// - Throws: `KeychainError`: `fileUnavailable` for links that lead to themselves, `refused` for a link of another
-    ///   user, who decides where it leads.
+    ///   user, who decides where it leads, `invalidArgument` for an empty path.
     init(_ path: String) throws(KeychainError) {
+        guard !path.isEmpty else {
+            throw KeychainError(.invalidArgument, UsageError.emptyName.message, hint: UsageError.emptyName.hint)
+        }
         var target = path
         for _ in 0..<40 {
             if let descriptor = Self.descriptor(target) {

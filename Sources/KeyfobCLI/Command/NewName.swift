@@ -3,7 +3,15 @@ import PKCS11
 
 /// A name for something that is made or imported.
 enum NewName {
-    /// Refuses a name by which nothing would be found again.
+    /// Refuses a name by which nothing would be found again: an empty one, and one that begins like a URI.
+    ///
+    /// - Throws: `ValidationError`.
+    static func check(_ name: String) throws {
+        guard !name.isEmpty else { throw ValidationError(UsageError.emptyName.message) }
+        try requireNoURI(name)
+    }
+
+    /// Refuses a name that every other command takes for a URI.
     ///
     /// - Throws: `ValidationError`.
     static func requireNoURI(_ name: String) throws {

@@ -23,6 +23,10 @@ struct UsageError: Error, CustomStringConvertible {
             hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(name) --stdin     or just: keyfob set \(name)")
     }
 
+    /// An empty name was given, mostly by a script with a variable that is not set.
+    static let emptyName = UsageError(
+        "an empty name names nothing.", hint: "Is a variable empty that stands in the command line?")
+
     /// A PIN was given in a URI. The text never repeats the URI.
     static let pinOnCommandLine = UsageError(
         "a PIN is not taken from the command line, where other users can read it.",

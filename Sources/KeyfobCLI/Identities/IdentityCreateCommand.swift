@@ -32,8 +32,7 @@ struct IdentityCreateCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !name.isEmpty else { throw ValidationError("An identity needs a name.") }
-        try NewName.requireNoURI(name)
+        try NewName.check(name)
         guard !wishes.isEmpty else { throw ValidationError("A certificate is for somebody: give --cn, --dns, …") }
         guard issuance.selfSigned || issuance.issuer != nil else {
             throw ValidationError("Who issues it? Give --self-signed or --issuer.")

@@ -53,7 +53,7 @@ struct IdentityImportCommand: ParsableCommand {
         guard !files.isEmpty || key != nil else {
             throw ValidationError("Name a file, such as web.p12, or --key and --cert.")
         }
-        if let label { try NewName.requireNoURI(label) }
+        if let label { try NewName.check(label) }
     }
 
     func run() throws {

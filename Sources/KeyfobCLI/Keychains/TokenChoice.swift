@@ -80,9 +80,12 @@ enum TokenChoice {
             }
     }
 
-    /// A label, or a URI that a user wrote. - Throws: `UsageError` for a malformed URI or a PIN in it.
+    /// A label, or a URI that a user wrote.
+    ///
+    /// - Throws: `UsageError` for an empty label, a malformed URI, or a PIN in it.
     static func uri(_ name: String?) throws -> PKCS11URI {
         guard let name else { return PKCS11URI() }
+        guard !name.isEmpty else { throw UsageError.emptyName }
         guard PKCS11URI.hasScheme(name) else {
             var uri = PKCS11URI()
             uri.token = name

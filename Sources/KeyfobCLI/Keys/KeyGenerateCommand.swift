@@ -40,8 +40,7 @@ struct KeyGenerateCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !name.isEmpty else { throw ValidationError("A key needs a name.") }
-        try NewName.requireNoURI(name)
+        try NewName.check(name)
         if size != nil, type == .ec || type == .ed25519 {
             throw ValidationError("--size is for RSA and AES; an EC key has a --curve.")
         }

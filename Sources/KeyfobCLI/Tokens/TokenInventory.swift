@@ -111,8 +111,10 @@ struct TokenInventory {
 
     /// The tokens of a label or URI.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument`; `UsageError` for a PIN in the URI.
+    /// - Throws: `KeychainError` with code `invalidArgument`; `UsageError` for an empty name, or a PIN in the URI.
     func matches(_ name: String) throws -> [Entry] {
+        // The slot that SoftHSM keeps for a new token has an empty label.
+        guard !name.isEmpty else { throw UsageError.emptyName }
         guard PKCS11URI.hasScheme(name) else { return entries.filter { $0.label.isIdentical(to: name) } }
         let uri: PKCS11URI
         do { uri = try PKCS11URI(name) } catch {

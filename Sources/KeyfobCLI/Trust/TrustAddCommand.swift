@@ -36,7 +36,7 @@ struct TrustAddCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        if let label { try NewName.requireNoURI(label) }
+        if let label { try NewName.check(label) }
         if scope == .system, !usages.isEmpty {
             throw ValidationError("The system's store knows no usages: --for is for --scope user.")
         }
