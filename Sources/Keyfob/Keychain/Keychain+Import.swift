@@ -234,7 +234,7 @@ extension KeychainError {
         case .wrongPassphrase:
             KeychainError(
                 .filePassphraseIncorrect, "wrong passphrase for \(fileName).",
-                hint: "Try again, or check the source: --pass-source file:… (a trailing newline is ignored)",
+                hint: "Try again, or check where the passphrase comes from.",
                 details: details, cause: error)
         case .integrityCheckFailed:
             KeychainError(
@@ -268,7 +268,7 @@ extension KeychainError {
         case .wrongPassphrase:
             KeychainError(
                 .filePassphraseIncorrect, "wrong passphrase for \(fileName).",
-                hint: "Try again, or check the source: --pass-source file:…", details: details, cause: error)
+                hint: "Try again, or check where the passphrase comes from.", details: details, cause: error)
         case .passphraseRequired:
             KeychainError(
                 .pinRequired, "\(fileName) is encrypted and no passphrase was given.",

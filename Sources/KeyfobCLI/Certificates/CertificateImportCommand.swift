@@ -36,7 +36,7 @@ struct CertificateImportCommand: ParsableCommand {
         var contents = IdentityFiles(
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
         ) { try read(.file($0)) }
-        for file in files { try contents.addCertificates(file) }
+        try passphrase.naming { for file in files { try contents.addCertificates(file) } }
         let certificates = contents.certificates.map(\.certificate)
         guard label == nil || certificates.count == 1 else {
             throw UsageError(

@@ -23,6 +23,22 @@ struct PassphraseOptions: ParsableArguments {
     /// - Throws: `KeychainError` of the source; `pinRequired` where nobody can be asked.
     func read(_ purpose: PINPurpose, _ global: GlobalOptions) throws -> SecretBytes { try reading(global)(purpose) }
 
+    /// Reads files with the passphrase; the error for a wrong one names the source that gave it.
+    ///
+    /// - Throws: What `reading` throws.
+    func naming<Result>(_ reading: () throws -> Result) throws -> Result {
+        do { return try reading() } catch let error as KeychainError where error.code == .filePassphraseIncorrect {
+            // What a person typed came from nowhere that could be checked.
+            guard let source = try source(), !source.isInteractive else { throw error }
+            // A command is not repeated: people write secrets into them.
+            let text = source.description.hasPrefix("cmd:") ? "cmd:…" : ShellWord.quoted(source.description)
+            throw KeychainError(
+                error.code, error.message,
+                hint: "Try again, or check the source: --pass-source \(text) (a trailing newline is ignored)",
+                details: error.details, cause: error.cause)
+        }
+    }
+
     /// As `read(_:_:)`, for one file after another: a source is read once, as many give what they have only once; a
     /// person is asked for each.
     func reading(_ global: GlobalOptions) -> (PINPurpose) throws -> SecretBytes {

@@ -62,9 +62,11 @@ struct IdentityImportCommand: ParsableCommand {
         var contents = IdentityFiles(
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
         ) { try read(.file($0)) }
-        for file in files { try contents.add(file) }
-        if let key { try contents.addKey(key, isAlone: files.isEmpty && cert == nil) }
-        for file in [cert, chain].compactMap({ $0 }) { try contents.addCertificates(file) }
+        try passphrase.naming {
+            for file in files { try contents.add(file) }
+            if let key { try contents.addKey(key, isAlone: files.isEmpty && cert == nil) }
+            for file in [cert, chain].compactMap({ $0 }) { try contents.addCertificates(file) }
+        }
         let pairs = try contents.pairs()
         let now = Date()
         for pair in pairs where !allowExpired {

@@ -217,7 +217,17 @@ extension ErrorRow {
         ErrorRow(
             testDescription: "wrong passphrase", before: "pkcs12; secret wrong wrong",
             attempt: "keyfob identity import web.p12 --name web --pass-source file:wrong", status: 5,
-            code: "pkcs12.passphrase", message: ["wrong passphrase for web.p12"], hint: ["--pass-source", "newline"],
+            code: "pkcs12.passphrase", message: ["wrong passphrase for web.p12"],
+            hint: ["--pass-source file:wrong (a trailing newline"], details: ["file"]),
+        ErrorRow(
+            testDescription: "wrong passphrase of a variable", before: "pkcs12",
+            attempt: "export WRONG=no; keyfob cert import web.p12 --pass-source env:WRONG", status: 5,
+            code: "pkcs12.passphrase", message: ["wrong passphrase for web.p12"], hint: ["--pass-source env:WRONG ("],
+            details: ["file"]),
+        ErrorRow(
+            testDescription: "wrong passphrase of a command", before: "pkcs12",
+            attempt: "keyfob identity import web.p12 --pass-source 'cmd:echo no'", status: 5,
+            code: "pkcs12.passphrase", message: ["wrong passphrase for web.p12"], hint: ["--pass-source cmd:… ("],
             details: ["file"]),
         ErrorRow(
             testDescription: "MAC fails but content decrypts",
