@@ -42,6 +42,12 @@ import Testing
         #expect(SecurityTool.line(text).hasPrefix(beginning))
     }
 
+    @Test(arguments: [["--", "-50"], ["-50", "--"], ["--json", "--", "-50"]])
+    func `a code may stand behind the end of options`(arguments: [String]) throws {
+        let result = try Tool.keyfob(["error"] + arguments).run()
+        #expect(result.status == 0 && result.output.contains("errSecParam"), "\(result.error)")
+    }
+
     @Test func `security says which verbs are missing, and fails with 1`() throws {
         let result = try Self.security(["find-generic-password", "-s", "x", "-w"])
         #expect(result.output.isEmpty)

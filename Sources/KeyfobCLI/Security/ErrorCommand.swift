@@ -22,6 +22,9 @@ struct ErrorCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
+        var codes = codes
+        // The parser hands it on with what it does not know.
+        if let end = codes.firstIndex(of: "--") { codes.remove(at: end) }
         guard !codes.isEmpty else { throw UsageError("which code is meant?", hint: "As in: keyfob error -50") }
         var table = Table([.init("CODE"), .init("NAME"), .init("MEANING")])
         var list: [Value] = []
