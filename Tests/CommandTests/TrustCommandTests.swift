@@ -42,6 +42,7 @@ import Testing
                 "NAME", "corp",
             ])
         #expect(try home.keyfob("trust", "export").output == (try home.shell("cat root.pem")))
+        #expect(try home.keyfob("trust", "export", "--format", "pem").output == (try home.shell("cat root.pem")))
 
         let rows: [([String], String)] = [
             (["--host", "other.example"], "cert.host_mismatch"), (["--usage", "client"], "cert.wrong_usage"),

@@ -19,7 +19,7 @@ struct TrustExportCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        let output = try global.output()
+        let (output, _) = try global.output(writing: [.pem])
         let keychain = try global.openKeychain()
         let anchors = try keychain.trustAnchors(for: usage.usage)
         let text = anchors.map(\.certificate.pem).joined()
