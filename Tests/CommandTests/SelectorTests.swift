@@ -86,6 +86,8 @@ import Testing
             let result = try household.keyfob(["lock", "--all"] + more)
             #expect(result.status == 2 && result.error.contains("exclude each other"), "\(more) \(result.error)")
         }
+        let renewal = try household.keyfob(["identity", "renew", "--all", "web"])
+        #expect(renewal.status == 2 && renewal.error.contains("--all and a name exclude"), "\(renewal.error)")
         let token = try household.keyfob(["token", "show", "login", "--token", "other"])
         #expect(token.status == 2 && token.output.isEmpty)
         #expect(token.error.contains("NAME and --token name different tokens"), "\(token.error)")

@@ -47,7 +47,8 @@ struct IdentityRenewCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard all == (name == nil) else { throw ValidationError("Name an identity, or give --all.") }
+        if all, name != nil { throw ValidationError("--all and a name exclude each other.") }
+        guard all || name != nil else { throw ValidationError("Name an identity, or give --all.") }
         if newKey || key.isGiven, sameKey { throw ValidationError("--new-key and --same-key exclude each other.") }
         if all, issuance.selfSigned || issuance.issuer != nil {
             throw ValidationError("--all renews each identity with its own issuer.")
