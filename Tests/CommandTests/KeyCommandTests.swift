@@ -58,6 +58,11 @@ import Testing
         #expect(try IdentityHome.code(again) == "item.exists")
         #expect(try Tool.keyfob(arguments + ["--if-missing"], environment: home.environment).run().status == 0)
 
+        for destination in [[], ["-o", home.file("dry")]] {
+            let dry = Tool.keyfob(["key", "pub", "api", "--dry-run"] + destination, environment: home.environment)
+            #expect(try dry.run().output == "Nothing was written (--dry-run).\n")
+        }
+        #expect(!FileManager.default.fileExists(atPath: home.file("dry")))
         try home.directory.write(try home.keyfob("key", "pub", "api").output.utf8, to: "api.pem")
         try home.directory.write(try home.keyfob("key", "pub", "api", "--format", "ssh").output.utf8, to: "api.pub")
         let fromPEM = try home.shell("openssl pkey -pubin -in api.pem -outform DER | sha256sum | cut -c1-16")

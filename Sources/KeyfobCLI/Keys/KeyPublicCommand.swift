@@ -36,11 +36,9 @@ struct KeyPublicCommand: ParsableCommand {
                 .init("fingerprint", .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo))),
                 .init("file", .optional(file.path)), .init("dry_run", .boolean(global.dryRun)),
             ])
-        // A public key that is only printed changes nothing, with --dry-run or without.
         try file.write(
             content(publicKey, as: form, comment: label), document: document,
-            sentence: "Wrote \(Visible.text(file.path ?? "")).", force: force,
-            isDryRun: global.dryRun && !file.destination.isStandardOutput, output)
+            sentence: "Wrote \(Visible.text(file.name)).", force: force, isDryRun: global.dryRun, output)
     }
 
     private func content(_ key: PublicKey, as form: ContentFormat, comment: String) throws -> SecretBytes {
