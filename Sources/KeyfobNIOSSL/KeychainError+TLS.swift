@@ -6,8 +6,7 @@ import OpenSSL
 /// The sentences of cli.md 5 for identities that cannot serve.
 extension KeychainError {
     static func expired(_ name: String, _ certificate: Certificate, on date: Date) -> KeychainError {
-        let days = Int(date.timeIntervalSince(certificate.notAfter) / 86400)
-        let ago = days == 0 ? "today" : days == 1 ? "1 day ago" : "\(days) days ago"
+        let ago = Quantity.relative(certificate.notAfter, to: date)
         return KeychainError(
             .certificateExpired,
             "certificate \"\(name)\" expired on \(certificate.notAfter.formatted(.iso8601.year().month().day())) (\(ago)).",

@@ -239,6 +239,12 @@ import Testing
         // A file is no identity, and a certificate that is installed has no name yet.
         let verified = try home.keyfob("cert", "verify", home.file("old.pem"))
         #expect(verified.error.contains("certificate \"old.pem\" expired on"), "\(verified.error)")
+        #expect(verified.error.contains("(3 days ago)."), "\(verified.error)")
+        // In a message as in a list.
+        try home.makeSelfSigned("ancient", days: -1500)
+        let ancient = try home.keyfob("cert", "verify", home.file("ancient.pem"))
+        #expect(ancient.error.contains("(4 years ago)."), "\(ancient.error)")
+        #expect(try home.keyfob("cert", "import", home.file("ancient.pem")).output.contains("(4 years ago)."))
         #expect(verified.status == 11 && !verified.error.contains("identity renew"), "\(verified.error)")
         let installed = try home.keyfob("identity", "install", "api", "--cert", home.file("old.pem"))
         #expect(installed.status == 11 && installed.error.contains("certificate \"old.pem\" expired"), "\(installed.error)")

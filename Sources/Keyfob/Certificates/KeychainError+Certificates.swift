@@ -119,8 +119,7 @@ extension KeychainError {
         let isNow = abs(date.timeIntervalSinceNow) < 600
         if date > certificate.notAfter {
             let day = certificate.notAfter.formatted(format.year().month().day())
-            let seconds = date.timeIntervalSince(certificate.notAfter)
-            let ago = seconds < 86_400 ? "today" : "\(Int(min(seconds / 86_400, 1e9))) days ago"
+            let ago = Quantity.relative(certificate.notAfter, to: date)
             return KeychainError(
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(day)"
