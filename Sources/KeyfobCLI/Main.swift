@@ -131,7 +131,8 @@ import KeyfobPrimitives
             let lines = KeyfobCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
             let usage = lines.drop { !$0.hasPrefix("Usage:") }.map { $0.trimmingBlanks }
             let others = Suggestion.commands(with: message)
-            let hints = (others.isEmpty ? [] : ["An option of: " + others.joined(separator: ", ")]) + usage
+            let hints = (others.isEmpty ? [] : ["An option of: " + others.joined(separator: ", ")])
+                + [Suggestion.form(for: message)].compactMap(\.self) + usage
             failure = Failure(usage: message, hint: hints.isEmpty ? nil : hints.joined(separator: "\n"))
         default:
             failure = Failure(error)

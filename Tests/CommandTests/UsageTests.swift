@@ -135,6 +135,20 @@ import Testing
         #expect(try household.document(["secret", "show", "other"])["protocol"] as? String == "teln")
     }
 
+    @Test(arguments: [
+        (["cert", "verify", "web", "--at", "tomorrow"], "such as 2026-12-24"),
+        (["cert", "expiring", "--within", "soon"], "or 30d"), (["ls", "--timeout", "long"], "10s"),
+        (["key", "pub", "web", "-o", "/nonexist/no where/x"], "mkdir -p '/nonexist/no where'"),
+        (["set", "a", "--from-file", "no where"], "ls -ld 'no where'"),
+        (["set", "a", "--from-env", "NOPE"], "export NOPE"), (["set", "a", "--from-fd", "977"], "977< FILE"),
+    ])
+    func `what cannot be used is told with what could be`(arguments: [String], remedy: String) throws {
+        let household = try Household.unattended()
+        #expect(try household.keyfob(["key", "generate", "web"]).status == 0)
+        let failure = try household.failure(arguments)
+        #expect(failure.hint.contains(remedy), "\(failure)")
+    }
+
     @Test func `a file that is a directory is named`() throws {
         let household = try Household.unattended()
         let result = try household.keyfob(["set", "a", "--from-file", household.directory.path])

@@ -139,9 +139,14 @@ extension KeychainError {
     package static func file(_ verb: String, _ path: String, _ number: Int32) -> KeychainError {
         guard ![ENOSPC, EDQUOT].contains(number) else { return diskFull(at: path) }
         let reason = unsafe String(cString: strerror(number))
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
+        // A file that is written is made where there is none: what is missing is its directory.
+        let isHomeless = verb == "write" && number == ENOENT && !folder.isEmpty
         return KeychainError(
             [EACCES, EPERM, ELOOP, EROFS].contains(number) ? .refused : .fileUnavailable,
-            "cannot \(verb) \(path): \(reason).", details: ["path": path])
+            "cannot \(verb) \(path): \(reason).",
+            hint: isHomeless ? "Make its directory first: mkdir -p \(ShellWord.quoted(folder))" : nil,
+            details: ["path": path])
     }
 
     /// A file or directory takes no more: the disk is full, or the user's share of it.

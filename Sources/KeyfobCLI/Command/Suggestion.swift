@@ -27,6 +27,15 @@ enum Suggestion {
         return found.count > 4 ? [] : found.map { (["keyfob"] + $0.path).joined(separator: " ") }
     }
 
+    /// What a value looks like, for a message about one that does not; `nil` where it is plain, or in the message.
+    static func form(for message: String) -> String? {
+        switch message.firstMatch(of: /is invalid for '[^']*<([a-z]+)>'/)?.1 {
+        case "date": "A day, or a moment with its zone, such as 2026-12-24 or 2026-12-24T08:00:00Z."
+        case "duration": "A number and a unit, such as 500ms, 10s, 8h or 30d."
+        default: nil
+        }
+    }
+
     private static func leaves(
         _ command: any ParsableCommand.Type, _ path: [String]
     ) -> [(command: any ParsableCommand.Type, path: [String])] {

@@ -60,14 +60,19 @@ struct SecretInput: ParsableArguments {
         let value: SecretBytes
         if let fromEnv {
             guard let text = unsafe getenv(fromEnv) else {
-                throw UsageError("the environment variable \(Visible.text(fromEnv)) is not set.")
+                throw UsageError(
+                    "the environment variable \(Visible.text(fromEnv)) is not set.",
+                    hint: "A program is given what the shell exports: export \(ShellWord.quoted(fromEnv))")
             }
             value = unsafe SecretBytes(UnsafeRawBufferPointer(start: text, count: strlen(text)))
         } else if readsStandardInput {
             value = withoutNewline(try StandardInput.readSecret())
         } else if let fromFile {
             let descriptor = unsafe keyfob_open(fromFile, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
-            guard descriptor >= 0 else { throw Self.unreadable(fromFile) }
+            guard descriptor >= 0 else {
+                throw Self.unreadable(
+                    fromFile, hint: "Check the path, and who may read it: ls -ld \(ShellWord.quoted(fromFile))")
+            }
             defer { close(descriptor) }
             do {
                 value = withoutNewline(try StandardInput.readSecret(from: descriptor))
@@ -81,7 +86,10 @@ struct SecretInput: ParsableArguments {
                 throw KeychainError(.fileUnavailable, message, details: ["path": fromFile], cause: error)
             }
         } else if let fromFd {
-            guard fcntl(fromFd, F_GETFD) >= 0 else { throw Self.unreadable("file descriptor \(fromFd)") }
+            guard fcntl(fromFd, F_GETFD) >= 0 else {
+                throw Self.unreadable(
+                    "file descriptor \(fromFd)", hint: "Let the shell open it: --from-fd \(fromFd) \(fromFd)< FILE")
+            }
             value = withoutNewline(try StandardInput.readSecret(from: fromFd))
         } else {
             value = try global.terminal.readValue(
@@ -98,9 +106,10 @@ struct SecretInput: ParsableArguments {
         keepNewline || !SensitiveOutput.isReadable(value) ? value : value.withoutLastNewline
     }
 
-    private static func unreadable(_ path: String) -> KeychainError {
+    /// The error for what could not be opened, by `errno`.
+    private static func unreadable(_ path: String, hint: @autoclosure () -> String) -> KeychainError {
         let reason = unsafe String(cString: strerror(errno))
         return KeychainError(
-            .fileUnavailable, "\(Visible.text(path)) cannot be read: \(reason).", details: ["path": path])
+            .fileUnavailable, "\(Visible.text(path)) cannot be read: \(reason).", hint: hint(), details: ["path": path])
     }
 }
