@@ -21,6 +21,8 @@ import Testing
         ["keychain", "create", "site", "hunter2"], ["get", "a", "--pin-source=hunter2"],
         ["uri", "pkcs11:object=web?pin-value=hunter2"], ["cert", "show", "pkcs11:object=web?pin-value=hunter2"],
         ["token", "show", "pkcs11:token=card?pin-value=hunter2"], ["get", "a", "--token", "pkcs11:?pin-value=hunter2"],
+        ["token", "show", "login", "--token", "pkcs11:?pin-value=hunter2"],
+        ["get", "a", "-k", "login", "--token", "pkcs11:?pin-value=hunter2"],
     ])
     func `what may be a secret in the wrong place is refused and not repeated`(command: [String]) throws {
         let household = try Household.unattended()
