@@ -30,7 +30,9 @@ import Testing
                 + "library-version=1.23"),
             ("pkcs11:token=A?pin-source=%7C/usr/bin/echo%20x", "pkcs11:token=A?pin-source=%7C%2Fusr%2Fbin%2Fecho%20x"),
             ("pkcs11:token=T?vendor-b=2&vendor-a=1", "pkcs11:token=T?vendor-a=1&vendor-b=2"),
-            ("PKCS11:slot-id=327", "pkcs11:slot-id=327"),
+            ("PKCS11:slot-id=327", "pkcs11:slot-id=327"), ("pkcs11:slot-id=007", "pkcs11:slot-id=7"),
+            ("pkcs11:slot-id=18446744073709551614", "pkcs11:slot-id=18446744073709551614"),
+            ("pkcs11:object-type=cert?pinfile=/a", "pkcs11:type=cert?pin-source=%2Fa"),
             ("pkcs11:library-version=3", "pkcs11:library-version=3.0"),
             ("pkcs11:token=%C3%A9t%C3%A9;object=日本", "pkcs11:token=%C3%A9t%C3%A9;object=%E6%97%A5%E6%9C%AC"),
             ("pkcs11:id=%00%01%ff;object=a%00b", "pkcs11:id=%00%01%FF;object=a%00b"),
@@ -74,6 +76,21 @@ import Testing
             ("pkcs11:token=a;token=b", .duplicateAttribute), ("pkcs11:id=a;id=a", .duplicateAttribute),
             ("pkcs11:?pin-value=a&pin-value=a", .duplicateAttribute),
             ("pkcs11:?pin-value=a&pin-source=b", .conflictingPIN),
+            ("pkcs11:token=a;pin-value=1?pin-source=x", .conflictingPIN),
+            ("pkcs11:token=a;pin-value=1;pin-source=x", .conflictingPIN),
+            ("pkcs11:pinfile=/a?pin-value=1", .conflictingPIN),
+            ("pkcs11:token=a;pin-value=1?pin-value=2", .duplicateAttribute),
+            ("pkcs11:?pin-source=/a&pinfile=/b", .duplicateAttribute),
+            ("pkcs11:pinfile=/a?pin-source=/b", .duplicateAttribute),
+            ("pkcs11:type=cert;object-type=private", .duplicateAttribute),
+            ("pkcs11:objecttype=cert;type=cert", .duplicateAttribute),
+            ("pkcs11:?x-a=1&x-a=2", .duplicateAttribute),
+            ("pkcs11:token=a; token=b", .badSyntax), ("pkcs11:token=a;to ken=b", .badSyntax),
+            ("pkcs11:to\nken=a", .badSyntax), ("pkcs11:token=a?pin -value=1&pin-source=x", .badSyntax),
+            ("pkcs11:?x y=1", .badSyntax), ("pkcs11:x%20y=1", .badSyntax), ("pkcs11:é=1", .badSyntax),
+            ("pkcs11:slot-id=18446744073709551621", .badSyntax), ("pkcs11:slot-id=18446744073709551615", .badSyntax),
+            ("pkcs11:slot-id=", .badSyntax), ("pkcs11:slot-id= 5", .badSyntax), ("pkcs11:slot-id=5 ", .badSyntax),
+            ("pkcs11:slot-id=+5", .badSyntax), ("pkcs11:slot-id=-1", .badSyntax),
             ("pkcs11:library-version=1.2.3", .badVersion), ("pkcs11:library-version=x", .badVersion),
             ("pkcs11:library-version=256", .badVersion),
         ] as [(String, PKCS11URIError.Code)])
@@ -116,6 +133,13 @@ import Testing
         #expect(uri.unrecognizedAttributes.count == 1)
         #expect(uri.description == printed)
         #expect(try PKCS11URI(printed).unrecognizedAttributes == uri.unrecognizedAttributes)
+    }
+
+    @Test func `a name that a program makes up cannot break out of its place`() throws {
+        var uri = try PKCS11URI("pkcs11:token=a")
+        uri.vendorQuery = ["x y&pin-source": "|rm"]
+        #expect(uri.description == "pkcs11:token=a?x%20y%26pin-source=%7Crm")
+        #expect(throws: PKCS11URIError.self) { try PKCS11URI(uri.description) }
     }
 
     @Test func `the PIN is readable in one place and printed nowhere`() throws {

@@ -35,6 +35,15 @@ private struct WrittenAttributes {
         let value: String
         var text: String { name + "=" + value }
 
+        /// The name in RFC 7512 of what p11-kit takes under several names.
+        var standardName: String {
+            switch name {
+            case "object-type", "objecttype": "type"
+            case "pinfile": "pin-source"
+            default: name
+            }
+        }
+
         /// Whether the value has a NUL, in the only form in which a URI can have one.
         var hasNUL: Bool {
             let bytes = Array(value.utf8)
@@ -49,6 +58,9 @@ private struct WrittenAttributes {
     var vendorNames: [String] { query.map(\.name).filter { !Self.standardQuery.contains($0) } }
 
     private static let standardQuery: Set<String> = ["pin-source", "pin-value", "module-name", "module-path", "pinfile"]
+
+    /// What p11-kit takes from both parts of a URI, so that it must not stand in both.
+    private static let pinNames: Set<String> = ["pin-source", "pin-value"]
 
     init(_ string: String) throws(PKCS11URIError) {
         guard let colon = string.firstIndex(of: ":"), string[..<colon].lowercased() == "pkcs11" else {
@@ -66,9 +78,33 @@ private struct WrittenAttributes {
                 throw PKCS11URIError(.badEncoding, "\(attribute.name) holds a NUL")
             }
         }
-        if query.contains(where: { $0.name == "pin-value" })
-            && query.contains(where: { $0.name == "pin-source" || $0.name == "pinfile" }) {
+        let pins = (path + query).filter { Self.pinNames.contains($0.standardName) }
+        if Set(pins.map(\.standardName)).count > 1 {
             throw PKCS11URIError(.conflictingPIN, "pin-source and pin-value exclude each other")
+        }
+        if pins.count > 1 { throw Self.duplicate(pins[1]) }
+        // p11-kit takes the lower bits of a number, 0 for none, and the largest for any slot.
+        for attribute in path where attribute.name == "slot-id" {
+            let isNumber = attribute.value.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            guard isNumber, let number = UInt(attribute.value), number != .max else {
+                throw PKCS11URIError(.badSyntax, "slot-id is a number below \(UInt.max)")
+            }
+        }
+    }
+
+    private static func duplicate(_ attribute: Attribute) -> PKCS11URIError {
+        PKCS11URIError(.duplicateAttribute, "\(attribute.name) is given twice")
+    }
+
+    /// What a name consists of. p11-kit passes over blanks in it, so that a name could be given twice.
+    private static func isName(_ text: Substring) -> Bool {
+        text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
         }
     }
 
@@ -83,11 +119,15 @@ private struct WrittenAttributes {
             guard let equals = piece.firstIndex(of: "="), equals != piece.startIndex else {
                 throw PKCS11URIError(.badSyntax, "an attribute is a name, = and a value")
             }
-            let name = String(piece[..<equals])
-            guard !result.contains(where: { $0.name == name }) else {
-                throw PKCS11URIError(.duplicateAttribute, "\(name) is given twice")
+            guard isName(piece[..<equals]) else {
+                throw PKCS11URIError(.badSyntax, "an attribute's name has letters, digits, - and _")
             }
-            result.append(Attribute(name: name, value: String(piece[piece.index(after: equals)...])))
+            let attribute = Attribute(
+                name: String(piece[..<equals]), value: String(piece[piece.index(after: equals)...]))
+            guard !result.contains(where: { $0.standardName == attribute.standardName }) else {
+                throw duplicate(attribute)
+            }
+            result.append(attribute)
         }
         return result
     }

@@ -22,7 +22,9 @@ extension PKCS11URI: CustomStringConvertible {
         Self.add("pin-source", pinSource, to: &query)
         Self.add("module-name", moduleName, to: &query)
         Self.add("module-path", modulePath, to: &query)
-        for (name, value) in vendorQuery.sorted(by: { $0.key < $1.key }) { Self.add(name, value, to: &query) }
+        for (name, value) in vendorQuery.sorted(by: { $0.key < $1.key }) {
+            Self.add(Self.encoded(name.utf8), value, to: &query)
+        }
         return Self.scheme + path.joined(separator: ";") + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 

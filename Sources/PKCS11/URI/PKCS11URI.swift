@@ -42,7 +42,8 @@ public struct PKCS11URI: Sendable {
     /// The module's file, or the folder it lies in, `module-path`.
     public var modulePath: String?
 
-    /// Query attributes of others, by name.
+    /// Query attributes of others, by name. Names have letters, digits, `-` and `_`; what else a program puts into one
+    /// is printed percent-encoded, and refused by the parser.
     public var vendorQuery: [String: String] = [:]
 
     /// Path attributes that nobody here understands, percent-encoded. A URI with any matches nothing:

@@ -17,13 +17,15 @@ public struct PKCS11URIError: Error, Sendable, CustomStringConvertible {
 
         /// The text does not start with `pkcs11:`.
         public static let badScheme = Code(rawValue: "bad scheme")
-        /// The text does not follow the grammar of RFC 7512, section 2.3.
+        /// The text does not follow the grammar of RFC 7512, section 2.3, or names a slot by no number that one can
+        /// have.
         public static let badSyntax = Code(rawValue: "bad syntax")
         /// A percent sign without two hexadecimal digits, a text that is not UTF-8, or a NUL in a text.
         public static let badEncoding = Code(rawValue: "bad encoding")
         /// The library version is not one or two numbers up to 255.
         public static let badVersion = Code(rawValue: "bad version")
-        /// An attribute that RFC 7512 allows once stands there twice.
+        /// An attribute stands there twice. RFC 7512, section 2.3, allows that for query attributes of others; here
+        /// each has one value.
         public static let duplicateAttribute = Code(rawValue: "duplicate attribute")
         /// Both `pin-source` and `pin-value` are given, which RFC 7512, section 2.4, forbids.
         public static let conflictingPIN = Code(rawValue: "conflicting PIN")
