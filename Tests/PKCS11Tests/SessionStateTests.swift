@@ -1,4 +1,5 @@
 import CP11Kit
+import Dispatch
 import KeyfobPrimitives
 @testable import PKCS11
 import TestSupport
@@ -23,6 +24,77 @@ import Testing
         #expect(error?.recovery == .reopenSession)
         let isBroken = session.isBroken
         #expect(isBroken)
+    }
+
+    @Test("Threads that share a session are turned away, and no call of theirs reaches the token beside another's")
+    func shared() throws {
+        final class Shared: Sendable {
+            let session: Session
+            init(_ session: consuming Session) { self.session = session }
+        }
+        let token = try TestToken.make(label: "shared")
+        let shared = Shared(try token.openSession())
+        let key = try shared.session.generateKey(Mechanism(.genericSecretKeyGeneration), template: [
+            .objectClass(.secretKey), .keyType(.genericSecret), .valueLength(32), .token(false), .sign(true),
+        ])
+        let mac = try shared.session.sign([1], with: key, using: Mechanism(.sha256HMAC))
+        // As from within another thread's call.
+        try shared.session.begin(.sign)
+        for call in [
+            { _ = try shared.session.sign([1], with: key, using: Mechanism(.sha256HMAC)) },
+            { _ = try shared.session.findObjects() }, { _ = try shared.session.info() },
+            { _ = try shared.session.attributes([.objectClass], of: key) },
+        ] as [() throws -> Void] {
+            let error = try refusal(call)
+            #expect(error?.returnValue == .operationActive)
+        }
+        shared.session.end()
+        let isBroken = shared.session.isBroken
+        #expect(!isBroken)
+
+        let wrong = Lock<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for _ in 0..<200 {
+                do {
+                    if try shared.session.sign([1], with: key, using: Mechanism(.sha256HMAC)) != mac {
+                        wrong.withLock { $0.append("another MAC") }
+                    }
+                } catch let error as PKCS11Error {
+                    if error.returnValue != .operationActive { wrong.withLock { $0.append("\(error)") } }
+                } catch {
+                    wrong.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        #expect(wrong.withLock { $0 } == [])
+        let after = try shared.session.sign([1], with: key, using: Mechanism(.sha256HMAC))
+        #expect(after == mac)
+    }
+
+    @Test(
+        "A size is one, or none where the token does not show the value, or too much",
+        arguments: [(0, 0), (1 << 26, 1 << 26), (.max, nil)] as [(CK_ULONG, Int?)])
+    func sizes(length: CK_ULONG, size: Int?) throws {
+        #expect(try Session.size(length, of: .value) == size)
+    }
+
+    @Test("A value that is larger than what is read is an error, and not absent")
+    func tooLarge() throws {
+        let token = try TestToken.make(label: "large")
+        let session = try token.openSession()
+        let value = [UInt8](repeating: 7, count: (1 << 26) + 1)
+        let object = try session.create([
+            .objectClass(.data), .token(false), .isPrivate(false), .label("large"), .value(value),
+        ])
+        for read in [
+            { (session: borrowing Session) throws in _ = try session.attributes([.label, .value], of: object) },
+            { (session: borrowing Session) throws in _ = try session.secretAttribute(.value, of: object) },
+        ] as [(borrowing Session) throws -> Void] {
+            let error = try refusal { try read(session) }
+            #expect(error?.returnValue == .attributeValueInvalid)
+        }
+        let label = try session.attributes([.label], of: object)[.label]
+        #expect(label == Array("large".utf8))
     }
 
     @Test("A stale key handle is an error of the start, and leaves the session in order")

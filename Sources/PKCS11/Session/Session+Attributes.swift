@@ -12,7 +12,8 @@ extension Session {
     /// Corresponds to `C_GetAttributeValue`.
     ///
     /// - Throws: `ReturnValue.objectHandleInvalid` when there is no such object, `deviceError`; `generalError`,
-    ///   with which SoftHSM answers when asked for a date that was set.
+    ///   with which SoftHSM answers when asked for a date that was set; `attributeValueInvalid` for a value of more than
+    ///   64 MiB, or of which the module says so.
     public func attributes(
         _ types: [AttributeType], of object: ObjectHandle
     ) throws(PKCS11Error) -> AttributeValues {
@@ -99,6 +100,9 @@ extension Session {
         return answer
     }
 
+    /// The largest value that memory is taken for.
+    static var largestValue: CK_ULONG { 1 << 26 }
+
     /// One call that asks for sizes; `nil` for what the token does not show.
     private func attributeSizes(
         _ types: [AttributeType], of object: ObjectHandle
@@ -109,11 +113,26 @@ extension Session {
         unsafe pointer.initialize(from: &list, count: count)
         defer { unsafe pointer.deallocate() }
         _ = try unsafe read(pointer, count: count, of: object)
-        return (0..<count).map { index in
-            // A size that no attribute has is not allocated.
-            let size = unsafe Int(exactly: pointer[index].ulValueLen)
-            return size.flatMap { $0 <= 1 << 26 ? $0 : nil }
+        var sizes: [Int?] = []
+        for index in 0..<count {
+            let length = unsafe pointer[index].ulValueLen
+            try sizes.append(Self.size(length, of: types[index]))
         }
+        return sizes
+    }
+
+    /// The size of a value by what a module says of it.
+    ///
+    /// - Returns: `nil` for `CK_UNAVAILABLE_INFORMATION`: the token does not show the value.
+    /// - Throws: `attributeValueInvalid` for what is too large. Nobody may take a value for absent that is there.
+    static func size(_ length: CK_ULONG, of type: AttributeType) throws(PKCS11Error) -> Int? {
+        if length == .max { return nil }
+        guard length <= largestValue else {
+            throw PKCS11Error(
+                function: .getAttributeValue, returnValue: .attributeValueInvalid,
+                detail: "\(type) has \(length) bytes, and \(largestValue) are the most")
+        }
+        return Int(length)
     }
 
     /// The C call itself; what the specification calls no true error is an incomplete answer.

@@ -5,7 +5,8 @@ import Synchronization
 /// One open session with a token, closed when it goes out of scope.
 ///
 /// A session may move between threads but does one thing at a time: share tokens through `SessionPool`, not
-/// sessions. Login belongs to the token: it holds for all sessions that this process has with it, and ends when the
+/// sessions. A call that finds another thread's in progress on the session fails with `ReturnValue.operationActive`,
+/// and does not reach the token, of which some then write to memory that is not theirs. Login belongs to the token: it holds for all sessions that this process has with it, and ends when the
 /// last of them is closed. All calls block the calling thread until the token answers.
 ///
 /// After `Module.reinitialize()` every call fails with `ReturnValue.sessionHandleInvalid`.
@@ -19,6 +20,7 @@ public struct Session: ~Copyable, Sendable {
     // Atomic because borrowing calls, on whatever thread, must be able to set it.
     private let broken = Atomic<Bool>(false)
     private let isOpen = Atomic<Bool>(true)
+    private let inUse = Atomic<Bool>(false)
 
     /// Takes over an open session.
     init(slot: Slot, handle: CK_SESSION_HANDLE, generation: Int) {
@@ -124,15 +126,31 @@ public struct Session: ~Copyable, Sendable {
 }
 
 extension Session {
-    /// Begins a run of C calls on the session; `end()` must follow.
+    /// Begins a run of C calls on the session; `end()` must follow. Runs do not nest.
     @inline(__always)
     func begin(_ function: @autoclosure () -> PKCS11Function) throws(PKCS11Error) {
-        if slot.module.gate.enter(generation: generation) { return }
-        // Shut for a fork, it opens again in the same generation.
-        while slot.module.generation == generation {
-            try slot.module.awaitGate()
-            if slot.module.gate.enter(generation: generation) { return }
+        // One exchange, of which the thread that the session belongs to notices nothing.
+        guard !inUse.exchange(true, ordering: .acquiring) else {
+            throw PKCS11Error(
+                function: function(), returnValue: .operationActive, detail: "another thread is using the session")
         }
+        if slot.module.gate.enter(generation: generation) { return }
+        try awaitEntry(function())
+    }
+
+    /// Enters the gate that was shut; the session is not in use any more where it throws.
+    private func awaitEntry(_ function: @autoclosure () -> PKCS11Function) throws(PKCS11Error) {
+        do throws(PKCS11Error) {
+            // Shut for a fork, it opens again in the same generation.
+            while slot.module.generation == generation {
+                try slot.module.awaitGate()
+                if slot.module.gate.enter(generation: generation) { return }
+            }
+        } catch {
+            inUse.store(false, ordering: .releasing)
+            throw error
+        }
+        inUse.store(false, ordering: .releasing)
         markBroken()
         throw PKCS11Error(
             function: function(), returnValue: .sessionHandleInvalid, detail: "the module was initialised again")
@@ -142,6 +160,7 @@ extension Session {
     @inline(__always)
     func end() {
         slot.module.gate.leave()
+        inUse.store(false, ordering: .releasing)
     }
 
     /// Throws unless the call succeeded, and remembers what makes the session useless.
