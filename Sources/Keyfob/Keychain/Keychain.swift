@@ -66,6 +66,9 @@ public final class Keychain: Sendable {
         /// Called when a token call takes longer than half a second, as when it waits for a touch.
         public var slowCallNotice: (@Sendable (String, Duration) -> Void)?
 
+        /// `timeout` as SQLite's interface wants it; a time that is over is none.
+        var timeoutInSeconds: TimeInterval { max(0, timeout / .seconds(1)) }
+
         /// The options of a server: silent, ten seconds for any wait, nobody to ask.
         public init() {
             logger = Logger(label: "keyfob") { _ in SwiftLogNoOpLogHandler() }

@@ -184,7 +184,7 @@ public struct Keychains: Sendable {
         do {
             store = try SQLiteStore(
                 path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
-                busyTimeout: Double(options.timeout.components.seconds))
+                busyTimeout: options.timeoutInSeconds)
         } catch {
             token.awaitOpening()
             throw error

@@ -1,0 +1,37 @@
+import Foundation
+import GRDB
+import KeyfobPrimitives
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+@Suite struct TimeoutTests {
+    @Test(
+        "a timeout counts by its fraction, and one that is over is none",
+        arguments: [
+            (.milliseconds(900), 0.9), (.milliseconds(1_500), 1.5), (.seconds(10), 10), (.zero, 0), (.seconds(-3), 0),
+        ] as [(Duration, TimeInterval)])
+    func seconds(timeout: Duration, seconds: TimeInterval) {
+        var options = Keychain.Options()
+        options.timeout = timeout
+        #expect(abs(options.timeoutInSeconds - seconds) < 0.001)
+    }
+
+    @Test func `a vault that another program is writing is waited for, also for less than a second`() throws {
+        let test = try TestKeychain()
+        var options = Keychain.Options()
+        options.timeout = .milliseconds(900)
+        let keychain = try test.reopen(options)
+        _ = try keychain.find(.genericPasswords)
+        try test.sql { db in
+            try db.execute(sql: "BEGIN IMMEDIATE")
+            let clock = ContinuousClock()
+            let begin = clock.now
+            #expect(code { try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "x")) } == .vaultBusy)
+            #expect(begin.duration(to: clock.now) >= .milliseconds(800))
+            try db.execute(sql: "ROLLBACK")
+        }
+        try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "x"))
+    }
+}
