@@ -32,6 +32,39 @@ extension Keychain {
         try await run { try self.add(item) }
     }
 
+    /// Adds many passwords, all or none. - Throws: As the blocking form.
+    @discardableResult
+    public func add(_ items: [(GenericPassword, SecretBytes?)]) async throws -> [GenericPassword] {
+        try await run { try self.add(items) }
+    }
+
+    /// Adds an item of any class but identity. - Throws: As the blocking form.
+    @discardableResult
+    public func add(_ item: Item, secret: SecretBytes?) async throws -> Item {
+        try await run { try self.add(item, secret: secret) }
+    }
+
+    /// Adds certificates, all or none. - Throws: As the blocking form.
+    @discardableResult
+    public func add(contentsOf certificates: [CertificateItem]) async throws -> [CertificateItem] {
+        try await run { try self.add(contentsOf: certificates) }
+    }
+
+    /// The certificates that the token shows to everybody. - Throws: As the blocking form.
+    public func publicCertificates(label: String? = nil) async throws -> [CertificateItem] {
+        try await run { try self.publicCertificates(label: label) }
+    }
+
+    /// Calls `body`, on a thread of Keyfob's own, for every password that matches, until it returns `false`.
+    ///
+    /// - Throws: As the blocking form, and what `body` throws.
+    public func forEach<Result: KeychainItem>(
+        _ query: Query<Result>, damaged: (@Sendable (any Error) -> Void)? = nil,
+        _ body: @escaping @Sendable (Result) throws -> Bool
+    ) async throws {
+        try await run { try self.forEach(query, damaged: damaged, body) }
+    }
+
     /// The items that match. - Throws: As the blocking form.
     public func find<Result: KeychainItem>(_ query: Query<Result>) async throws -> [Result] {
         try await run { try self.find(query) }
@@ -157,6 +190,11 @@ extension Keychain {
 }
 
 extension TokenKey {
+    /// Those of `schemes` that the token has just proved. - Throws: As the blocking form.
+    public func proven(_ schemes: [SignatureScheme]) async throws -> [SignatureScheme] {
+        try await keychain.run { try self.proven(schemes) }
+    }
+
     /// Signs a digest that the caller made. - Throws: As the blocking form.
     public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) async throws -> [UInt8] {
         try await keychain.run { try self.signDigest(digest, using: scheme) }

@@ -13,7 +13,7 @@ extension Keychain {
     ///
     /// - Parameter label: Only certificates with this label; nothing else is parsed then.
     /// - Throws: `KeychainError` where the vault, or the token where it is needed, cannot be read.
-    @available(*, noasync, message: "use the asynchronous form of find")
+    @available(*, noasync, message: "use the asynchronous form")
     public func publicCertificates(label: String? = nil) throws -> [CertificateItem] {
         let label = label.map { AttributeValue.string($0) }
         return try items(.certificate, index.objects(nil), nil) { object in
@@ -85,7 +85,7 @@ extension Keychain {
     /// Adds certificates to the token, all or none: for many at once, in one step.
     ///
     /// - Throws: As for one certificate; `duplicateItem` where the token has one of them.
-    @available(*, noasync, message: "call it from a thread of your own")
+    @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(contentsOf certificates: [CertificateItem]) throws -> [CertificateItem] {
         guard !certificates.isEmpty else { return [] }

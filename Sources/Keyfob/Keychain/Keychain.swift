@@ -12,9 +12,9 @@ import PKCS11
 /// let secret = try password.map { try keychain.secret(of: $0) }
 /// ```
 ///
-/// One value serves any number of threads. Every operation comes in two forms: the blocking one runs on
-/// the caller's thread; the asynchronous one runs on threads of Keyfob's own, never on the cooperative
-/// pool. A keychain that is locked unlocks itself where it can without asking anybody: from the state that
+/// One value serves any number of threads. The verbs come in two forms: the blocking one runs on the caller's
+/// thread; the asynchronous one runs on threads of Keyfob's own, never on the cooperative pool. What has a
+/// blocking form alone blocks the thread that calls it: in a task, call it on a thread of your own. A keychain that is locked unlocks itself where it can without asking anybody: from the state that
 /// `keyfob unlock` left, or from a PIN source that needs no terminal.
 ///
 /// A child made by `fork` may use the blocking forms of a keychain that its parent opened, or open it anew: vault and

@@ -12,7 +12,7 @@ extension TokenKey {
     /// - Throws: `KeychainError`; `identityMismatch` where the token signs, but not with this public key's private
     ///   half, `itemNotFound` where the key is gone, `tokenAbsent`, and the errors of `unlock()`. What the token
     ///   refuses to do is left out, not an error.
-    @available(*, noasync, message: "use the asynchronous form of the caller, or a thread of your own")
+    @available(*, noasync, message: "use the asynchronous form")
     public func proven(_ schemes: [SignatureScheme]) throws -> [SignatureScheme] {
         let challenge = try RandomBytes.bytes(count: 32)
         var foreign = 0

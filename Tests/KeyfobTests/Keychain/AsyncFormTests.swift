@@ -52,4 +52,30 @@ import Testing
         #expect(error?.code == .keyNotExtractable)
         withExtendedLifetime(test) {}
     }
+
+    @Test func `a task adds many at once, and goes through lists of any length`() async throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let passwords = (0..<3).map { GenericPassword(service: "many", account: "\($0)") }
+        let secret = SecretBytes(utf8: "x")
+        #expect(try await keychain.add(passwords.map { ($0, secret) }).count == 3)
+        let untyped = GenericPassword(service: "many", account: "3").item
+        #expect(try await keychain.add(untyped, secret: secret).itemClass == .genericPassword)
+        let accounts = Lock<[String?]>([])
+        try await keychain.forEach(.genericPassword(service: "many")) { (item: GenericPassword) in
+            accounts.withLock { accounts in
+                accounts.append(item.account)
+                return accounts.count < 3
+            }
+        }
+        #expect(accounts.withLock { $0 } == ["0", "1", "2"])
+
+        let certificates = try ["a", "b"].map { try CertificateItem(Certificate(der: TestCertificate($0).der)) }
+        #expect(try await keychain.add(contentsOf: certificates).count == 2)
+        #expect(try await Set(keychain.publicCertificates().map(\.label)) == ["a", "b"])
+        #expect(try await keychain.publicCertificates(label: "b").map(\.label) == ["b"])
+        let key = try await keychain.tokenKey(for: keychain.generateKey(.p256, label: "key"))
+        #expect(try await key.proven([.ecdsa(.sha256), .rsaPSS(.sha256)]) == [.ecdsa(.sha256)])
+        withExtendedLifetime(test) {}
+    }
 }
