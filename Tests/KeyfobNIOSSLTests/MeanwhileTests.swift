@@ -68,7 +68,7 @@ struct MeanwhileTests {
         let server = try await TLSServer(identity.serverConfiguration())
         #expect(try server.curl(home).body == "ok")
         for _ in 0..<3 {
-            try home.keychain.lock()
+            try await home.keychain.lock()
             // The PIN lies in a file: whoever may read it need not be asked.
             #expect(try server.curl(home).body == "ok")
             await identity.refresh()

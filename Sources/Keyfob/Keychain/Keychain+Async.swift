@@ -1,6 +1,7 @@
 public import Foundation
 public import KeyfobPrimitives
 public import OpenSSL
+public import PKCS11
 
 /// The asynchronous forms: each runs its blocking twin on a thread of Keyfob's own.
 ///
@@ -13,6 +14,21 @@ extension Keychain {
 
     /// Unlocks the keychain. - Throws: As the blocking form.
     public func unlock() async throws { try await run { try self.unlock() } }
+
+    /// Unlocks the keychain with a passphrase or PIN that the caller has. - Throws: As the blocking form.
+    public func unlock(with secret: SecretBytes, isRecoveryCode: Bool = false) async throws {
+        try await run { try self.unlock(with: secret, isRecoveryCode: isRecoveryCode) }
+    }
+
+    /// Unlocks the keychain and leaves the state for other processes. - Throws: As the blocking form.
+    public func unlockForSession(
+        timeout: Int? = nil, with secret: SecretBytes? = nil, isRecoveryCode: Bool = false
+    ) async throws -> UnlockedState.Location {
+        try await run { try self.unlockForSession(timeout: timeout, with: secret, isRecoveryCode: isRecoveryCode) }
+    }
+
+    /// Locks the keychain. - Throws: As the blocking form.
+    public func lock() async throws { try await run { try self.lock() } }
 
     /// Adds a password. - Throws: As the blocking form.
     @discardableResult
@@ -70,6 +86,11 @@ extension Keychain {
         try await run { try self.find(query) }
     }
 
+    /// The items that match; the untyped form. - Throws: As the blocking form.
+    public func findItems(_ criteria: Criteria) async throws -> [Item] {
+        try await run { try self.findItems(criteria) }
+    }
+
     /// The only item that matches. - Throws: As the blocking form.
     public func only<Result: KeychainItem>(_ query: Query<Result>) async throws -> Result {
         try await run { try self.only(query) }
@@ -88,6 +109,14 @@ extension Keychain {
         try await run { try self.update(query, changes, secret: secret) }
     }
 
+    /// Changes every item that matches; the untyped form. - Throws: As the blocking form.
+    @discardableResult
+    public func update(
+        _ criteria: Criteria, _ changes: ItemAttributes, removing: [AttributeName] = [], secret: SecretBytes? = nil
+    ) async throws -> Int {
+        try await run { try self.update(criteria, changes, removing: removing, secret: secret) }
+    }
+
     /// Writes an item back through its reference. - Throws: As the blocking form.
     @discardableResult
     public func write<Result: KeychainItem>(_ item: Result, secret: SecretBytes? = nil) async throws -> Result {
@@ -98,6 +127,12 @@ extension Keychain {
     @discardableResult
     public func delete<Result: KeychainItem>(_ query: Query<Result>) async throws -> Int {
         try await run { try self.delete(query) }
+    }
+
+    /// Removes every item that matches; the untyped form. - Throws: As the blocking form.
+    @discardableResult
+    public func delete(_ criteria: Criteria) async throws -> Int {
+        try await run { try self.delete(criteria) }
     }
 
     /// Removes one item. - Throws: As the blocking form.
@@ -167,6 +202,26 @@ extension Keychain {
 
     /// The key of an item, ready to be used. - Throws: As the blocking form.
     public func tokenKey(for key: KeyItem) async throws -> TokenKey { try await run { try self.tokenKey(for: key) } }
+
+    /// The private key of an identity, ready to be used. - Throws: As the blocking form.
+    public func tokenKey(for identity: Identity) async throws -> TokenKey {
+        try await run { try self.tokenKey(for: identity) }
+    }
+
+    /// The public half of a key. - Throws: As the blocking form.
+    public func publicKey(of key: KeyItem) async throws -> PublicKey? { try await run { try self.publicKey(of: key) } }
+
+    /// The secret of an item as it is kept. - Throws: As the blocking form.
+    public func jwe(of item: some KeychainItem) async throws -> String { try await run { try self.jwe(of: item) } }
+
+    /// What is wrong with the vault. - Throws: As the blocking form.
+    public func vaultFindings() async throws -> [VaultFinding] { try await run { try self.vaultFindings() } }
+
+    /// How many passwords the vault holds. - Throws: As the blocking form.
+    public func passwordCount() async throws -> Int { try await run { try self.passwordCount() } }
+
+    /// What the keychain's token says about itself. - Throws: As the blocking form.
+    public func tokenInfo() async throws -> TokenInfo { try await run { try self.tokenInfo() } }
 
     /// A certification request for the key of an identity. - Throws: As the blocking form.
     public func certificationRequest(

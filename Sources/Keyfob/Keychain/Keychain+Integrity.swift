@@ -9,6 +9,7 @@ extension Keychain {
     /// which the vault knows. Only of those a finding tells the name; none tells the value of an item.
     ///
     /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
     public func vaultFindings() throws -> [VaultFinding] {
         let keys = try keys()
         let lost = try missingWrappingKeys()

@@ -100,6 +100,7 @@ extension Keychain {
     }
 
     /// The items that match; the untyped form for translators. - Throws: As `find(_:)`.
+    @available(*, noasync, message: "use the asynchronous form")
     public func findItems(_ criteria: Criteria) throws -> [Item] {
         let criteria = try criteria.normalized()
         return criteria.itemClass.livesOnToken ? try findOnToken(criteria) : try findRows(criteria)
@@ -153,6 +154,7 @@ extension Keychain {
     /// The item's secret as the JWE that lies in the vault (RFC 7516), which any JOSE tool opens given the key.
     ///
     /// - Throws: `KeychainError`; `itemNotFound` where the item is gone or has no secret. Needs no token operation.
+    @available(*, noasync, message: "use the asynchronous form")
     public func jwe(of item: some KeychainItem) throws -> String {
         let (row, itemClass) = try storedRow(of: item.item)
         guard let secret = row.secret else {
@@ -207,6 +209,7 @@ extension Keychain {
     ///
     /// - Throws: As the typed form; `invalidArgument` also for a limit, or a secret of what is no password, `vaultBusy`
     ///   where others keep changing the same items.
+    @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func update(
         _ criteria: Criteria, _ changes: ItemAttributes, removing: [AttributeName] = [], secret: SecretBytes? = nil
@@ -295,6 +298,7 @@ extension Keychain {
     /// A row that is damaged is removed by its reference alone, for it need not be opened.
     ///
     /// - Throws: As the typed form; `invalidArgument` for a limit.
+    @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func delete(_ criteria: Criteria) throws -> Int {
         let criteria = try changing(criteria)

@@ -12,6 +12,7 @@ extension Keychain {
     /// Whose word were taken for it would see one key destroyed under another's fingerprint.
     ///
     /// - Throws: `OpenSSLError` for a key that libcrypto refuses, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
     public func publicKey(of key: KeyItem) throws -> PublicKey? {
         guard let object = key.item.object, object.objectClass != .secretKey else { return nil }
         return try publicKey(of: object)

@@ -7,6 +7,7 @@ extension Keychain {
     /// Blocks for loading the module. Needs no login. Corresponds to `C_GetTokenInfo`.
     ///
     /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and what the token refuses.
+    @available(*, noasync, message: "use the asynchronous form")
     public func tokenInfo() throws -> TokenInfo {
         do { return try token.info() } catch let error as PKCS11Error {
             throw token.refusal(error, .read)
@@ -31,6 +32,7 @@ extension Keychain {
     ///
     /// Blocks for two queries. - Throws: `KeychainError`; the errors of `unlock()`, and `vaultDamaged` also where
     /// another program has added or removed items.
+    @available(*, noasync, message: "use the asynchronous form")
     public func passwordCount() throws -> Int {
         let keys = try keys()
         return try store.read(keys.tree) { reader in

@@ -205,6 +205,7 @@ extension Keychain {
     }
 
     /// The private key of an identity. - Throws: As `tokenKey(for:)`.
+    @available(*, noasync, message: "use the asynchronous form")
     public func tokenKey(for identity: Identity) throws -> TokenKey {
         guard let object = identity.item.object else {
             throw KeychainError(.invalidArgument, "the identity was not found in a keychain.")

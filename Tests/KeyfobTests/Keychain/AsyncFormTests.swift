@@ -1,6 +1,7 @@
 import Foundation
 import KeyfobPrimitives
 import OpenSSL
+import PKCS11
 import Testing
 
 @testable import Keyfob
@@ -70,10 +71,20 @@ import Testing
         }
         #expect(accounts.withLock { $0 } == ["0", "1", "2"])
 
+        let criteria = Criteria(.genericPassword, [.account: .string("3")])
+        #expect(try await keychain.findItems(criteria).count == 1)
+        #expect(try await keychain.update(criteria, [.comment: "changed"]) == 1)
+        #expect(try await keychain.delete(criteria) == 1)
+        #expect(try await keychain.passwordCount() == 3)
+        #expect(try await keychain.vaultFindings() == [])
+        #expect(try await keychain.tokenInfo().label == keychain.name)
+
         let certificates = try ["a", "b"].map { try CertificateItem(Certificate(der: TestCertificate($0).der)) }
         #expect(try await keychain.add(contentsOf: certificates).count == 2)
         #expect(try await Set(keychain.publicCertificates().map(\.label)) == ["a", "b"])
         #expect(try await keychain.publicCertificates(label: "b").map(\.label) == ["b"])
+        try await keychain.lock()
+        #expect(try await keychain.findItems(criteria).isEmpty)
         let key = try await keychain.tokenKey(for: keychain.generateKey(.p256, label: "key"))
         #expect(try await key.proven([.ecdsa(.sha256), .rsaPSS(.sha256)]) == [.ecdsa(.sha256)])
         withExtendedLifetime(test) {}
