@@ -27,7 +27,6 @@ extension Keychain {
     ///
     /// - Throws: As `vaultFindings()`.
     package func missingWrappingKeys() throws -> [VaultFinding] {
-        // Another program has removed it, perhaps since this one found it.
         try wrappingKeyRows().compactMap { row in
             if try token.hasSecretKey(row.objectID) { return nil }
             return VaultFinding(

@@ -13,9 +13,10 @@ import PKCS11
 /// ```
 ///
 /// One value serves any number of threads. The verbs come in two forms: the blocking one runs on the caller's
-/// thread; the asynchronous one runs on threads of Keyfob's own, never on the cooperative pool. What has a
-/// blocking form alone blocks the thread that calls it: in a task, call it on a thread of your own. A keychain that is locked unlocks itself where it can without asking anybody: from the state that
-/// `keyfob unlock` left, or from a PIN source that needs no terminal.
+/// thread; the asynchronous one runs on threads of Keyfob's own, never on the cooperative pool. What has a blocking
+/// form alone blocks the thread that calls it: in a task, call it on a thread of your own. A keychain that is
+/// locked unlocks itself where it can without asking anybody: from the state that `keyfob unlock` left, or from a
+/// PIN source that needs no terminal.
 ///
 /// A child made by `fork` may use the blocking forms of a keychain that its parent opened, or open it anew: vault and
 /// token are opened again at its first call. The asynchronous forms need threads that a child does not have. A child

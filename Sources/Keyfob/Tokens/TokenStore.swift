@@ -235,8 +235,8 @@ final class TokenStore: Sendable {
             // Files are nothing that anybody could insert.
             return KeychainError(
                 .tokenAbsent, refusal.message,
-                hint: "It belongs in \(softHSM.tokensDirectory.filePath): mount what that lies on, or restore it from a "
-                    + "backup. What is there: keyfob token ls",
+                hint: "It belongs in \(softHSM.tokensDirectory.filePath): mount what that lies on, or restore it from "
+                    + "a backup. What is there: keyfob token ls",
                 details: refusal.details, cause: error)
         }
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
@@ -392,6 +392,7 @@ final class TokenStore: Sendable {
     ///
     /// - Throws: `KeychainError`.
     func hasSecretKey(_ id: Data) throws -> Bool {
+        // Another program has removed it, perhaps since this one found it.
         forgetHandles()
         func look() throws -> Bool { try withSession(.read) { try handle(ofSecretKey: id, in: $0) } != nil }
         let generation = generation

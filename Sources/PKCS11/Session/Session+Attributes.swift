@@ -12,8 +12,8 @@ extension Session {
     /// Corresponds to `C_GetAttributeValue`.
     ///
     /// - Throws: `ReturnValue.objectHandleInvalid` when there is no such object, `deviceError`; `generalError`,
-    ///   with which SoftHSM answers when asked for a date that was set; `attributeValueInvalid` for a value of more than
-    ///   64 MiB, or of which the module says so.
+    ///   with which SoftHSM answers when asked for a date that was set; `attributeValueInvalid` for a value of more
+    ///   than 64 MiB, or of which the module says so.
     public func attributes(
         _ types: [AttributeType], of object: ObjectHandle
     ) throws(PKCS11Error) -> AttributeValues {

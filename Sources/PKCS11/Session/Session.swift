@@ -5,8 +5,9 @@ import Synchronization
 /// One open session with a token, closed when it goes out of scope.
 ///
 /// A session may move between threads but does one thing at a time: share tokens through `SessionPool`, not
-/// sessions. A call that finds another thread's in progress on the session fails with `ReturnValue.operationActive`,
-/// and does not reach the token, of which some then write to memory that is not theirs. Login belongs to the token: it holds for all sessions that this process has with it, and ends when the
+/// sessions. A call that finds another thread's in progress on the session fails with
+/// `ReturnValue.operationActive`, and does not reach the token, of which some then write to memory that is not
+/// theirs. Login belongs to the token: it holds for all sessions that this process has with it, and ends when the
 /// last of them is closed. All calls block the calling thread until the token answers.
 ///
 /// After `Module.reinitialize()` every call fails with `ReturnValue.sessionHandleInvalid`.

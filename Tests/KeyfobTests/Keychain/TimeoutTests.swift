@@ -28,7 +28,7 @@ import Testing
             try db.execute(sql: "BEGIN IMMEDIATE")
             let clock = ContinuousClock()
             let begin = clock.now
-            #expect(code { try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "x")) } == .vaultBusy)
+            #expect(code { try keychain.add(GenericPassword(service: "a"), secret: SecretBytes("x")) } == .vaultBusy)
             #expect(begin.duration(to: clock.now) >= .milliseconds(800))
             try db.execute(sql: "ROLLBACK")
         }
