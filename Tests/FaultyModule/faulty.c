@@ -263,7 +263,8 @@ static CK_RV wrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJE
 static CK_RV mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE type, CK_MECHANISM_INFO_PTR info) {
     if (refuses("kwp") && type == CKM_AES_KEY_WRAP_KWP)
         type = CKM_AES_KEY_WRAP_PAD;
-    return lists("without", type) || lists("nameless", type) ? CKR_MECHANISM_INVALID : theirs->C_GetMechanismInfo(slot, type, info);
+    int is_unknown = lists("without", type) || lists("nameless", type);
+    return is_unknown ? CKR_MECHANISM_INVALID : theirs->C_GetMechanismInfo(slot, type, info);
 }
 
 static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE_PTR types, CK_ULONG_PTR count) {

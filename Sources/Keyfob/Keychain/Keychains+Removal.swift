@@ -34,7 +34,8 @@ extension Keychains {
     }
 
     /// The token, and the `CKA_ID`s, of keys that an attempt to make a keychain may have left on a token of somebody
-    /// else's; `nil` where there are none. They seal nothing, and removing the rest of the keychain does not remove them.
+    /// else's; `nil` where there are none. They seal nothing, and removing the rest of the keychain does not remove
+    /// them.
     ///
     /// - Throws: `KeychainError` where the note of it cannot be read.
     package func leftWrappingKeys(of name: String) throws -> (token: String, ids: [Data])? {

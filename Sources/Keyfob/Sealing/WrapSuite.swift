@@ -42,8 +42,8 @@ enum WrapSuites {
 
     /// The first suite that the token really carries out: generate, wrap, unwrap, compare, refuse a changed byte.
     ///
-    /// Session keys only: nothing stays on the token. What goes wrong for a moment, or with the device, decides nothing:
-    /// a keychain keeps its suite for good.
+    /// Session keys only: nothing stays on the token. What goes wrong for a moment, or with the device, decides
+    /// nothing: a keychain keeps its suite for good.
     ///
     /// - Throws: `KeychainError` with code `mechanismUnsupported` that names what is missing; `PKCS11Error` for what
     ///   says nothing of what the token can do.

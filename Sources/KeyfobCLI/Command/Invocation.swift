@@ -130,7 +130,8 @@ struct Invocation {
         }
         let names = children.filter { $0.configuration.shouldDisplay }.flatMap(names)
         var hint = "All commands: \(parent) --help"
-        // To a guess by letters "remove" is near to "retire"; whoever wants something gone must not be shown another way.
+        // To a guess by letters "remove" is near to "retire"; whoever wants something gone must not be shown another
+        // way.
         let nearest = removals.contains(word.lowercased())
             ? names.first { $0 == "rm" } : Spelling.nearest(to: word, among: names)
         if let nearest { hint = "Did you mean \"\(nearest)\"? " + hint }

@@ -90,7 +90,8 @@ struct KeychainCheck: ParsableCommand {
         if passwords > 0 { parts.append(Phrases.counted(passwords, "password")) }
         if notes > 0 {
             parts.append(
-                "what the vault has noted of \(Phrases.counted(notes, "object")) (certificates and keys stay on the token)"
+                "what the vault has noted of \(Phrases.counted(notes, "object")) "
+                    + "(certificates and keys stay on the token)"
             )
         }
         if others > 0 { parts.append("\(Phrases.counted(others, "item")) of which not even the kind can be told") }

@@ -255,7 +255,9 @@ extension Rule {
                 for name in ["sens", "asen", "extr", "next", "tkid"] {
                     #expect("\(changed?[name] ?? "none")" == "\(attributes[name] ?? "none")", "\(name)")
                 }
-                if attributes["tkid"] as? String != "gone" { bench.expect(-25300, bench.update(query, ["tkid": "gone"])) }
+                if attributes["tkid"] as? String != "gone" {
+                    bench.expect(-25300, bench.update(query, ["tkid": "gone"]))
+                }
             }
             // What is so of one of them and not of another is a change.
             bench.expect(-25309, bench.update(["class": "keys", "kcls": 1], ["extr": 0]))
