@@ -87,6 +87,12 @@ import Testing
         #expect(try bash(household, ["keyfob", "uri", ""]).sorted() == ["api", "web"])
         #expect(try household.keyfob(["lock"]).status == 0)
         #expect(try bash(household, ["keyfob", "cert", "export", ""]) == ["web"])
+        #expect(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
+        try household.set("inother", "x", ["-k", "other"])
+        for options in [["--token", "other"], ["--token=other"], ["-k", "other"]] {
+            #expect(try bash(household, ["keyfob", "get"] + options + ["i"]) == ["inother"], "\(options)")
+            #expect(try bash(household, ["keyfob", "cert", "export"] + options + ["w"]).isEmpty, "\(options)")
+        }
     }
 
     @Test func `what an option or an argument takes is offered`() throws {

@@ -139,6 +139,23 @@ import Testing
                 == home.shell("openssl pkey -in a.key -pubout"))
     }
 
+    @Test(arguments: [
+        ["cert", "export", "a", "--format", "pem"], ["key", "pub", "a", "--format", "ssh"],
+        ["identity", "export", "a", "--format", "pkcs12", "--pass-source", "file:pass"],
+    ])
+    func `who names the form of a file gets that form, whatever a variable says`(arguments: [String]) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("a")
+        let imported = try home.keyfob(
+            "identity", "import", home.file("a.key"), home.file("a.pem"), "--name", "a", "--extractable")
+        try #require(imported.status == 0, "\(imported.error)")
+        let command = "\"$KEYFOB\" " + arguments.joined(separator: " ")
+        let environment = ["KEYFOB": Tool.keyfob([]).path, "KEYFOB_FORMAT": "json"]
+        let start = try home.shell(command + " | head -c 1", environment: environment)
+        #expect(!start.isEmpty && start != "{")
+        #expect(try home.shell(command + " --json | head -c 1", environment: environment) == "{")
+    }
+
     @Test func `certificates that expire are listed, and counted in the exit status`() throws {
         let home = try IdentityHome()
         for (name, days) in [("fresh", 90), ("soon", 7), ("old", -3)] {

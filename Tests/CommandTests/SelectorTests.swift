@@ -32,6 +32,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["login", "pkcs11:token=login"])
+    func `init changes nothing where the keychain is on the token that is named`(token: String) throws {
+        let household = try household()
+        let again = try household.keyfob(["init", "--token", token])
+        #expect(again.status == 0 && again.output.hasPrefix("Nothing to do"), "\(again.output)\(again.error)")
+        #expect(try household.failure(["init", "--token", "pkcs11:token=elsewhere"]).status == 4)
+    }
+
+    @Test func `a keychain that is not there is no failure for who does not mind, whatever else is named`() throws {
+        let household = try household()
+        for options in [[], ["--token", "other"], ["-k", "nope"]] {
+            let result = try household.keyfob(["keychain", "rm", "nope", "--if-exists", "--yes"] + options)
+            #expect(result.status == 0, "\(options): \(result.error)")
+        }
+    }
+
     @Test func `what is removed from a token lies on that token, whatever a variable says`() throws {
         let household = try household()
         let removed = try household.keyfob(

@@ -17,14 +17,19 @@ struct Confirmation {
     }
 
     /// Asks yes or no. - Throws: As above.
-    func require(_ question: String) throws {
-        guard !global.dryRun else { return }
-        guard try global.confirm(question) else { throw KeychainError(.cancelled, "nothing was removed.") }
+    func require(_ question: String) throws { try require(question, else: "nothing was removed.") }
+
+    /// Asks yes or no where a person can be asked; a script has decided already.
+    ///
+    /// - Parameter refusal: What a "no" leads to, in words.
+    /// - Throws: As above.
+    func requireOfPerson(_ question: String, else refusal: String) throws {
+        guard !global.yes, global.terminal.canAsk else { return }
+        try require(question, else: refusal)
     }
 
-    /// Asks yes or no where a person can be asked; a script has decided already. - Throws: As above.
-    func requireOfPerson(_ question: String) throws {
-        guard !global.yes, !global.dryRun, global.terminal.canAsk else { return }
-        try require(question)
+    private func require(_ question: String, else refusal: String) throws {
+        guard !global.dryRun else { return }
+        guard try global.confirm(question) else { throw KeychainError(.cancelled, refusal) }
     }
 }

@@ -125,7 +125,8 @@ extension GlobalOptions {
                 "this command has no format \(name.rawValue).",
                 hint: "Use one of: " + formats.map(\.rawValue).joined(separator: ", "))
         }
-        return (try output(nil), name)
+        // Who says what the file is to be does not want a document because of a variable.
+        return (try output(json ? nil : .table), name)
     }
 
     private func output(_ option: OutputFormat?) throws -> Output {

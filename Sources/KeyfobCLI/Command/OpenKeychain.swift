@@ -96,13 +96,17 @@ extension GlobalOptions {
         }
     }
 
-    private static func isOn(_ wanted: PKCS11URI, _ configuration: KeychainConfiguration) -> Bool {
+    /// Whether a keychain is on the token of a label or URI.
+    static func isOn(_ wanted: PKCS11URI, _ configuration: KeychainConfiguration) -> Bool {
         // A configuration whose token nobody can name is on no token.
         guard let token = try? PKCS11URI(configuration.token) else { return false }
         return TokenChoice.names(wanted, token)
     }
 
-    private static func keychainName(onToken tokenName: String) throws -> String {
+    /// The one keychain on a token, by the configurations alone.
+    ///
+    /// - Throws: As `selectedKeychainName()`.
+    static func keychainName(onToken tokenName: String) throws -> String {
         let wanted = try TokenChoice.uri(tokenName)
         let found = try Keychains().all().filter { isOn(wanted, $0) }.map(\.name)
         guard let name = found.first else {

@@ -46,15 +46,17 @@ struct IdentityExportCommand: ParsableCommand {
             .init("name", .string(label)), .init("file", .optional(destination)), .init("format", "pkcs12"),
             .init("dry_run", .boolean(global.dryRun)),
         ]
+        let target = FileDestination(path: destination, mode: 0o600)
+        let hasFile = try !target.isStandardOutput
         if global.dryRun {
             return try output.emit(Document(members: members), sentence: "Nothing was written (--dry-run).")
         }
-        let target = FileDestination(path: destination, mode: 0o600)
-        let hasFile = try !target.isStandardOutput
+        let isDocument = !hasFile && output.format.isMachineReadable
+        if isDocument { try SensitiveOutput.refuseTerminal(force: force) }
         let fileName = destination.flatMap { FileArgument(argument: $0)?.name } ?? "the new file"
         let secret = try passphrase.read(.file(fileName, isNew: true), global)
         let data = try keychain.exportIdentity(identity, passphrase: secret)
-        if !hasFile, output.format.isMachineReadable {
+        if isDocument {
             return try output.emit(Document(members: members + [.init("pkcs12_b64", .base64(data))]), sentence: "")
         }
         try target.write(SecretBytes(data), isPrivateKey: true, force: force)

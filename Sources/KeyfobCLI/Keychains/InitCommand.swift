@@ -39,7 +39,7 @@ struct InitCommand: ParsableCommand {
         guard try keychains.listing().names.contains(name) else { return false }
         let keychain = try Keychain.open(name, options: global.keychainOptions())
         let label = try PKCS11URI(keychain.configuration.token).token ?? ""
-        if let wanted = global.token, wanted != label, wanted != keychain.configuration.token {
+        if let wanted = global.token, try !GlobalOptions.isOn(TokenChoice.uri(wanted), keychain.configuration) {
             throw KeychainError(
                 .duplicateKeychain, "keychain \"\(name)\" exists already, on token \"\(Visible.text(label))\".",
                 hint: "Give the new one another name: --keychain NAME", details: ["keychain": name])

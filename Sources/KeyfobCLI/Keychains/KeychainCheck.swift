@@ -110,15 +110,16 @@ struct KeychainCheck: ParsableCommand {
             lines.append(
                 "    Was token \"\(token)\" re-initialised or exchanged? Restore its backup: nothing else has the key.")
         }
-        if findings.contains(where: { $0.code != .wrappingKeyAbsent }) {
-            let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
+        let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
+        // What the token has lost no vault brings back.
+        if findings.contains(where: { ![.wrappingKeyAbsent, .objectAbsent].contains($0.code) }) {
             lines.append("    Restore the vault from a backup: \(keychain.configuration.vault)")
-            if findings.contains(where: \.code.canBeAccepted) {
-                lines.append("    Or take the items as they are: \(command) --accept")
-            }
-            if findings.contains(where: { $0.code == .itemDamaged }) {
-                lines.append("    Or remove what is damaged, for good: \(command) --remove-damaged")
-            }
+        }
+        if findings.contains(where: \.code.canBeAccepted) {
+            lines.append("    Or take the items as they are: \(command) --accept")
+        }
+        if findings.contains(where: { $0.code == .itemDamaged }) {
+            lines.append("    Or remove what is damaged, for good: \(command) --remove-damaged")
         }
         let document = Document([
             "keychain": .string(keychain.name), "ok": .boolean(findings.isEmpty),

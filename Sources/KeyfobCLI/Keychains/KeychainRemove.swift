@@ -26,7 +26,6 @@ struct KeychainRemove: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        _ = try global.selectedKeychainName(argument: name)
         do { try remove(output) } catch let error as KeychainError
             where ifExists && [.noSuchKeychain, .notInitialized].contains(error.code)
         {
@@ -35,6 +34,7 @@ struct KeychainRemove: ParsableCommand {
     }
 
     private func remove(_ output: Output) throws {
+        _ = try global.selectedKeychainName(argument: name)
         let keychains = Keychains()
         let what: String
         var stays = ""

@@ -129,10 +129,15 @@ enum NameCompletion {
         return options
     }
 
-    /// The keychain that the words typed so far name.
-    private static func keychain(in words: [String]) -> String? {
-        for (word, next) in zip(words, words.dropFirst()) where word == "-k" || word == "--keychain" { return next }
-        let joined = words.last { $0.hasPrefix("--keychain=") }.map { String($0.dropFirst(11)) }
-        return joined ?? Environment.nonEmpty("KEYFOB_KEYCHAIN")
+    /// The keychain that the words typed so far name, else the environment, in the order that commands follow.
+    private static func keychain(in words: [String]) throws -> String? {
+        func value(of names: String...) -> String? {
+            for (word, next) in zip(words, words.dropFirst()) where names.contains(word) { return next }
+            return words.last { $0.hasPrefix("\(names[0])=") }.map { String($0.dropFirst(names[0].count + 1)) }
+        }
+        if let named = value(of: "--keychain", "-k") { return named }
+        if let token = value(of: "--token") { return try GlobalOptions.keychainName(onToken: token) }
+        if let named = Environment.nonEmpty("KEYFOB_KEYCHAIN") { return named }
+        return try Environment.nonEmpty("KEYFOB_TOKEN").map(GlobalOptions.keychainName(onToken:))
     }
 }

@@ -64,7 +64,7 @@ struct SecretList: ParsableCommand {
             .vaultDamaged, "\(text); \(Phrases.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
             hint: "Restore a backup. Which are damaged, and what can be done without one: keyfob keychain check "
                 + "\(ShellWord.quoted(keychain.name))     Read the rest without this error: keyfob ls --skip-damaged"
-                + (global.keychain == nil ? "" : " -k \(ShellWord.quoted(keychain.name))"),
+                + (global.keychain == nil && global.token == nil ? "" : " -k \(ShellWord.quoted(keychain.name))"),
             details: ["keychain": keychain.name, "damaged": String(damage.count)], cause: damage.first)
     }
 

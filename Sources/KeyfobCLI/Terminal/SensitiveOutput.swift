@@ -13,11 +13,7 @@ enum SensitiveOutput {
         _ bytes: SecretBytes, isPrivateKey: Bool, force: Bool, toTerminal: Bool = StandardOutput.isTerminal
     ) throws {
         if toTerminal, !force {
-            guard !isPrivateKey else {
-                throw KeychainError(
-                    .refused, "a private key is not written to a terminal.",
-                    hint: "Write it to a file with -o FILE, or insist: --force")
-            }
+            if isPrivateKey { try refuseTerminal(force: force, isTerminal: toTerminal) }
             guard isReadable(bytes) else {
                 throw KeychainError(
                     .refused, "binary data is not written to a terminal.",
@@ -25,6 +21,17 @@ enum SensitiveOutput {
             }
         }
         try StandardOutput.write(bytes)
+    }
+
+    /// Refuses a terminal for a private key, in whatever form.
+    ///
+    /// - Throws: `KeychainError.refused`, unless `force` is set.
+    static func refuseTerminal(force: Bool, isTerminal: Bool = StandardOutput.isTerminal) throws(KeychainError) {
+        guard !isTerminal || force else {
+            throw KeychainError(
+                .refused, "a private key is not written to a terminal.",
+                hint: "Write it to a file with -o FILE, or insist: --force")
+        }
     }
 
     /// Whether the bytes are UTF-8 without control characters other than tab and line ends.

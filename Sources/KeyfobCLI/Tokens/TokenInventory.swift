@@ -247,9 +247,10 @@ struct SelectedToken {
 
     /// The token's name; `nil` where that of a keychain is meant.
     private static func name(_ argument: String?, _ global: GlobalOptions) throws -> String? {
-        if let argument, let token = global.token, !argument.isIdentical(to: token) {
+        if let argument, let token = global.token {
             // What is repeated below must hold no PIN.
-            _ = try (TokenChoice.uri(argument), TokenChoice.uri(token))
+            let (first, second) = try (TokenChoice.uri(argument), TokenChoice.uri(token))
+            guard first != second else { return argument }
             throw UsageError(
                 "NAME and --token name different tokens: \"\(argument)\" and \"\(token)\".",
                 hint: "Give one of the two.")

@@ -60,7 +60,8 @@ struct TrustAddCommand: ParsableCommand {
         }
         let subject = Visible.text(CertificatePhrases.subject(anchor))
         try Confirmation(global).requireOfPerson(
-            "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16))…)?")
+            "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16))…)?",
+            else: "nobody was trusted.")
         guard !global.dryRun else {
             return try output.emit(
                 Document(
