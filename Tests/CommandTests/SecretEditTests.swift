@@ -154,6 +154,25 @@ import Testing
         #expect(hasEnded(child))
     }
 
+    @Test(arguments: [SIGINT, SIGHUP])
+    func `a signal in the editor and one right after it leave no file, however large`(number: Int32) throws {
+        // The second is sent when the command has reaped the editor, and reads what it has left.
+        let (household, environment) = try make(
+            """
+            trap '' TERM; echo "$1" > path; head -c 31457280 /dev/zero | tr '\\0' a > "$1"
+            kill -\(number) $PPID
+            while grep -q '^ShdPnd:.*[1-9a-f]' /proc/$PPID/status 2>/dev/null; do sleep 0.01; done
+            (while kill -0 $$ 2>/dev/null; do :; done; kill -\(number) $PPID 2>/dev/null) &
+            """)
+        // By `exec`, so that the parent of the script is the command.
+        let editor = try #require(environment["EDITOR"])
+        let edit = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "exec " + editor])
+        // A slow machine may send it when all is done.
+        #expect([0, 130].contains(edit.status), "\(edit.error)")
+        let directory = (try editedFile(household) as NSString).deletingLastPathComponent
+        #expect(!FileManager.default.fileExists(atPath: directory))
+    }
+
     /// Where the editor's file was, as the editor wrote it to the file `path`.
     private func editedFile(_ household: Household) throws -> String {
         String(decoding: try household.directory.read("path"), as: UTF8.self).trimmingBlanks

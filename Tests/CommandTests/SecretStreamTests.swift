@@ -82,4 +82,54 @@ import Testing
             }
         }
     }
+
+    @Test func `signals after a program that heard one leave time to put away, up to the third`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            Interruption.install()
+            do {
+                try Interruption.finishing { try Self.endProgram(thenSignal: 2) }
+            } catch is CancellationError { exit(7) }
+        }
+        await #expect(processExitsWith: .exitCode(130)) {
+            Interruption.install()
+            try Interruption.finishing { try Self.endProgram(thenSignal: 3) }
+        }
+    }
+
+    /// Ends a program by a signal to this process, which then gets some more, each when the one before was noted.
+    private static func endProgram(thenSignal times: Int) throws {
+        var program = try ChildProcess(["sleep", "300"], input: STDIN_FILENO, output: STDOUT_FILENO, inOwnGroup: true)
+        kill(getpid(), SIGHUP)
+        guard program.exitStatus(by: .after(.seconds(60))) != nil, Interruption.unheard == 0 else { exit(1) }
+        for count in 1...times {
+            kill(getpid(), SIGINT)
+            for _ in 0..<6000 where Interruption.unheard < count { usleep(10_000) }
+            guard Interruption.unheard == count else { exit(2) }
+        }
+    }
+
+    @Test func `each question is answered by a line or by a signal, and none takes a descriptor more`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            Interruption.install()
+            // In the place of a terminal.
+            let (line, silence) = (Pipe(), Pipe())
+            try line.fileHandleForWriting.write(contentsOf: Data("y\n".utf8))
+            func descriptors() throws -> Int {
+                try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+            }
+            try Interruption.finishing { try Interruption.waitForAnswer(at: line.fileHandleForReading.fileDescriptor) }
+            let count = try descriptors()
+            for number in [SIGINT, SIGTERM] {
+                do {
+                    try Interruption.finishing {
+                        try Interruption.waitForAnswer(at: line.fileHandleForReading.fileDescriptor)
+                        kill(getpid(), number)
+                        try Interruption.waitForAnswer(at: silence.fileHandleForReading.fileDescriptor)
+                    }
+                    exit(1)
+                } catch is CancellationError {}
+            }
+            exit(try descriptors() == count && count > 0 ? 7 : 2)
+        }
+    }
 }

@@ -64,7 +64,7 @@ struct SecretEdit: ParsableCommand {
         while !isStored {
             do {
                 // Ctrl-C belongs to the editor meanwhile, and the file must be wiped whatever ends it.
-                draft.value = try Interruption.deferring { try edit(draft.value, canAsk: canAsk) }
+                draft.value = try Interruption.finishing { try edit(draft.value, canAsk: canAsk) }
             } catch let error as KeychainError where canAsk && draft.value != old {
                 // What was typed before is not lost with a second editor.
                 isStored = try ask(error, &draft, in: keychain)
@@ -173,9 +173,12 @@ struct SecretEdit: ParsableCommand {
         let editor = chosenEditor ?? "vi"
         // By the shell, since the variables may hold options, as in EDITOR="code --wait". Ctrl-C belongs to the editor,
         // and its status is the one that counts: the shell would end with 130 when the editor has long stored all.
+        try Interruption.check()
         var process = try ChildProcess(
             ["/bin/sh", "-c", "trap : INT; " + editor + " \"$1\"", "sh", file], input: STDIN_FILENO,
             output: STDOUT_FILENO, inOwnGroup: false, keeping: lock)
+        // Once more, before anything is typed: what was typed would be lost to a signal that came before the editor.
+        try Interruption.check()
         let status = process.exitStatus(by: .after(.seconds(365 * 86_400))) ?? 1
         guard status == 0 else {
             guard !Interruption.isRequested else {

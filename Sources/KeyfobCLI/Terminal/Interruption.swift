@@ -2,6 +2,7 @@
 import CLinux
 import Glibc
 import Keyfob
+import Synchronization
 
 /// What SIGINT, SIGTERM and SIGHUP do: restore the terminal and end with exit status 130, or, while a
 /// command does what must not be cut off, only ask it, and the program it waits for, to stop.
@@ -9,12 +10,12 @@ import Keyfob
 /// Handlers, not `signalfd`: threads of PKCS#11 modules do not block signals for us.
 enum Interruption {
     /// What a signal finds the command at.
-    private enum Phase {
+    private enum Phase: Int, AtomicRepresentable {
         /// Nothing that would be left half done: a signal ends the process.
         case idle
         /// A prompt without echo: so too, once the terminal is set as it was.
         case prompting
-        /// What must not be cut off: the first signal only asks it to stop.
+        /// What must not be cut off: a signal only asks it to stop, until there are too many.
         case deferring
         /// A question amidst that: the first signal is an answer, which ends all of it.
         case asking
@@ -30,14 +31,20 @@ enum Interruption {
         var silent = termios()
         var isSilent = false
         var settings = termios()
-        /// While `deferring` and after: whether a signal came, and whether one came that no program heard of.
-        var isRequested = false
-        var isUnheard = false
-        /// How many signals other than SIGINT came while `deferring`.
-        var requests = 0
-        /// While `asking`: what wakes the question up.
-        var wakening: Int32 = -1
+        /// While `deferring`: how many signals it goes on after that no program heard of.
+        var tolerated = 1
+        /// What wakes a question up: a pipe for the life of the process, since a handler on another thread may write
+        /// to it when the question has long been answered.
+        var (waking, wakening): (Int32, Int32) = (-1, -1)
     }
+
+    // Modules have threads, and a handler may run on any of them while the main thread goes on.
+    private static let phase = Atomic(Phase.idle)
+    /// While `deferring` and after: whether a signal came, and how many came that no program heard of.
+    private static let hasRequest = Atomic(false)
+    private static let unheardSignals = Atomic(0)
+    /// How many signals other than SIGINT came while `deferring`.
+    private static let requests = Atomic(0)
 
     // Reached by the handler, so it must be memory that no runtime lock guards. Written by the main
     // thread only, and by the handler.
@@ -57,29 +64,69 @@ enum Interruption {
         // status.
         signal(SIGCHLD, SIG_DFL)
         // Touched here so that the handler never is the first to run the initialiser.
-        unsafe state.pointee.isRequested = false
+        unsafe state.pointee.tolerated = 1
+        resetSignals()
+        _ = currentPhase
         RunningChildren.prepare()
         for number in [SIGINT, SIGTERM, SIGHUP] {
             _ = replaceAction(of: number) { Interruption.handle($0) }
         }
     }
 
+    private static var currentPhase: Phase { phase.load(ordering: .sequentiallyConsistent) }
+
+    private static func enter(_ next: Phase) { phase.store(next, ordering: .sequentiallyConsistent) }
+
+    /// Goes from one phase to another, unless somebody else has left it meanwhile.
+    private static func leave(_ current: Phase, for next: Phase) -> Bool {
+        phase.compareExchange(expected: current, desired: next, ordering: .sequentiallyConsistent).exchanged
+    }
+
+    private static func resetSignals() {
+        hasRequest.store(false, ordering: .sequentiallyConsistent)
+        unheardSignals.store(0, ordering: .sequentiallyConsistent)
+        requests.store(0, ordering: .sequentiallyConsistent)
+    }
+
     /// Whether a signal came while `deferring` was running.
-    static var isRequested: Bool { unsafe state.pointee.isRequested }
+    static var isRequested: Bool { hasRequest.load(ordering: .sequentiallyConsistent) }
+
+    /// How many signals came meanwhile that no program heard of.
+    static var unheard: Int { unheardSignals.load(ordering: .sequentiallyConsistent) }
+
+    /// Throws `CancellationError` where a signal came while `deferring` was running that no program heard of.
+    static func check() throws {
+        guard unheard == 0 else { throw CancellationError() }
+    }
 
     /// Runs `body`, which looks at `isRequested` between its steps; a second signal ends the process.
     ///
     /// Not so while `body` waits for a program: it has something to put away when that ends. Signals are passed on to
     /// the program, those other than SIGINT as SIGKILL from the third on; but Ctrl-C not to one at our terminal, which
-    /// has it from there. Nor while `body` asks a question: see `waitForAnswer(at:)`.
-    static func deferring<Result>(_ body: () throws -> Result) rethrows -> Result {
-        unsafe state.pointee.isRequested = false
-        unsafe state.pointee.isUnheard = false
-        unsafe state.pointee.requests = 0
-        let outer = unsafe state.pointee.phase
-        unsafe state.pointee.phase = .deferring
-        defer { unsafe state.pointee.phase = outer }
+    /// has it from there. None of them counts after the program's end. Nor while `body` asks a question: see
+    /// `waitForAnswer(at:)`.
+    ///
+    /// - Parameter tolerated: How many signals that no program hears of `body` goes on after.
+    static func deferring<Value>(tolerating tolerated: Int = 1, _ body: () throws -> Value) rethrows -> Value {
+        resetSignals()
+        unsafe state.pointee.tolerated = tolerated
+        let outer = currentPhase
+        enter(.deferring)
+        defer { enter(outer) }
         return try body()
+    }
+
+    /// Runs `body`, which has something to put away however it ends; as `deferring` does, but only the third signal
+    /// that no program hears of ends the process, for one that is stuck.
+    ///
+    /// A closing terminal sends more than one, and the second may come when the first has ended the program.
+    ///
+    /// - Throws: What `body` throws; `CancellationError` where a signal came that no program heard of.
+    static func finishing<Value>(_ body: () throws -> Value) throws -> Value {
+        let result = Result { try deferring(tolerating: 2, body) }
+        // Behind it, whatever has come of `body`: from here on a signal ends the process.
+        try check()
+        return try result.get()
     }
 
     /// Waits until a line was entered at `terminal`, where the question is asked in the midst of `deferring`; returns
@@ -88,25 +135,34 @@ enum Interruption {
     /// - Throws: `CancellationError` when a signal comes, or has come and no program has heard of it: what `deferring`
     ///   is for is then put away while the error is on its way. `KeychainError` where no descriptor is left.
     static func waitForAnswer(at terminal: Int32) throws {
-        guard unsafe state.pointee.phase == .deferring else { return }
-        var (waking, wakening): (Int32, Int32) = (-1, -1)
-        guard unsafe keyfob_pipe(&waking, &wakening) == 0 else {
-            throw KeychainError(.failed, "no answer can be waited for: too many files are open (errno \(errno)).")
+        guard currentPhase == .deferring else { return }
+        if unsafe state.pointee.waking < 0 {
+            var (waking, wakening): (Int32, Int32) = (-1, -1)
+            guard unsafe keyfob_pipe(&waking, &wakening) == 0 else {
+                throw KeychainError(.failed, "no answer can be waited for: too many files are open (errno \(errno)).")
+            }
+            unsafe (state.pointee.waking, state.pointee.wakening) = (waking, wakening)
         }
-        defer {
-            close(waking)
-            close(wakening)
-        }
-        unsafe state.pointee.wakening = wakening
+        let waking = unsafe state.pointee.waking
         // Before it is looked whether one has come: from here on a signal is an answer.
-        unsafe state.pointee.phase = .asking
-        var entries = [waking, terminal].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        while unsafe state.pointee.phase == .asking && !state.pointee.isUnheard {
-            guard unsafe poll(&entries, 2, -1) < 0, errno == EINTR else { break }
+        enter(.asking)
+        while currentPhase == .asking, unheard == 0 {
+            var entries = [waking, terminal].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            guard unsafe poll(&entries, 2, -1) >= 0 else {
+                if errno == EINTR { continue }
+                break
+            }
+            guard entries[0].revents != 0 else { break }
+            // It may be about a question before this one.
+            var byte: UInt8 = 0
+            _ = unsafe read(waking, &byte, 1)
         }
-        let isInterrupted = unsafe state.pointee.isUnheard
-        unsafe state.pointee.phase = isInterrupted ? .ending : .deferring
-        if isInterrupted { throw CancellationError() }
+        // A signal until here has made it `ending`; from here on it is one while `deferring`.
+        guard leave(.asking, for: .deferring) else { throw CancellationError() }
+        guard unheard == 0 else {
+            enter(.ending)
+            throw CancellationError()
+        }
     }
 
     /// Runs `body` while `terminal` is set to `silent`, and gives it `settings` back however `body` or the process
@@ -121,8 +177,8 @@ enum Interruption {
         unsafe state.pointee.silent = silent
         unsafe state.pointee.isSilent = true
         unsafe state.pointee.terminal = terminal
-        let outer = unsafe state.pointee.phase
-        unsafe state.pointee.phase = .prompting
+        let outer = currentPhase
+        enter(.prompting)
         let previous = [SIGCONT, SIGQUIT, SIGALRM].compactMap { number in
             replaceAction(of: number) { Interruption.handleAtPrompt($0) }.map { (number, $0) }
         }
@@ -132,7 +188,7 @@ enum Interruption {
             // First: who is continued from here on must not take the echo away again.
             unsafe state.pointee.isSilent = false
             unsafe tcsetattr(terminal, TCSAFLUSH, &state.pointee.settings)
-            unsafe state.pointee.phase = outer
+            enter(outer)
             unsafe state.pointee.terminal = -1
             for (number, action) in previous {
                 var action = action
@@ -175,7 +231,9 @@ enum Interruption {
 
     /// Calls only what signal-safety(7) allows.
     private static func handle(_ number: Int32) {
-        switch unsafe state.pointee.phase {
+        let failure = errno
+        defer { errno = failure }
+        switch currentPhase {
         case .idle: break
         case .prompting:
             let terminal = unsafe state.pointee.terminal
@@ -183,30 +241,39 @@ enum Interruption {
             var newline: UInt8 = 0x0A
             _ = unsafe write(terminal, &newline, 1)
         case .deferring:
-            let isFirst = unsafe !state.pointee.isRequested
-            unsafe state.pointee.isRequested = true
-            let waits: Bool
-            if number == SIGINT {
-                waits = RunningChildren.signal(SIGINT)
-            } else {
-                unsafe state.pointee.requests += 1
-                waits = unsafe RunningChildren.signal(state.pointee.requests < 3 ? SIGTERM : SIGKILL)
-            }
-            if !waits { unsafe state.pointee.isUnheard = true }
-            if isFirst || waits { return }
+            if isDeferred(number) { return }
         case .asking:
-            let failure = errno
-            unsafe state.pointee.isRequested = true
-            unsafe state.pointee.isUnheard = true
-            unsafe state.pointee.phase = .ending
+            hasRequest.store(true, ordering: .sequentiallyConsistent)
+            guard leave(.asking, for: .ending) else {
+                // Answered, or another signal was quicker.
+                if currentPhase == .ending || isDeferred(number) { return }
+                break
+            }
+            unheardSignals.wrappingAdd(1, ordering: .sequentiallyConsistent)
             var byte: UInt8 = 0
             _ = unsafe write(state.pointee.wakening, &byte, 1)
-            errno = failure
             return
         case .ending: return
         }
         // An issuer's command, a hook, an editor: nobody is left to wait for what they do.
         RunningChildren.end()
         _exit(130)
+    }
+
+    /// Passes a signal on to the programs that are waited for, or notes it; false where it is to end the process.
+    private static func isDeferred(_ number: Int32) -> Bool {
+        hasRequest.store(true, ordering: .sequentiallyConsistent)
+        let waits: Bool
+        if number == SIGINT {
+            waits = RunningChildren.signal(SIGINT)
+        } else {
+            let count = requests.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+            waits = RunningChildren.signal(count < 3 ? SIGTERM : SIGKILL)
+        }
+        if waits { return true }
+        let count = unheardSignals.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+        // Who has gone on meanwhile on another thread does not look for it any more.
+        let now = currentPhase
+        return unsafe now == .ending || (now != .idle && count <= state.pointee.tolerated)
     }
 }
