@@ -339,9 +339,10 @@ import TestSupport
     }
 
     @Test(arguments: [
-        ("login=48,1", nil, 2), ("login=48,9", .deviceError, 2), ("login=50,9", .deviceRemoved, 2),
+        ("login=179,1", nil, 2), ("login=179,9", .sessionHandleInvalid, 2), ("login=224,9", .tokenNotPresent, 2),
         // The token may have looked at the PIN, or says that it has.
-        ("login=5,9", .generalError, 1), ("login=6,9", .functionFailed, 1), ("login=48,9 pin-low", .deviceError, 1),
+        ("login=5,9", .generalError, 1), ("login=6,9", .functionFailed, 1), ("login=48,9", .deviceError, 1),
+        ("login=50,9", .deviceRemoved, 1), ("login=224,9 pin-low", .tokenNotPresent, 1),
         ("login=160,9", .pinIncorrect, 1), ("login=258,9", .userPINNotInitialized, 1),
     ] as [(String, ReturnValue?, Int)])
     func `a login is sent once more only where the token cannot have looked at the PIN, and fails as itself`(

@@ -50,12 +50,13 @@ extension Keychain {
     /// What seals a private key by RFC 5649. PKCS#11 3.0 has a number for that; before, tokens took `CKM_AES_KEY_WRAP_PAD`
     /// for it, which is another way (PKCS#7's) with those that have both.
     private func paddedKeyWrap() throws -> MechanismType {
-        do { _ = try token.slot().mechanismInfo(.aesKeyWrapKWP) } catch let error as PKCS11Error
-            where error.returnValue == .mechanismInvalid
-        {
+        do {
+            let info = try token.slot().mechanismInfo(.aesKeyWrapKWP)
+            return info.flags.contains(.wrap) ? .aesKeyWrapKWP : .aesKeyWrapPad
+        } catch let error as PKCS11Error where error.recovery == .final {
+            // A token that tells nothing of it does not have it.
             return .aesKeyWrapPad
         }
-        return .aesKeyWrapKWP
     }
 
     /// How many bytes the first DER element of `bytes` takes: SoftHSM fills what it wraps with zeroes up to a

@@ -9,7 +9,7 @@ extension Keychain {
     /// password is empty is a token that wants none. Corresponds to `CKF_LOGIN_REQUIRED`.
     ///
     /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and what the token refuses.
-    public func wantsLogin() throws -> Bool {
+    package func wantsLogin() throws -> Bool {
         guard configuration.module != .softHSM else { return true }
         return try tokenInfo().flags.contains(.loginRequired)
     }

@@ -41,6 +41,8 @@ extension Keychain {
         guard try store.read({ try $0.intents().isEmpty }) else { return [] }
         let listing = try token.readObjects()
         guard try listing.isWhole || !wantsLogin() else { return [] }
+        // What is there and cannot be read is not gone: by accepting that, its trust would be forgotten.
+        guard try listing.debris == 0 && token.hiddenObjects() == 0 else { return [] }
         let rows = try recordedObjects(keys)
         let recorded = Set(rows.map(\.fingerprint))
         let present = Set(listing.objects.map(\.fingerprint))

@@ -61,7 +61,10 @@ extension Keychain {
         else { return false }
         do {
             return try !TokenKey(keychain: self, object: object, publicKey: publicKey).proven([scheme]).isEmpty
-        } catch let error as KeychainError where error.code != .tokenAbsent {
+        } catch let error as KeychainError
+            where [.identityMismatch, .mechanismUnsupported, .itemNotFound, .tokenDisobeyed, .failed]
+            .contains(error.code)
+        {
             // Another's, or a key that does not sign now: nothing is proved.
             return false
         }

@@ -47,11 +47,13 @@ struct KeychainDraft {
 
     /// Notes that the keychain is being made. Call it with the lock of all creations held.
     ///
+    /// - Parameter left: The keys of an earlier attempt, which are noted again.
     /// - Throws: `KeychainError`.
-    func begin(_ uuid: UUID) throws {
+    func begin(_ uuid: UUID, _ left: LeftKeys?) throws {
         let before = try softHSM.tokens().map(\.directory.lastPathComponent)
         try PrivateFile.createDirectory(folder)
-        try PrivateFile.write(.init(JSONEncoder().encode(Note(uuid: uuid, before: before))), to: file)
+        let note = Note(uuid: uuid, before: before, token: left?.token, wrappingKeys: left?.ids)
+        try PrivateFile.write(.init(JSONEncoder().encode(note)), to: file)
     }
 
     /// Notes that keys which are to seal the keychain may be on a token from now on. Call it before they are made:

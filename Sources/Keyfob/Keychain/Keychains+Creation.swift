@@ -68,15 +68,16 @@ extension Keychains {
             vault: vaults.appendingPathComponent(uuidText + ".sqlite", isDirectory: false).path, pinSource: nil,
             sealedPIN: nil, recoverySeal: nil, unlockTimeout: 8 * 3600, created: Date())
         var undo: [() throws -> Void] = []
-        var mayLeaveKeys = false
+        var (mayLeaveKeys, left) = (false, left)
         let draft = KeychainDraft(name, in: directories)
         do {
             undo.append {
                 // Without the note nobody would know of them.
                 guard !mayLeaveKeys else { return }
+                if let left { return try draft.note(left, of: uuid) }
                 try PrivateFile.remove(draft.file)
             }
-            try draft.begin(uuid)
+            try draft.begin(uuid, left)
             let pin: SecretBytes
             var recovery: RecoveryCode?
             switch choice {
@@ -128,6 +129,7 @@ extension Keychains {
                 undo.append {
                     for id in old + [id] { try keychain.destroyWrappingKeys(id) }
                     mayLeaveKeys = false
+                    if !old.isEmpty { left = nil }
                 }
             }
             for id in old { try keychain.destroyWrappingKeys(id) }

@@ -90,7 +90,7 @@ extension Keychains {
     /// - Throws: `KeychainError` for what is left of `name`; what is left of others is theirs to report.
     func clearRemains(for name: String, until deadline: Deadline) throws {
         try finishRemoval(name, until: deadline)
-        try KeychainDraft(name, in: directories).clear(besides: all(), until: deadline)
+        try KeychainDraft(name, in: directories).clear(besides: all(), until: deadline, keepingKeys: true)
         let known = try listing()
         for file in try fileNames() where file.hasPrefix(".") {
             // A note that was being written: only who holds the lock writes one.

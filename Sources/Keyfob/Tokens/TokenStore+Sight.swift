@@ -6,8 +6,29 @@ import Synchronization
 /// What is known of whether SoftHSM sees all objects of a token of ours.
 final class TokenSight: Sendable {
     private let lost = Atomic(false)
+    private let unreadable = Lock<Int?>(nil)
+    private let youth = Deadline.after(.seconds(2))
+
     /// How many files SoftHSM showed no object of when it had just looked: rests of kills, which no look helps.
-    let unreadable = Lock(0)
+    var unreadableFiles: Int { unreadable.withLock { $0 ?? 0 } }
+
+    /// Notes how many files SoftHSM shows no object of, after it has looked anew.
+    func noteUnreadable(_ count: Int) { unreadable.withLock { $0 = count } }
+
+    /// Notes that there are no more such files than that: the sweep may have removed some.
+    func noteAtMost(_ count: Int) { unreadable.withLock { $0 = min($0 ?? count, count) } }
+
+    /// Takes the files of which SoftHSM shows no object for rests, where it has looked a moment ago for the first time.
+    ///
+    /// To initialise it anew for them would cost each command a second login, for as long as they are there.
+    func beginsWith(_ count: Int) -> Bool {
+        guard !isLost, !youth.hasPassed else { return false }
+        return unreadable.withLock { known in
+            guard known == nil else { return false }
+            known = count
+            return true
+        }
+    }
 
     /// Whether the token's directory was found missing, and SoftHSM has not looked anew since.
     var isLost: Bool {
@@ -62,13 +83,14 @@ extension TokenStore {
         guard softHSM != nil, let generation, let module = loadedModule else { return false }
         guard try requirePresence() else { return false }
         do {
-            guard try sight.isLost || hiddenObjects() > sight.unreadable.withLock({ $0 }) else {
+            let hidden = try hiddenObjects()
+            guard sight.isLost || hidden > sight.unreadableFiles else {
+                sight.noteAtMost(hidden)
                 return module.generation != generation
             }
             try lookAnew(module, ifStillIn: generation)
             sight.isLost = false
-            let unreadable = try hiddenObjects()
-            sight.unreadable.withLock { $0 = unreadable }
+            sight.noteUnreadable(try hiddenObjects())
         } catch let error as PKCS11Error { throw refusal(error, .read) }
         return true
     }
@@ -109,7 +131,7 @@ extension TokenStore {
 
     /// How many files there are of which SoftHSM shows no object; 0 where nobody is logged in, who sees no private
     /// ones.
-    private func hiddenObjects() throws -> Int {
+    func hiddenObjects() throws -> Int {
         for pause in Self.pauses.prefix(6) {
             guard let before = changeDetector?.snapshot() else { return 0 }
             let (listed, isLoggedIn) = try pool().withSession { session in

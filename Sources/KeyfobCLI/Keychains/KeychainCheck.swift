@@ -25,7 +25,7 @@ struct KeychainCheck: ParsableCommand {
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
     var name: String?
 
-    @Flag(help: "Take the items that are there for the ones that were written last.")
+    @Flag(help: "Take the items that are there for the ones that were written last, and forget what the token lost.")
     var accept = false
 
     @Flag(help: "Remove the items that fail their integrity check.")

@@ -57,12 +57,14 @@ extension SessionPool {
                 try logIn(state, &climb)
                 return
             case .wait(let attempt):
-                try waitForLogin(attempt, state, deadline)
+                try waitForLogin(attempt, state, deadline, &climb)
             }
         }
     }
 
-    private func waitForLogin(_ attempt: Int, _ state: Lock<State>, _ deadline: Deadline) throws {
+    private func waitForLogin(
+        _ attempt: Int, _ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb
+    ) throws {
         let outcome = state.wait(until: deadline) { state -> (any Error)?? in
             if state.attempt == attempt, case .inProgress = state.login { return nil }
             // Who waited shares the outcome: eight threads must not ask eight times for a PIN.
@@ -72,7 +74,13 @@ extension SessionPool {
             throw Refusal(error: PKCS11Error(
                 function: .login, returnValue: .sessionCount, detail: "a login took longer than the deadline"))
         }
-        if let error = outcome { throw error }
+        guard let error = outcome else { return }
+        // The try of one is the try of all who waited for it.
+        if let failure = error as? PKCS11Error, failure.function == .login {
+            climb.loginFailure = failure
+            if !Self.withoutVerdict.contains(failure.returnValue) { climb.ladder.takeLogin() }
+        }
+        throw error
     }
 
     /// Logs in, which only one thread at a time gets to; no lock is held meanwhile.
@@ -80,10 +88,7 @@ extension SessionPool {
         do {
             let place = try slot(state)
             let anchor = try place.openSession()
-            let provesPIN = state.withLock { state in
-                defer { state.provesPIN = false }
-                return state.provesPIN
-            }
+            let provesPIN = state.withLock { $0.provesPIN }
             let isUser = try logIn(anchor, place.slot, provesPIN: provesPIN, &climb)
             logins.add(1, ordering: .relaxed)
             let former = state.withLock { state -> PooledSession? in
@@ -95,6 +100,7 @@ extension SessionPool {
                 let former = state.anchor
                 state.anchor = anchor
                 state.login = .ready
+                state.provesPIN = false
                 state.expectsUser = isUser
                 return former
             }
@@ -108,6 +114,7 @@ extension SessionPool {
                 // Sent a second time, a wrong PIN would bring the lock nearer without a chance to open.
                 if let refusal, refusal.function == .login, Self.pinRefusals.contains(refusal.returnValue) {
                     state.login = .refused(refusal)
+                    state.provesPIN = false
                 } else {
                     state.login = .needed
                 }
@@ -165,13 +172,14 @@ extension SessionPool {
         do throws(PKCS11Error) {
             try anchor.session.login(pin: secret)
         } catch {
-            guard error.returnValue != .userAlreadyLoggedIn else { return }
+            guard error.returnValue != .userAlreadyLoggedIn else { return climb.loginFailure = nil }
             if climb.loginFailure == nil, Self.withoutVerdict.contains(error.returnValue) {
                 climb.ladder.giveBackLogin()
             }
             climb.loginFailure = error
             throw error
         }
+        climb.loginFailure = nil
     }
 
     static let closed = PKCS11Error(
@@ -181,10 +189,10 @@ extension SessionPool {
         .pinIncorrect, .pinInvalid, .pinLengthRange, .pinExpired, .pinLocked,
     ]
 
-    /// What ends a login before the token has looked at the PIN. A failure in general may come after that.
+    /// What ends a login before the token has looked at the PIN. A failure in general, or of the device, may come after
+    /// that, and the try may have been counted.
     private static let withoutVerdict: Set<ReturnValue> = [
-        .deviceError, .deviceRemoved, .tokenNotPresent, .slotIDInvalid, .sessionClosed, .sessionHandleInvalid,
-        .cryptokiNotInitialized,
+        .tokenNotPresent, .slotIDInvalid, .sessionClosed, .sessionHandleInvalid, .cryptokiNotInitialized,
     ]
 
     /// What a token says of itself after a wrong PIN.
