@@ -62,7 +62,7 @@ final class PebbleServer {
         try start(
             "/usr/bin/pebble",
             ["-config", home.file("pebble.json"), "-dnsserver", "127.0.0.1:\(ports[3])"],
-            ["PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "20"])
+            ["PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "10"])
     }
 
     /// Waits until all answer; false where one has ended.

@@ -273,8 +273,9 @@ extension Module {
         for _ in 0..<4 { atexit { for one in Module.all.withLock({ $0.compactMap(\.module) }) { one.end() } } }
     }
 
-    /// Until when the end of the process waits, from the first handler on.
-    private static let lastMoment = Deadline.after(.seconds(1))
+    /// Until when the end of the process waits, from the first handler on: on a busy machine the calls of many threads,
+    /// which wait for one another's locks in the library, take more than a second to end.
+    private static let lastMoment = Deadline.after(.seconds(4))
 
     private func end() {
         // The calls of the parent's threads never end in a child.
