@@ -270,12 +270,28 @@ extension Module {
         }
         // For each library again, after it was loaded: what is registered last is called first. And several times: of
         // two threads that call exit(3), each is given handlers of its own, and the library's behind ours.
-        for _ in 0..<4 { atexit { for one in Module.all.withLock({ $0.compactMap(\.module) }) { one.end() } } }
+        for _ in 0..<4 {
+            atexit {
+                Module.endAlone()
+                for one in Module.all.withLock({ $0.compactMap(\.module) }) { one.end() }
+            }
+        }
     }
 
-    /// Until when the end of the process waits, from the first handler on: on a busy machine the calls of many threads,
-    /// which wait for one another's locks in the library, take more than a second to end.
-    private static let lastMoment = Deadline.after(.seconds(4))
+    /// Until when the end of the process waits, from the first handler on.
+    private static let lastMoment = Deadline.after(.seconds(1))
+
+    /// The thread that ends the process; 0 for none.
+    private static let ending = Atomic<UInt>(0)
+
+    /// Lets one thread end the process, and any other that calls exit(3) meanwhile wait for that, as glibc does from
+    /// 2.41 on: each would be given handlers of its own, and take libraries apart below the other's feet.
+    private static func endAlone() {
+        let (isFirst, thread) = ending.compareExchange(
+            expected: 0, desired: UInt(pthread_self()), ordering: .sequentiallyConsistent)
+        guard !isFirst, thread != UInt(pthread_self()) else { return }
+        while true { sleep(3600) }
+    }
 
     private func end() {
         // The calls of the parent's threads never end in a child.
