@@ -281,15 +281,23 @@ extension Module {
     /// Until when the end of the process waits, from the first handler on.
     private static let lastMoment = Deadline.after(.seconds(1))
 
-    /// The thread that ends the process; 0 for none.
-    private static let ending = Atomic<UInt>(0)
+    /// The process that is ending, and the thread that ends it; 0 for none. A child may be forked meanwhile.
+    private static let endingProcess = Atomic<pid_t>(0)
+    private static let endingThread = Atomic<UInt>(0)
 
     /// Lets one thread end the process, and any other that calls exit(3) meanwhile wait for that, as glibc does from
     /// 2.41 on: each would be given handlers of its own, and take libraries apart below the other's feet.
     private static func endAlone() {
-        let (isFirst, thread) = ending.compareExchange(
-            expected: 0, desired: UInt(pthread_self()), ordering: .sequentiallyConsistent)
-        guard !isFirst, thread != UInt(pthread_self()) else { return }
+        let thread = UInt(pthread_self())
+        let former = endingProcess.load(ordering: .sequentiallyConsistent)
+        if former != getpid(),
+            endingProcess.compareExchange(
+                expected: former, desired: getpid(), ordering: .sequentiallyConsistent
+            ).exchanged
+        {
+            return endingThread.store(thread, ordering: .sequentiallyConsistent)
+        }
+        guard endingThread.load(ordering: .sequentiallyConsistent) != thread else { return }
         while true { sleep(3600) }
     }
 
