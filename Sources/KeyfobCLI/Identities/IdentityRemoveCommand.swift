@@ -20,34 +20,19 @@ struct IdentityRemoveCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        let output = try global.output()
+        let removal = Removal(kind: "identity", ifExists: ifExists, global: global, output: try global.output())
         let keychain = try global.openKeychain()
-        let items: [Identity]
-        do {
-            items = try name.identities(in: keychain)
+        let found = try removal.find(name) {
+            let items = try name.identities(in: keychain)
             for item in items { try name.requireMeant(item, .identity, in: keychain) }
-        } catch let error as KeychainError
-            where ifExists && error.code == .itemNotFound
-        {
-            return try output.emit(
-                .removal(of: name.text, isDone: false, isDryRun: global.dryRun),
-                sentence: "Nothing to do: there is no such identity.")
+            return items
         }
-        let label = items.first?.label ?? name.text
+        guard let found else { return }
+        let label = found.first?.label ?? name.text
         try Confirmation(global).require(
             "Destroy identity \"\(label)\" and its key on token \"\(keychain.tokenLabel)\"?", typing: label)
-        guard !global.dryRun else {
-            return try output.emit(
-                .removal(of: label, isDone: false, isDryRun: true),
-                sentence: "Would remove identity \"\(Visible.text(label))\".")
-        }
+        guard !global.dryRun else { return try removal.tellOfDryRun(label: label) }
         // Certificate and key are items of their own: with one pair of them others are gone.
-        guard try Removal.oneByOne(items, ifExists: ifExists, { try keychain.deleteUnrenamed($0) }) else {
-            return try output.emit(
-                .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such identity.")
-        }
-        try output.emit(
-            .removal(of: label, isDone: true),
-            sentence: "Removed identity \"\(Visible.text(label))\".")
+        try removal.perform(found, of: name, label: label) { try keychain.deleteUnrenamed($0) }
     }
 }

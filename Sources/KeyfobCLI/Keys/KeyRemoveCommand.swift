@@ -18,26 +18,18 @@ struct KeyRemoveCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        let output = try global.output()
+        let removal = Removal(
+            kind: "key", verb: .destroy, ifExists: ifExists, global: global, output: try global.output())
         let keychain = try global.openKeychain()
-        let items: [KeyItem]
-        do { items = try name.keys(in: keychain) } catch let error as KeychainError
-            where error.code == .itemNotFound
-        {
-            // No search finds it. What is found under its name is another, such as one that was to seal a keychain.
-            guard try !keychain.wrappingKeyNames().contains(name.text) else {
-                throw KeychainError(
-                    .refused,
-                    "key \"\(name.text)\" seals keychain \"\(keychain.name)\": without it every password is lost.",
-                    hint: "Remove the whole keychain: keyfob keychain rm \(keychain.name)",
-                    details: ["key": name.text, "keychain": keychain.name])
+        let found = try removal.find(name) {
+            do { return try name.keys(in: keychain) } catch let error as KeychainError
+                where error.code == .itemNotFound
+            {
+                try requireNoWrappingKey(in: keychain)
+                throw error
             }
-            guard ifExists else { throw error }
-            return try output.emit(
-                .removal(of: name.text, isDone: false, isDryRun: global.dryRun),
-                sentence: "Nothing to do: there is no such key.")
         }
-        guard let key = items.first else { return }
+        guard let items = found, let key = items.first else { return }
         try name.requireMeant(key, in: keychain)
         let label = key.label ?? name.text
         let certificates = try keychain.publicCertificates().filter {
@@ -50,15 +42,18 @@ struct KeyRemoveCommand: ParsableCommand {
         try Confirmation(global).require(
             "Destroy key \"\(label)\" on token \"\(keychain.tokenLabel)\"?\(consequence)", typing: label)
         guard !global.dryRun else {
-            return try output.emit(
-                .removal(of: label, isDone: false, isDryRun: true),
-                sentence: "Would destroy key \"\(Visible.text(label))\".\(Visible.text(consequence))")
+            return try removal.tellOfDryRun(label: label, remark: Visible.text(consequence))
         }
-        guard try Removal.oneByOne(items, ifExists: ifExists, { try keychain.delete($0) }) else {
-            return try output.emit(
-                .removal(of: name.text, isDone: false), sentence: "Nothing to do: there is no such key.")
-        }
-        try output.emit(
-            .removal(of: label, isDone: true), sentence: "Destroyed key \"\(Visible.text(label))\".")
+        try removal.perform(items, of: name, label: label) { try keychain.delete($0) }
+    }
+
+    /// Refuses the name of a key that seals the keychain, which no search finds. What is found under its name is
+    /// another, such as one that was to seal a keychain.
+    private func requireNoWrappingKey(in keychain: Keychain) throws {
+        guard try keychain.wrappingKeyNames().contains(name.text) else { return }
+        throw KeychainError(
+            .refused, "key \"\(name.text)\" seals keychain \"\(keychain.name)\": without it every password is lost.",
+            hint: "Remove the whole keychain: keyfob keychain rm \(keychain.name)",
+            details: ["key": name.text, "keychain": keychain.name])
     }
 }
