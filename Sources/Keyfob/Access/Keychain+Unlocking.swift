@@ -29,6 +29,7 @@ extension Keychain {
     /// Unlocks the keychain with a passphrase or PIN that the caller has.
     ///
     /// - Throws: As `unlock()`, without `pinRequired`.
+    @available(*, noasync, message: "use the asynchronous form")
     public func unlock(with secret: SecretBytes, isRecoveryCode: Bool = false) throws {
         let pin = try pin(from: secret, isRecoveryCode: isRecoveryCode)
         _ = try logIn(pin: pin)
@@ -42,6 +43,7 @@ extension Keychain {
     ///   - isRecoveryCode: Whether `secret` is the text of the keychain's recovery code.
     /// - Returns: Where the state lies.
     /// - Throws: As `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
     public func unlockForSession(
         timeout: Int? = nil, with secret: SecretBytes? = nil, isRecoveryCode: Bool = false
     ) throws -> UnlockedState.Location {
@@ -60,6 +62,7 @@ extension Keychain {
     /// Locks the keychain: wipes its keys in this process and removes the state for others.
     ///
     /// - Throws: `KeychainError` where the token refuses to log out; the keys are wiped all the same.
+    @available(*, noasync, message: "use the asynchronous form")
     public func lock() throws {
         lockState.withLock { state in
             state.keys = nil

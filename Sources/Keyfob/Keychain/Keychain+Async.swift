@@ -217,6 +217,15 @@ extension Keychain {
     /// What is wrong with the vault. - Throws: As the blocking form.
     public func vaultFindings() async throws -> [VaultFinding] { try await run { try self.vaultFindings() } }
 
+    /// Takes the rows of the vault for the ones that were written last. - Throws: As the blocking form.
+    public func acceptVault() async throws -> Int { try await run { try self.acceptVault() } }
+
+    /// Removes the items that fail their integrity check. - Throws: As the blocking form.
+    public func removeDamagedItems() async throws -> [VaultFinding] { try await run { try self.removeDamagedItems() } }
+
+    /// Checks that the token is there and opens the vault. - Throws: As the blocking form.
+    public func checkOpening() async throws -> Bool { try await run { try self.checkOpening() } }
+
     /// How many passwords the vault holds. - Throws: As the blocking form.
     public func passwordCount() async throws -> Int { try await run { try self.passwordCount() } }
 

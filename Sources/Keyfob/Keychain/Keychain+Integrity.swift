@@ -44,6 +44,7 @@ extension Keychain {
     ///
     /// - Returns: How many items the vault has that are whole.
     /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
     public func acceptVault() throws -> Int {
         let keys = try keys()
         let missing: [MissingObject]
@@ -69,6 +70,7 @@ extension Keychain {
     /// - Returns: What was wrong with the items that were removed.
     /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, `vaultDamaged` where the record of the rows is
     ///   damaged as well, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
     public func removeDamagedItems() throws -> [VaultFinding] {
         let keys = try keys()
         let removed = try store.write(keys.tree) { writer in try writer.deleteRows(keys.damage) }

@@ -21,6 +21,7 @@ extension Keychain {
     /// - Returns: Whether the vault was opened; `false` where only a person could unlock the keychain, so that no more
     ///   than the token's presence is known.
     /// - Throws: `KeychainError`; `tokenAbsent`, `wrappingKeyMissing`, `vaultDamaged`, and the errors of `unlock()`.
+    @available(*, noasync, message: "use the asynchronous form")
     public func checkOpening() throws -> Bool {
         _ = try tokenInfo()
         guard try keysIfUnlocked() != nil else { return false }

@@ -2,7 +2,7 @@
 ///
 /// For files that every command opens first: `JSONDecoder` costs 0.7 ms in a fresh process, most of it for what it
 /// could do besides, which is a tenth of the time in which a secret is read.
-enum JSONText: Equatable {
+enum JSONText: Equatable, Sendable {
     /// In the order of the text: few enough to be searched.
     case object([Member])
     case array([JSONText])
