@@ -65,6 +65,30 @@ import Testing
         #expect(try softHSM.directory.heal() == .init(restored: [], unusable: []))
     }
 
+    @Test func `a token whose file logins empty again and again is never said to be absent`() throws {
+        let softHSM = try SoftHSMProcess()
+        let token = try softHSM.makeToken("busy")
+        let path = token.directory.appendingPathComponent("token.object").path
+        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        let isOver = Lock(false)
+        let writer = Thread {
+            // As SoftHSM does it: in place.
+            let file = unsafe open(path, O_WRONLY)
+            while !isOver.withLock({ $0 }) {
+                ftruncate(file, 0)
+                usleep(50)
+                unsafe pwrite(file, bytes, bytes.count, 0)
+                usleep(50)
+            }
+            close(file)
+        }
+        writer.start()
+        defer { isOver.withLock { $0 = true } }
+        for _ in 0..<500 {
+            #expect(try softHSM.directory.awaitToken(serial: token.serial, label: "busy") != .absent)
+        }
+    }
+
     @Test func `the copy follows a PIN change and is not rewritten for a login`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("pin")

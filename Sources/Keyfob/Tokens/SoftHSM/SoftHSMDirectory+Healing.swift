@@ -19,18 +19,20 @@ extension SoftHSMDirectory {
     ///
     /// Empty where nothing has been made yet. - Throws: `fileUnavailable`.
     public func tokens() throws(KeychainError) -> [SoftHSMToken] {
-        var tokens: [SoftHSMToken] = []
-        for identifier in try identifiers() {
-            if let file = try read(tokenFile(identifier)) { tokens.append(token(file.content, identifier)) }
-        }
-        return tokens
+        try survey().tokens
     }
 
     /// The one token with this serial number and label; `nil` where there is none.
     ///
     /// - Throws: `tokenAmbiguous` when there are two, which only copying directories by hand can make.
     public func token(serial: String, label: String) throws(KeychainError) -> SoftHSMToken? {
-        let found = try tokens().filter { $0.serial == serial && $0.label == label }
+        try one(of: tokens(), serial: serial, label: label)
+    }
+
+    private func one(
+        of tokens: [SoftHSMToken], serial: String, label: String
+    ) throws(KeychainError) -> SoftHSMToken? {
+        let found = tokens.filter { $0.serial == serial && $0.label == label }
         guard found.count < 2 else {
             throw KeychainError(
                 .tokenAmbiguous, "there are \(found.count) tokens \"\(label)\" with the serial number \(serial).",
@@ -69,10 +71,9 @@ extension SoftHSMDirectory {
     func awaitToken(serial: String, label: String) throws(KeychainError) -> Sight {
         let deadline = Deadline.after(.milliseconds(500))
         while true {
-            // Before the tokens: what cannot be read then and can now is whole.
-            let isClear = try unusableIdentifiers().isEmpty
-            if let token = try token(serial: serial, label: label) { return .whole(token) }
-            if isClear { return .absent }
+            let (tokens, unusable) = try survey()
+            if let token = try one(of: tokens, serial: serial, label: label) { return .whole(token) }
+            if unusable.isEmpty { return .absent }
             if deadline.hasPassed { return .unclear }
             usleep(2_000)
         }
@@ -103,7 +104,7 @@ extension SoftHSMDirectory {
     @discardableResult
     package func heal(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) -> Healing {
         sweep()
-        guard try !unusableIdentifiers().isEmpty else { return Healing(restored: [], unusable: []) }
+        guard try !survey().unusable.isEmpty else { return Healing(restored: [], unusable: []) }
         return try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in try healLocked() }
     }
 
@@ -111,7 +112,7 @@ extension SoftHSMDirectory {
     func healLocked() throws(KeychainError) -> Healing {
         var restored: [SoftHSMToken] = []
         var unusable: [String] = []
-        for identifier in try unusableIdentifiers() {
+        for identifier in try survey().unusable {
             guard try staysUnusable(tokenFile(identifier)) else { continue }
             guard let copy = try read(copyFile(identifier)) else {
                 unusable.append(identifier)
@@ -193,12 +194,19 @@ extension SoftHSMDirectory {
             directory: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
     }
 
-    private func unusableIdentifiers() throws(KeychainError) -> [String] {
+    /// The tokens that can be read, and the directories of those that cannot: in one walk, for a login may empty a
+    /// file between two, and its token would be in neither list.
+    private func survey() throws(KeychainError) -> (tokens: [SoftHSMToken], unusable: [String]) {
+        var tokens: [SoftHSMToken] = []
         var unusable: [String] = []
-        for identifier in try identifiers() where try read(tokenFile(identifier)) == nil {
-            unusable.append(identifier)
+        for identifier in try identifiers() {
+            if let file = try read(tokenFile(identifier)) {
+                tokens.append(token(file.content, identifier))
+            } else {
+                unusable.append(identifier)
+            }
         }
-        return unusable
+        return (tokens, unusable)
     }
 
     /// A well-formed token file; `nil` when it is missing or unusable.
