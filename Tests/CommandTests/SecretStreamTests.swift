@@ -119,7 +119,7 @@ import Testing
             }
             try Interruption.finishing { try Interruption.waitForAnswer(at: line.fileHandleForReading.fileDescriptor) }
             let count = try descriptors()
-            for number in [SIGINT, SIGTERM] {
+            for number in Array(repeating: [SIGINT, SIGTERM], count: 10).joined() {
                 do {
                     try Interruption.finishing {
                         try Interruption.waitForAnswer(at: line.fileHandleForReading.fileDescriptor)
@@ -129,7 +129,8 @@ import Testing
                     exit(1)
                 } catch is CancellationError {}
             }
-            exit(try descriptors() == count && count > 0 ? 7 : 2)
+            // Other threads of this process have one open for a moment now and then.
+            exit(try descriptors() < count + 10 ? 7 : 2)
         }
     }
 }
