@@ -35,7 +35,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 ///     after the other.
 ///   - attributesToUpdate: New attributes, and the new `kSecValueData`.
 /// - Returns: `errSecSuccess`; `errSecItemNotFound`, `errSecDuplicateItem` where a new primary key is taken, and as
-///   for `SecItemAdd`. Nothing is changed then.
+///   for `SecItemAdd`. Nothing is changed then, but for those of a list that come before the one that failed.
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     storing(nil) {
@@ -48,7 +48,8 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 ///
 /// - Parameter query: The class or a reference, and attributes; with `kSecMatchItemList` those of its items that match.
 ///   A class alone removes all its items that are not synchronizable.
-/// - Returns: `errSecSuccess`; `errSecItemNotFound`, and as for `SecItemAdd`.
+/// - Returns: `errSecSuccess`; `errSecItemNotFound`, and as for `SecItemAdd`. Nothing is removed then, but for those of
+///   a list that come before the one that failed.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     storing(nil) {
