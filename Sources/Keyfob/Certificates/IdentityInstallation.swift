@@ -81,7 +81,7 @@ extension Keychain {
     }
 
     private static func isKey(_ key: TokenObject, of certificate: Certificate) -> Bool {
-        return (key.publicKeyHash ?? key.id) == certificate.publicKey.identifier
+        return key.keyIdentifier == certificate.publicKey.identifier
     }
 
     static func mismatch(
@@ -235,7 +235,7 @@ struct Succession {
     static func bearers(
         of name: String, besides certificate: Certificate, among objects: [TokenObject], called: Set<Data>
     ) -> [TokenObject] {
-        let hashes = Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
+        let hashes = Set(objects.filter { $0.objectClass == .privateKey }.map(\.keyIdentifier))
         // A certificate without a key that bears the name is nobody's version.
         return objects.filter { object in
             object.objectClass == .certificate

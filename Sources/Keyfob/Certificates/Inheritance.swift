@@ -236,10 +236,10 @@ extension Keychain {
         let before = Set(ancestors.compactMap(\.publicKeyHash))
         guard !before.contains(publicKey.identifier) else { return }
         let privateKeys = objects.filter { $0.objectClass == .privateKey }
-        guard let heir = privateKeys.first(where: { ($0.publicKeyHash ?? $0.id) == publicKey.identifier }) else {
+        guard let heir = privateKeys.first(where: { $0.keyIdentifier == publicKey.identifier }) else {
             return
         }
-        let rows = try privateKeys.filter { before.contains($0.publicKeyHash ?? $0.id) }
+        let rows = try privateKeys.filter { before.contains($0.keyIdentifier) }
             .flatMap { try labelledRows($0, keys, writer) }
         var inheritance = Inheritance()
         for (_, stored) in rows.sorted(by: { $0.row.modified > $1.row.modified }) { inheritance.add(stored) }

@@ -210,7 +210,7 @@ extension Keychain {
             guard let object = item.object, let label = item.attributes[.label]?.text,
                 label.isIdentical(to: name) || IdentityVersion.isVersion(label, of: name)
             else { return false }
-            return !certified.contains(object.publicKeyHash ?? object.id)
+            return !certified.contains(object.keyIdentifier)
         }
         guard let first = waiting.first else {
             let taken = Set(objects.compactMap { $0.label?.text })

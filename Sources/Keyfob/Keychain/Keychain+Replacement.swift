@@ -159,7 +159,7 @@ extension Keychain {
         var doomed: [TokenObject] = []
         for object in candidates where objects.contains(object) && !doomed.contains(object) {
             let isHalf = object.objectClass == .publicKey && objects.contains {
-                $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == object.publicKeyHash
+                $0.objectClass == .privateKey && $0.keyIdentifier == object.publicKeyHash
             }
             if try !isHalf && isUnclaimed(object) { doomed.append(object) }
         }

@@ -50,7 +50,7 @@ extension Keychain {
         return try writer(keys).perform(.create) { objects in
             existing.certificate = objects.first { leaf.isSame(as: $0) }
             existing.key = objects.first {
-                $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == publicKey.identifier
+                $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
             }
             guard existing.key != nil || !halves.isEmpty else {
                 throw KeychainError(.itemNotFound, "the key is not on token \"\(token.label)\".")

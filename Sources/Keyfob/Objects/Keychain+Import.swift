@@ -104,7 +104,7 @@ extension Keychain {
                     writer, keys)
                 // A key that is somebody's item already would go with that item, and an identity of nobody's with it.
                 let ownKey = present.first {
-                    $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == key.publicKey.identifier
+                    $0.objectClass == .privateKey && $0.keyIdentifier == key.publicKey.identifier
                 }
                 let isLeafNew = outcome.added.contains { $0.certificateDER == certificate.der }
                 if isLeafNew, inheritance.shares.isEmpty, let ownKey,

@@ -43,7 +43,7 @@ extension Keychain {
         var found: TokenObject?
         let recorded = try writer(keys).perform(.read) { objects in
             found = objects.first {
-                $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == publicKey.identifier
+                $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
             }
             return nil
         } change: { _, _ in
@@ -72,7 +72,7 @@ extension Keychain {
             existing = objects.first { object.isSame(as: $0) }
             if let existing { try require(requirement, of: existing, attributes) }
             isHidden = object.objectClass == .publicKey && objects.contains {
-                $0.objectClass == .privateKey && ($0.publicKeyHash ?? $0.id) == Data(object.id)
+                $0.objectClass == .privateKey && $0.keyIdentifier == Data(object.id)
             }
             missing = [object, half].compactMap { $0 }.filter { new in !objects.contains { new.isSame(as: $0) } }
             guard missing.isEmpty else { return TokenPlan(kind: .create, objects: missing.map(\.planned)) }

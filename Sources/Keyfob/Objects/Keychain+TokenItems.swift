@@ -120,7 +120,7 @@ extension Keychain {
         // By the rules of Keychain Services the public half of a private key is part of that key, unless somebody
         // stored it as an item of its own.
         let owned = !hidesPublicHalves ? []
-            : Set(objects.filter { $0.objectClass == .privateKey }.map { $0.publicKeyHash ?? $0.id })
+            : Set(objects.filter { $0.objectClass == .privateKey }.map(\.keyIdentifier))
         var items: [(order: Int64, item: Item)] = []
         for object in candidates.lazy.map(\.parsingCertificate) {
             let base: ItemAttributes
@@ -284,13 +284,13 @@ extension Keychain {
     ) throws -> [Item] {
         let privateKeys = objects.filter { $0.objectClass == .privateKey }
         // Without a public half the id stands in for its hash, as every tool that writes keys sets it.
-        let byHash = Dictionary(grouping: privateKeys) { $0.publicKeyHash ?? $0.id }
+        let byHash = Dictionary(grouping: privateKeys, by: \.keyIdentifier)
         let certificates = try items(.certificate, objects, keys) { object in
             guard let hash = object.publicKeyHash, byHash[hash] != nil else { return false }
             return mayMatch(object)
         }.filter { criteria.mayHold($0.attributes) }
         let keyItems = Dictionary(grouping: try items(.key, privateKeys, keys)) {
-            $0.object?.publicKeyHash ?? $0.object?.id
+            $0.object?.keyIdentifier
         }
         // Label, issuer, serial number and the like are the certificate's; dates and groups the key's.
         let keyNames = Set(ClassSchema.of(.key).definitions.map(\.name))

@@ -82,7 +82,7 @@ struct TokenRemoval {
         let staying = objects.filter { $0.objectClass == .privateKey && !doomed.contains($0) }
         return try doomed.filter { half in
             guard half.objectClass == .publicKey else { return true }
-            let isNeeded = staying.contains { ($0.publicKeyHash ?? $0.id) == half.publicKeyHash }
+            let isNeeded = staying.contains { $0.keyIdentifier == half.publicKeyHash }
             return try !isNeeded || criteria.services == nil && keychain.rows(half, keys).isEmpty
         }
     }

@@ -26,7 +26,7 @@ struct NewObject: Sendable {
         if let fingerprint, fingerprint == object.fingerprint { return true }
         // Without a public half the id must speak for the key: taken for another one, the existing key would
         // be doubled, and destroyed together with its double when the change is undone.
-        return objectClass == .privateKey && (object.publicKeyHash ?? object.id) == Data(id)
+        return objectClass == .privateKey && object.keyIdentifier == Data(id)
     }
 }
 

@@ -27,7 +27,7 @@ extension TokenObject {
         default: .symmetric
         }
         attributes[.keyClass] = .number(keyClass.rawValue)
-        attributes[.applicationLabel] = .data(publicKeyHash ?? id)
+        attributes[.applicationLabel] = .data(keyIdentifier)
         attributes[.type] = keyType.flatMap { KeyAlgorithmType($0) }.map { .number($0.rawValue) }
         attributes[.keySizeInBits] = sizeInBits.map { .number(Int64($0)) }
         attributes[.effectiveKeySize] = sizeInBits.map { .number(Int64($0)) }

@@ -89,12 +89,11 @@ struct TokenObject: Sendable, Hashable {
         objectClass == other.objectClass && id == other.id && fingerprint == other.fingerprint
     }
 
-    /// Whether nothing that the index goes by tells two objects apart.
-    func isIndistinguishable(from other: TokenObject) -> Bool {
-        objectClass == other.objectClass && fingerprint == other.fingerprint && id == other.id
-    }
+    /// The digest of the public key that a private key belongs to. A token that tells nothing of the public half mostly
+    /// has it as the key's id, which Keyfob and other tools make of it.
+    var keyIdentifier: Data { publicKeyHash ?? id }
 
-    /// What the token calls the object, for the index: class and id, or the fingerprint where it has no id.
+    /// What the index calls the object: its class, the beginning of its fingerprint, and its id.
     var indexKey: Data {
         Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + fingerprint.prefix(16) + id
     }

@@ -74,10 +74,9 @@ struct TokenWriter: Sendable {
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
                 // Objects that nothing tells apart cannot be kept apart in the index.
                 let isDistinct = outcome.added.allSatisfy { new in
-                    objects.first(
-                        at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isIndistinguishable(from: new) }) == nil
-                }
-                    && ObjectIndex.areDistinct(outcome.added)
+                    // The fingerprint first: for the rest the object is copied.
+                    objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isSame(as: new) }) == nil
+                } && ObjectIndex.areDistinct(outcome.added)
                 let stamp = isDistinct ? newStamp(before: before, outcome) : nil
                 let result = try store.write(keys.tree) { writer in
                     let result = try commit(writer, outcome)
