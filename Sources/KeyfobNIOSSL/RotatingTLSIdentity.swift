@@ -19,7 +19,7 @@ import OpenSSL
 /// began with.
 ///
 /// > Important: Keep the old version on the token until the new one is in use and the handshakes that began with the
-/// old > one are over: `interval` and some seconds. `keyfob identity renew` does so; `retire` removes it later.
+/// > old one are over: `interval` and some seconds. `keyfob identity renew` does so; `retire` removes it later.
 ///
 /// Looking ends with the last reference to the value; the configurations that it made hold one.
 public final class RotatingTLSIdentity: Sendable {

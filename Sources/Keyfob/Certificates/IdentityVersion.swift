@@ -4,9 +4,8 @@ import PKCS11
 /// How the versions of an identity are named.
 ///
 /// An identity is known by a name, which is the label of its certificate on the token. The version in use bears the
-/// name
-/// itself, so that every program which looks for the name finds that certificate and no other; an older one bears the
-/// name and the day on which it expires.
+/// name itself, so that every program which looks for the name finds that certificate and no other; an older one bears
+/// the name and the day on which it expires.
 ///
 /// A key keeps the label that it was generated under: the name for the first, the name and the day of its making for
 /// those of renewals. It is told by its public key, not by its label, and changing the label of a private key is the

@@ -39,8 +39,7 @@ extension Keychain {
     /// Makes an identity: a key on the token, a request, a certificate by an issuer, and both under one name.
     ///
     /// Blocks for as long as the issuer takes. A process that is killed at any instant leaves the whole identity or
-    /// none,
-    /// and at most a key of the name without a certificate, which the next attempt uses.
+    /// none, and at most a key of the name without a certificate, which the next attempt uses.
     ///
     /// - Parameter report: Takes note of the issuer's steps.
     /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no

@@ -17,7 +17,7 @@ public struct IdentityFinding: Sendable, Hashable {
 
     /// How it stands.
     public let state: State
-    /// A stable name: `key`, `match`, `chain`, `trust`, `signature`, `validity`.
+    /// A stable name: `key`, `match`, `chain`, `trust`, `signature`, `tls13`, `validity`.
     public let name: String
     /// In words.
     public let text: String

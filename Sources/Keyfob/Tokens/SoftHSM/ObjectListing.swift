@@ -4,8 +4,7 @@ import KeyfobPrimitives
 
 /// The object files of one SoftHSM token at one moment.
 ///
-/// A writer compares the listing before its change with the one after it, and so proves that exactly its
-/// own files were added and nobody else wrote in between.
+/// Two of them tell whether anybody wrote in between: see ``TokenSnapshot``.
 public struct ObjectListing: Sendable, Hashable {
     /// What the file system says of one object file.
     public struct Entry: Sendable, Hashable {
