@@ -61,7 +61,9 @@ public func SecIdentityCreateWithCertificate(
     _ keychainOrArray: CFTypeRef?, _ certificateRef: SecCertificate, _ identityRef: UnsafeMutablePointer<SecIdentity?>
 ) -> OSStatus {
     do {
-        guard let identity = try ItemOperations.current().identity(of: certificateRef) else { return errSecItemNotFound }
+        guard let identity = try ItemOperations.current().identity(of: certificateRef) else {
+            return errSecItemNotFound
+        }
         unsafe identityRef.pointee = identity
         return errSecSuccess
     } catch {

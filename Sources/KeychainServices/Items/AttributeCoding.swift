@@ -37,9 +37,8 @@ enum AttributeCoding {
 
     /// The kind of an attribute.
     private static func kind(of name: AttributeName, in itemClass: ItemClass) -> ClassSchema.Kind? {
-        guard let kind = ClassSchema.of(itemClass)[name]?.kind, !itemClass.livesOnToken || !foreign.contains(name) else {
-            return nil
-        }
+        guard let kind = ClassSchema.of(itemClass)[name]?.kind, !itemClass.livesOnToken || !foreign.contains(name)
+        else { return nil }
         return kind
     }
 

@@ -202,8 +202,8 @@ extension ItemRequest {
     /// Takes one key of the families of matches, results, values and uses.
     private mutating func takeOther(_ key: String, _ value: Any) throws(StatusError) {
         switch key.utf8.first {
-        case UInt8(ascii: "m") where key.hasPrefix("m_"):
-            if key == "m_Limit" { limit = try Self.limit(value) } else { try filters.take(key, value as AnyObject, itemClass) }
+        case UInt8(ascii: "m") where key == "m_Limit": limit = try Self.limit(value)
+        case UInt8(ascii: "m") where key.hasPrefix("m_"): try filters.take(key, value as AnyObject, itemClass)
         case UInt8(ascii: "r") where key.hasPrefix("r_"):
             let isWanted = try Boolean.required(value, key)
             let kind: ReturnKinds

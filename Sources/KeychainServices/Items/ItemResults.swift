@@ -174,7 +174,9 @@ struct ItemResults {
     /// The data of an item: a secret, a certificate's DER, what SecKeyCopyExternalRepresentation gives of a key. `nil`
     /// for an item without data, and for a key that cannot leave its token.
     func data(of item: Item) throws -> Data? {
-        guard item.isOnToken else { return item.hasSecret ? try request.opened(keychain.secret(of: item), of: item)?.copyData() : nil }
+        guard item.isOnToken else {
+            return item.hasSecret ? try request.opened(keychain.secret(of: item), of: item)?.copyData() : nil
+        }
         switch item.itemClass {
         case .certificate: return item.certificateDER
         case .key: return try KeyMaterial.data(of: item, in: keychain)
@@ -190,7 +192,8 @@ struct ItemResults {
         case .key: return try KeyMaterial.reference(to: item, in: keychain)
         case .identity:
             guard let certificate = try certificate(item) else { return nil }
-            let key = SecKey(.token(try keychain.tokenKey(for: Identity(item: item))), item: Identity(item: item).key.item)
+            let identity = Identity(item: item)
+            let key = SecKey(.token(try keychain.tokenKey(for: identity)), item: identity.key.item)
             return SecIdentity(certificate: certificate, privateKey: key, item: item)
         }
     }

@@ -53,7 +53,8 @@ extension SecKey {
     ///
     /// Blocks where the key is on a token. - Throws: `StatusError`, `CryptoError`, `KeychainError`.
     func sign(_ data: [UInt8], _ algorithm: SecKeyAlgorithm) throws -> [UInt8] {
-        guard case .signature(let scheme, let input, let form) = try KeyScheme.supported(algorithm, by: self, for: .sign)
+        guard
+            case .signature(let scheme, let input, let form) = try KeyScheme.supported(algorithm, by: self, for: .sign)
         else { throw StatusError.parameter("not an algorithm of signatures") }
         try checkBlock(data, scheme)
         let signature = try operations().signDigest(Self.digest(data, scheme, input), using: scheme)
@@ -75,9 +76,8 @@ extension SecKey {
     ///
     /// - Throws: `StatusError`, `CryptoError`; a signature that is none is no error.
     func verify(_ signature: [UInt8], of data: [UInt8], _ algorithm: SecKeyAlgorithm) throws -> Bool {
-        guard
-            case .signature(let scheme, let input, let form) = try KeyScheme.supported(algorithm, by: self, for: .verify)
-        else { throw StatusError.parameter("not an algorithm of signatures") }
+        let supported = try KeyScheme.supported(algorithm, by: self, for: .verify)
+        guard case .signature(let scheme, let input, let form) = supported else { throw StatusError.parameter("not an algorithm of signatures") }
         var signature = signature
         if form == .rfc4754 {
             guard signature.count == 2 * blockSize else { return false }
@@ -169,7 +169,9 @@ extension SecKey {
 
     private func unwrap(_ ciphertext: [UInt8], _ digest: Digest) throws -> SecretBytes {
         let size = blockSize
-        guard ciphertext.count >= size + AESGCM.tagCount else { throw StatusError.parameter("the ciphertext is too short") }
+        guard ciphertext.count >= size + AESGCM.tagCount else {
+            throw StatusError.parameter("the ciphertext is too short")
+        }
         let key = try operations().decrypt(Array(ciphertext.prefix(size)), using: .rsaOAEP(digest))
         guard key.count == sizeOfWrappedKey else { throw StatusError.parameter("the wrapped key has another size") }
         return try AESGCM(key: key, nonceCount: 16).open(

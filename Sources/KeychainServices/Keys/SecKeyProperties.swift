@@ -49,5 +49,6 @@ public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
 /// The attributes of keys that are truth values.
 private let truths: Set<AttributeName> = [
     .isPermanent, .isPrivate, .isModifiable, .isSensitive, .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable,
-    .canEncrypt, .canDecrypt, .canDerive, .canSign, .canVerify, .canSignRecover, .canVerifyRecover, .canWrap, .canUnwrap,
+    .canEncrypt, .canDecrypt, .canDerive, .canSign, .canVerify, .canSignRecover, .canVerifyRecover, .canWrap,
+    .canUnwrap,
 ]

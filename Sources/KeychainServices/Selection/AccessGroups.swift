@@ -20,7 +20,9 @@ struct AccessGroups: Sendable, Hashable {
     /// A list of groups, of which repetitions are dropped.
     init(_ names: [String]) {
         var unique: [String] = []
-        for name in names where name != Self.token && !unique.contains(where: { Self.isSame($0, name) }) { unique.append(name) }
+        for name in names where name != Self.token && !unique.contains(where: { Self.isSame($0, name) }) {
+            unique.append(name)
+        }
         self.names = unique + [Self.token]
     }
 

@@ -97,7 +97,9 @@ public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertifi
 ///   - anchors: Takes an array.
 /// - Returns: `errSecSuccess`.
 @discardableResult
-public func SecTrustCopyCustomAnchorCertificates(_ trust: SecTrust, _ anchors: UnsafeMutablePointer<CFArray?>) -> OSStatus {
+public func SecTrustCopyCustomAnchorCertificates(
+    _ trust: SecTrust, _ anchors: UnsafeMutablePointer<CFArray?>
+) -> OSStatus {
     unsafe anchors.pointee = trust.question.anchors.map { $0 as CFArray }
     return errSecSuccess
 }

@@ -36,7 +36,8 @@ extension CertificateVerification {
                 code == .expired ? .certificateExpired : .certificateNotYetValid,
                 error?.message ?? "\(called) is not valid at the moment asked for.",
                 code == .expired
-                    ? "It stands above \"\(name)\". Ask its authority for a new one: keyfob cert import FILE" : error?.hint)
+                    ? "It stands above \"\(name)\". Ask its authority for a new one: keyfob cert import FILE"
+                    : error?.hint)
         case .issuerNotFound, .leafNotVerified:
             return make(
                 .chainIncomplete,
@@ -131,7 +132,7 @@ extension KeychainError {
         return KeychainError(
             .certificateNotYetValid,
             "certificate \"\(name)\" is valid only from \(certificate.notBefore.formatted(format))"
-                + (isNow ? "; the clock says \(date.formatted(format))." : ", and not yet at \(date.formatted(format))."),
+                + (isNow ? "; the clock says" : ", and not yet at") + " \(date.formatted(format)).",
             hint: isNow ? "Check the clock (timedatectl) or wait." : nil, details: ["certificate": name])
     }
 }

@@ -51,7 +51,8 @@ public struct AuthorityIssuer: CertificateIssuer {
         let key = try keychain.tokenKey(for: identity)
         let certificate = try key.checkingSignature { try unsigned.signed { try key.sign($0, using: $1) } }
         // Name constraints, and whatever else stands in the authority's certificate.
-        if let failure = try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: [authority]).failure {
+        let verdict = try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: [authority])
+        if let failure = verdict.failure {
             throw KeychainError(
                 .invalidArgument, "authority \"\(name)\" may not issue this certificate: \(failure.code).",
                 hint: "See what it is for: keyfob cert show \(name)", details: ["reason": failure.code.description])

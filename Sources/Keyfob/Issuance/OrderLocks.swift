@@ -17,8 +17,8 @@ struct OrderLocks: Sendable {
     /// Runs `body` while nobody else orders a certificate for the name.
     ///
     /// Where there is no place for the file, or it is not ours to open, it is run all the same, as it is without a
-    /// record of the order: the keys and the certificates are elsewhere, and whoever has no such place is a service with
-    /// a keychain of its own.
+    /// record of the order: the keys and the certificates are elsewhere, and whoever has no such place is a service
+    /// with a keychain of its own.
     ///
     /// - Parameter deadline: Until when others are waited for.
     /// - Throws: `KeychainError` with code `vaultBusy` where they are not done by then; what `body` throws.

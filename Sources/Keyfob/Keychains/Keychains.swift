@@ -113,7 +113,8 @@ public struct Keychains: Sendable {
 
     private func missing(_ name: String, isNamed: Bool) throws -> KeychainError {
         // By the names of the files: whoever lists keychains asks for each, and must not be asked back.
-        let others = try fileNames().filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.map { String($0.dropLast(5)) }
+        let others = try fileNames().filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
+            .map { String($0.dropLast(5)) }
         if others.isEmpty {
             return KeychainError(
                 .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init",

@@ -92,7 +92,9 @@ final class ObjectIndex: Sendable {
         let entries = try objects.map { try entry($0, keys) }
         do {
             try store.write(keys.tree) { try $0.replaceObjectIndex(entries, stamp: before) }
-        } catch let error as KeychainError where [.vaultBusy, .refused, .vaultUnavailable, .diskFull].contains(error.code) {
+        } catch let error as KeychainError
+            where [.vaultBusy, .refused, .vaultUnavailable, .diskFull].contains(error.code)
+        {
             // The index is a convenience: somebody who may or can only read gets the answer without it.
         }
         remember(objects, before, isComplete: true)

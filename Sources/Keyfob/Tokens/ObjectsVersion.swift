@@ -73,7 +73,9 @@ public struct ObjectChanges: AsyncSequence, Sendable {
         public mutating func next() async -> ObjectsVersion? {
             while !Task.isCancelled {
                 do {
-                    let version = try await BlockingExecutor.shared.run { [keychain] in keychain.currentObjectsVersion() }
+                    let version = try await BlockingExecutor.shared.run { [keychain] in
+                        keychain.currentObjectsVersion()
+                    }
                     defer { last = version }
                     if let last, last != version { return version }
                     try await Task.sleep(for: interval)

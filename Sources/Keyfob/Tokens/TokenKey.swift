@@ -138,7 +138,8 @@ public struct TokenKey: Sendable {
             .tokenDisobeyed,
             "token \"\(label)\" made a signature with \(name) that the key's public half does not verify.",
             hint: "Try again. If it fails again the token or its module is broken, or a public key or certificate "
-                + "bears the key's identifier and is not its own: keyfob token show \(ShellWord.quoted(label)) --objects",
+                + "bears the key's identifier and is not its own: "
+                + "keyfob token show \(ShellWord.quoted(label)) --objects",
             details: ["token": label], cause: cause)
     }
 

@@ -164,7 +164,9 @@ struct TokenWriter: Sendable {
                         try leavingWhatTheTokenProtects(in: session) { try session.destroy(handle) }
                     }
                 case .restoreLabel:
-                    try leavingWhatTheTokenProtects(in: session) { try token.restoreLabel(planned, of: own, in: session) }
+                    try leavingWhatTheTokenProtects(in: session) {
+                        try token.restoreLabel(planned, of: own, in: session)
+                    }
                 }
             }
             // Certificates that were lost while their label was written.

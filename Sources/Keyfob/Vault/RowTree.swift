@@ -151,7 +151,8 @@ final class RowTree {
         var level = 0
         while try level <= root().height {
             // In order: a batch of new nodes is then appended.
-            for (id, bytes) in dirty.filter({ $0.key.level == level }).sorted(by: { $0.key.position < $1.key.position }) {
+            let nodes = dirty.filter { $0.key.level == level }.sorted { $0.key.position < $1.key.position }
+            for (id, bytes) in nodes {
                 let isEmpty = bytes.allSatisfy { $0 == 0 }
                 try storage.setTreeNode(id.number, isEmpty ? nil : bytes)
                 let digest = isEmpty ? Entry.none : try key.digest(of: bytes, at: id)

@@ -160,7 +160,8 @@ final class SQLiteStore: ItemStore {
         let result = unsafe sqlite3_exec(db.sqliteConnection, pragmas, nil, nil, nil)
         guard result == SQLITE_OK else {
             throw DatabaseError(
-                resultCode: ResultCode(rawValue: result), message: unsafe String(cString: sqlite3_errmsg(db.sqliteConnection)))
+                resultCode: ResultCode(rawValue: result),
+                message: unsafe String(cString: sqlite3_errmsg(db.sqliteConnection)))
         }
     }
 
