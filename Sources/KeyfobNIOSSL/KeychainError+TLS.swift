@@ -5,24 +5,6 @@ import OpenSSL
 
 /// The sentences of cli.md 5 for identities that cannot serve.
 extension KeychainError {
-    static func expired(_ name: String, _ certificate: Certificate, on date: Date) -> KeychainError {
-        let ago = Quantity.relative(certificate.notAfter, to: date)
-        return KeychainError(
-            .certificateExpired,
-            "certificate \"\(name)\" expired on \(certificate.notAfter.formatted(.iso8601.year().month().day())) (\(ago)).",
-            hint: "Renew: keyfob identity renew \(name)",
-            details: ["certificate": name, "not_after": certificate.notAfter.formatted(.iso8601)])
-    }
-
-    static func notYetValid(_ name: String, _ certificate: Certificate, on date: Date) -> KeychainError {
-        KeychainError(
-            .certificateNotYetValid,
-            "certificate \"\(name)\" is valid only from \(certificate.notBefore.formatted(.iso8601)); this machine's clock "
-                + "says \(date.formatted(.iso8601)).",
-            hint: "Check the clock (timedatectl) or wait.",
-            details: ["certificate": name, "notBefore": certificate.notBefore.formatted(.iso8601)])
-    }
-
     static func wrongHost(_ name: String, _ certificate: Certificate, _ host: String) -> KeychainError {
         let names = certificate.dnsNames.isEmpty
             ? certificate.subject.commonName ?? "no name" : certificate.dnsNames.joined(separator: ", ")
@@ -46,7 +28,8 @@ extension KeychainError {
     static func noIssuer(_ name: String, _ certificate: Certificate) -> KeychainError {
         KeychainError(
             .chainIncomplete,
-            "no issuer certificate for \"\(name)\" (issuer \(certificate.issuer.commonName ?? certificate.issuer.description)).",
+            "no issuer certificate for \"\(name)\" "
+                + "(issuer \(certificate.issuer.commonName ?? certificate.issuer.description)).",
             hint: "Add it: keyfob cert import FILE", details: ["certificate": name])
     }
 
@@ -57,11 +40,11 @@ extension KeychainError {
     }
 
     static func noTLS13(_ name: String, _ key: TokenTLSKey) -> KeychainError {
-        KeychainError(
+        let known = key.signatureAlgorithms.compactMap(\.scheme?.description)
+        return KeychainError(
             .mechanismUnsupported,
             "the token of \"\(name)\" cannot sign TLS 1.3 handshakes: it has neither RSA-PSS nor raw RSA for this key.",
-            hint: "It can do \(key.signatureAlgorithms.compactMap(\.scheme?.description).joined(separator: ", ")). Allow "
-                + "TLS 1.2, or use an EC key.",
+            hint: "It can do \(known.joined(separator: ", ")). Allow TLS 1.2, or use an EC key.",
             details: ["certificate": name])
     }
 
@@ -69,7 +52,8 @@ extension KeychainError {
         let wanted = query.criteria.hostName.map { "for host \"\($0)\"" }
             ?? query.criteria.attributes[.label]?.text.map { "\"\($0)\"" } ?? "that fits"
         return KeychainError(
-            .itemNotFound, "no identity \(wanted) in keychain \"\(keychain)\".", hint: "All identities: keyfob identity ls")
+            .itemNotFound, "no identity \(wanted) in keychain \"\(keychain)\".",
+            hint: "All identities: keyfob identity ls")
     }
 }
 #endif

@@ -8,9 +8,9 @@ import Synchronization
 /// token that is slow would sign for thousands that have gone before it signs for one who waits, and a promise whose
 /// event loop has been shut down meanwhile can be kept no more.
 ///
-/// What is larger than a few words is allocated and freed by the event loop. Freed by a signing thread, it would go back
-/// to the event loop's part of the heap behind a lock, and an event loop that allocates waits, for milliseconds, until a
-/// signing thread that holds it has a core again.
+/// What is larger than a few words is allocated and freed by the event loop. Freed by a signing thread, it would go
+/// back to the event loop's part of the heap behind a lock, and an event loop that allocates waits, for milliseconds,
+/// until a signing thread that holds it has a core again.
 final class PendingSignature: @unchecked Sendable {
     // Unchecked for the two buffers. They are the event loop's until the work is added, the signing thread's until it
     // settles, and the event loop's from then on.

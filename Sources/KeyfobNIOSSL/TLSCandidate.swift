@@ -31,7 +31,8 @@ struct TLSCandidate {
         guard others.allSatisfy({ $0.isVersion(of: best) && $0.rank(on: date) < best.rank(on: date) }) else {
             let names = ([best] + others).prefix(5).map(\.name).joined(separator: ", ")
             throw KeychainError(
-                .ambiguous, "the query matches \(others.count + 1) identities: \(names)\(others.count > 4 ? ", …" : "").",
+                .ambiguous,
+                "the query matches \(others.count + 1) identities: \(names)\(others.count > 4 ? ", …" : "").",
                 hint: "Use the full name, or the reference of one of them.")
         }
         return best

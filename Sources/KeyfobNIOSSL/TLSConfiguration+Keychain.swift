@@ -28,7 +28,8 @@ extension TLSConfiguration {
     public static func client(
         _ query: Query<Identity>, in keychain: Keychain, trustRoots: NIOSSLTrustRoots = .default
     ) async throws -> TLSConfiguration {
-        try await TLSIdentity.load(query, in: keychain, requirements: .client).clientConfiguration(trustRoots: trustRoots)
+        try await TLSIdentity.load(query, in: keychain, requirements: .client)
+            .clientConfiguration(trustRoots: trustRoots)
     }
 
     /// Suites with forward secrecy, for TLS 1.2: with those of RSA key transport the token would have to decrypt.

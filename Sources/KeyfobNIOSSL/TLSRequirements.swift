@@ -1,5 +1,5 @@
 #if NIOSSL
-public import Foundation
+package import Foundation
 public import Keyfob
 import OpenSSL
 
@@ -22,7 +22,7 @@ public struct TLSRequirements: Sendable {
     /// Whether TLS 1.3 is a must; without, RSA keys of tokens that have RSA PKCS#1 only serve TLS 1.2.
     public var requiresTLS13 = false
     /// Tells the time; the tests' way to another day.
-    public var date: @Sendable () -> Date = { Date() }
+    package var date: @Sendable () -> Date = { Date() }
 
     /// Requirements of a side of the handshake, and nothing else.
     public init(_ usage: CertificateUsage) { self.usage = usage }
@@ -54,10 +54,8 @@ extension TLSRequirements {
     /// Checks that the certificate is valid now.
     func checkDates(_ candidate: TLSCandidate) throws(KeychainError) {
         guard !allowsOutdated else { return }
-        let now = date()
-        let certificate = candidate.certificate
-        if now > certificate.notAfter { throw .expired(candidate.name, certificate, on: now) }
-        if now < certificate.notBefore { throw .notYetValid(candidate.name, certificate, on: now) }
+        let error = KeychainError.validity(of: candidate.certificate, name: candidate.name, on: date())
+        if let error { throw error }
     }
 }
 #endif

@@ -47,7 +47,8 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
             throw KeychainError(
                 .mechanismUnsupported,
                 "the token can make no signature that TLS knows with this key (\(key.publicKey.algorithm)).",
-                hint: "TLS takes RSA, EC P-256, P-384, P-521 and Ed25519. What the token can do: keyfob token mechanisms")
+                hint: "TLS takes RSA, EC P-256, P-384, P-521 and Ed25519. "
+                    + "What the token can do: keyfob token mechanisms")
         }
         signer = Signer(key, onSigningFailure)
         threads = try SigningThreads.of(key)

@@ -1,5 +1,5 @@
-import Foundation
-import OpenSSL
+package import Foundation
+package import OpenSSL
 
 extension CertificateVerification {
     /// The error for a certificate that was not accepted, in the words of cli.md 5; `nil` where it was accepted.
@@ -23,7 +23,9 @@ extension CertificateVerification {
         // Whom to trust, and who above it is out of date, is no question any more where it has had its own time.
         let isBeside = Self.reasonsNotToTrust.union([.expired, .notYetValid])
         if isBeside.contains(found.code),
-            let error = KeychainError.validity(of: certificate, name: name, on: date, isFile: isFile)
+            let error = KeychainError.validity(
+                of: certificate, name: name, on: date,
+                renewal: isFile ? "Get a new one from the authority above it." : nil)
         {
             return make(error.code, error.message, error.hint)
         }
@@ -109,11 +111,14 @@ extension GeneralName {
 }
 
 extension KeychainError {
-    /// The error for a certificate that must be valid at a moment and is not, in the words of cli.md 5.
+    /// The error for a certificate that must be valid at a moment and is not, in the words of cli.md 5; `nil` for one
+    /// that is.
     ///
-    /// - Parameter isFile: Whether the name is a file's, which is no identity that could be renewed.
-    static func validity(
-        of certificate: Certificate, name: String, on date: Date, isFile: Bool = false
+    /// - Parameters:
+    ///   - renewal: What helps against one that has expired; `nil` for an identity of the keychain.
+    ///   - remark: What else the hint for one that is not valid yet says.
+    package static func validity(
+        of certificate: Certificate, name: String, on date: Date, renewal: String? = nil, remark: String? = nil
     ) -> KeychainError? {
         let format = Date.ISO8601FormatStyle()
         // Of another moment that somebody asks about, the clock says nothing. A verification may take minutes.
@@ -125,14 +130,17 @@ extension KeychainError {
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(day)"
                     + (isNow ? " (\(ago))." : ", before \(date.formatted(format))."),
-                hint: isFile ? "Get a new one from the authority above it." : "Renew: keyfob identity renew \(name)",
+                hint: renewal ?? "Renew: keyfob identity renew \(name)",
                 details: ["certificate": name, "not_after": certificate.notAfter.formatted(format)])
         }
         guard date < certificate.notBefore else { return nil }
+        let clock = isNow ? "Check the clock (timedatectl) or wait." : nil
+        let hint = [clock, remark].compactMap(\.self).joined(separator: " ")
         return KeychainError(
             .certificateNotYetValid,
             "certificate \"\(name)\" is valid only from \(certificate.notBefore.formatted(format))"
-                + (isNow ? "; the clock says" : ", and not yet at") + " \(date.formatted(format)).",
-            hint: isNow ? "Check the clock (timedatectl) or wait." : nil, details: ["certificate": name])
+                + (isNow ? "; this machine's clock says" : ", and not yet at") + " \(date.formatted(format)).",
+            hint: hint.isEmpty ? nil : hint,
+            details: ["certificate": name, "not_before": certificate.notBefore.formatted(format)])
     }
 }

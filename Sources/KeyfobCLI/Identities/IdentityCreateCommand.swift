@@ -146,6 +146,7 @@ enum IdentityPhrases {
         if chain.isComplete { return chain.certificates.count == 1 ? "Self-signed." : "Chain complete (\(counted))." }
         // A root is not sent by servers and mostly not stored: what stands below it is enough to be served.
         if count > 0, last.isCA { return "Chain without its root (\(counted))." }
-        return "No issuer certificate (issuer \(Visible.text(CertificatePhrases.issuer(last)))): keyfob cert import FILE."
+        let issuer = Visible.text(CertificatePhrases.issuer(last))
+        return "No issuer certificate (issuer \(issuer)): keyfob cert import FILE."
     }
 }

@@ -237,7 +237,8 @@ struct IdentityFiles {
                 .mechanismUnsupported,
                 "\(name) holds a private key of a kind that is not put on tokens here: "
                     + "\(key.isMultiPrime ? "RSA of more than two primes" : key.publicKey.algorithm.description).",
-                hint: "RSA of two primes, EC on P-256, P-384 or P-521, and Ed25519 are.", details: ["file": name], cause: cause)
+                hint: "RSA of two primes, EC on P-256, P-384 or P-521, and Ed25519 are.",
+                details: ["file": name], cause: cause)
         }
         // OpenSSL can take it apart, and tokens have no use for the parts.
         if key.publicKey.algorithm == .ec(.secp256k1) { throw refusal() }

@@ -41,7 +41,9 @@ struct IdentityRenewCommand: ParsableCommand {
     @OptionGroup(title: "Who issues it") var issuance: IssuerOptions
     @OptionGroup(title: "The new key") var key: NewKeyOptions
 
-    @Option(help: ArgumentHelp("What to run after a renewal, as keyfob uri NAME --for PROGRAM prints it.", valueName: "command"))
+    @Option(
+        help: ArgumentHelp(
+            "What to run after a renewal, as keyfob uri NAME --for PROGRAM prints it.", valueName: "command"))
     var exec: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

@@ -68,9 +68,12 @@ struct IssuerOptions: ParsableArguments {
         if selfSigned, issuer != nil { throw ValidationError("--self-signed and --issuer exclude each other.") }
         let isACME = issuer?.hasPrefix("acme:") ?? false
         let ways = [webRoot, listen, dnsHook].compactMap(\.self)
-        if !isACME, !ways.isEmpty || !contact.isEmpty || agreeTos || acmeCa != nil || eabKid != nil || eabKeySource != nil {
+        let isForACME = !ways.isEmpty || !contact.isEmpty || agreeTos || acmeCa != nil || eabKid != nil
+            || eabKeySource != nil
+        guard isACME || !isForACME else {
             throw ValidationError(
-                "--web-root, --listen, --dns-hook, --contact, --agree-tos, --acme-ca and --eab-… are for --issuer acme:URL.")
+                "--web-root, --listen, --dns-hook, --contact, --agree-tos, --acme-ca and --eab-… are for "
+                    + "--issuer acme:URL.")
         }
         guard !isACME || ways.count == 1 else {
             throw ValidationError(

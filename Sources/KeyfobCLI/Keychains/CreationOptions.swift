@@ -6,7 +6,8 @@ struct CreationOptions: ParsableArguments {
     var unattended = false
 
     @Option(
-        help: ArgumentHelp("Where the recovery code goes; a file that exists is never overwritten, - is standard output.",
+        help: ArgumentHelp(
+            "Where the recovery code goes; a file that exists is never overwritten, - is standard output.",
             valueName: "file"),
         completion: .file())
     var recoveryFile: String?

@@ -53,7 +53,8 @@ struct LockCommand: ParsableCommand {
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
         let sentence =
             locked.isEmpty ? "Nothing was unlocked." : (global.dryRun ? "Would lock \(names)." : "Locked \(names).")
-        // What was unlocked by a PIN wants one. Only for who locked nothing is a module loaded, which may take its time.
+        // What was unlocked by a PIN wants one. Only for who locked nothing is a module loaded, which may take its
+        // time.
         let asks = locked.isEmpty && !all && !output.isQuiet
         let open = asks ? chosen.filter { isWithoutLogin($0, keychains) } : []
         try output.emit(

@@ -63,22 +63,8 @@ enum CertificatePhrases {
     ///
     /// - Parameter remark: What else the hint says.
     static func failure(_ certificate: Certificate, name: String, on date: Date, remark: String) -> KeychainError? {
-        switch State(certificate, on: date) {
-        case .good, .renewalDue, .replaced: nil
-        case .expired:
-            KeychainError(
-                .certificateExpired,
-                "certificate \"\(name)\" expired on \(RFC3339.day(of: certificate.notAfter)) "
-                    + "(\(Phrases.relative(certificate.notAfter, to: date))).",
-                hint: "Get a new certificate. \(remark)",
-                details: ["certificate": name, "not_after": RFC3339.string(from: certificate.notAfter)])
-        case .notYetValid:
-            KeychainError(
-                .certificateNotYetValid,
-                "certificate \"\(name)\" is valid only from \(RFC3339.string(from: certificate.notBefore)); "
-                    + "this machine's clock says \(RFC3339.string(from: date)).",
-                hint: "Check the clock (timedatectl) or wait. \(remark)", details: ["certificate": name])
-        }
+        KeychainError.validity(
+            of: certificate, name: name, on: date, renewal: "Get a new certificate. \(remark)", remark: remark)
     }
 
     /// The members by which JSON documents describe a certificate.

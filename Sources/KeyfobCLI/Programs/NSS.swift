@@ -40,6 +40,9 @@ struct NSS: Program {
                 \(Handshake.report)
                 """
         }
+        let steps = commands("database").map {
+            "timeout 30 \($0) >>nss.log 2>&1 </dev/null || { cat nss.log; exit 1; }"
+        }
         return Recipe(
             title: "NSS reaches the token as a module of its database; the identity's nickname is \(nickname)",
             files: [chain], environment: use.softHSMConfiguration.map { [("SOFTHSM2_CONF", $0)] } ?? [],
@@ -54,7 +57,7 @@ struct NSS: Program {
                 chain=\(ShellWord.quoted(chain.name))
                 mkdir database
                 certutil -N -d sql:database --empty-password
-                \(commands("database").map { "timeout 30 \($0) >>nss.log 2>&1 </dev/null || { cat nss.log; exit 1; }" }.joined(separator: "\n"))
+                \(steps.joined(separator: "\n"))
                 # Without a terminal certutil reads noise for its generator from a file; the key is there already.
                 head -c 64 /dev/urandom >noise
                 timeout 30 certutil -R -d sql:database -h \(ShellWord.quoted(use.tokenLabel)) -k \(keyID)\(pin) -s CN=check -a \\

@@ -21,7 +21,9 @@ struct PostgreSQL: Program {
             title: "libpq (psql, drivers) reaches the token through OpenSSL's engine \(engine)",
             files: [chain], environment: use.environment,
             lines: [
-                "psql \(ShellWord.quoted("host=HOST dbname=DATABASE user=USER sslmode=verify-full " + connection(use.path(chain))))"
+                "psql "
+                    + ShellWord.quoted(
+                        "host=HOST dbname=DATABASE user=USER sslmode=verify-full " + connection(use.path(chain))),
             ],
             notes: use.pinNotes + [
                 "the server's own ssl_key_file is a file only: PostgreSQL hands OpenSSL a path, not a URI"

@@ -32,8 +32,8 @@ enum StandardOutput {
 
 /// Standard error, for messages and progress.
 enum StandardError {
-    /// Writes `text`. A failure is ignored, as there is no place left to report it; but who reads no more ends the process,
-    /// as on standard output.
+    /// Writes `text`. A failure is ignored, as there is no place left to report it; but who reads no more ends the
+    /// process, as on standard output.
     static func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in

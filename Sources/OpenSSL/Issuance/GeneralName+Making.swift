@@ -97,7 +97,8 @@ extension GeneralName {
                 .invalidInput, "a host name has at most 253 characters, and between its dots 1 to 63")
         }
         let hasStar = labels.map { $0.contains(0x2A) }
-        guard !hasStar.dropFirst().contains(true), hasStar.first == false || labels.first?.count == 1 && labels.count > 1
+        guard !hasStar.dropFirst().contains(true),
+            hasStar.first == false || labels.first?.count == 1 && labels.count > 1
         else { throw CryptoError(.invalidInput, "the star of a wildcard stands alone, before the first dot") }
     }
 
