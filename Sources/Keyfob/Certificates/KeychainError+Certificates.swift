@@ -1,4 +1,5 @@
 package import Foundation
+import KeyfobPrimitives
 package import OpenSSL
 
 extension CertificateVerification {

@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import PKCS11
 
 /// Items whose object another program has removed from the token.

@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 public import OpenSSL
 import PKCS11
 

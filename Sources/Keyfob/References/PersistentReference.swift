@@ -1,4 +1,5 @@
 public import Foundation
+import KeyfobPrimitives
 
 /// A name for one item that survives everything but the item's deletion.
 ///
@@ -109,6 +110,6 @@ extension PersistentReference {
 extension PersistentReference: CustomStringConvertible {
     /// The class and the identity in hex.
     public var description: String {
-        itemClass.rawValue + ":" + identity.map { String(format: "%02x", $0) }.joined()
+        itemClass.rawValue + ":" + identity.hexadecimal
     }
 }

@@ -77,14 +77,3 @@ extension SignatureScheme {
     /// Whether it is RSA-PSS.
     var isPSS: Bool { digest.map { self == .rsaPSS($0) } ?? false }
 }
-
-/// A fact that all copies of a value share, once it was found out.
-final class SharedFlag: Sendable {
-    private let flag = Atomic(false)
-
-    /// Whether it is so.
-    var isSet: Bool { flag.load(ordering: .relaxed) }
-
-    /// Takes note.
-    func set(_ value: Bool) { flag.store(value, ordering: .relaxed) }
-}

@@ -227,29 +227,3 @@ extension Keychain {
         return TokenKey(keychain: self, object: object, publicKey: publicKey)
     }
 }
-
-extension KeyType {
-    /// Whether a key of an algorithm may be of this kind; what others define may be anything.
-    func fits(_ algorithm: KeyAlgorithm) -> Bool {
-        guard [.rsa, .ec, .ecEdwards].contains(self) else { return true }
-        return switch algorithm {
-        case .rsa: self == .rsa
-        case .ec: self == .ec
-        default: self != .rsa
-        }
-    }
-}
-
-extension HashAlgorithm {
-    /// The token's word for a digest of libcrypto's.
-    init?(_ digest: Digest) {
-        switch digest {
-        case .sha1: self = .sha1
-        case .sha224: self = .sha224
-        case .sha256: self = .sha256
-        case .sha384: self = .sha384
-        case .sha512: self = .sha512
-        default: return nil
-        }
-    }
-}

@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 
 /// Something that is wrong with a vault, found by ``Keychain/vaultFindings()``.
 ///

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 
 /// `keyfob cert import`: certificates from files onto the token.
@@ -80,7 +81,7 @@ struct CertificateImportCommand: ParsableCommand {
         let now = Date()
         func name(_ certificate: Certificate) -> String {
             labels[certificate.der].flatMap { $0 } ?? label ?? certificate.ownName
-                ?? "sha256:" + certificate.sha256Fingerprint.lowercaseHexadecimal.prefix(16)
+                ?? "sha256:" + certificate.sha256Fingerprint.hexadecimal.prefix(16)
         }
         let document = Document([
             "changed": .boolean(!global.dryRun && results.contains { $0.isNew }), "keychain": .string(keychain.name),

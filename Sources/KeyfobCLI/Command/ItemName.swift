@@ -276,8 +276,8 @@ extension ItemName {
     /// The fingerprints of a certificate's DER.
     static func fingerprints(ofCertificate der: Data) -> [Fingerprint] {
         [
-            Fingerprint(algorithm: "sha256", hexadecimal: Digest.sha256(der).lowercaseHexadecimal),
-            Fingerprint(algorithm: "sha1", hexadecimal: Digest.sha1(der).lowercaseHexadecimal),
+            Fingerprint(algorithm: "sha256", hexadecimal: Digest.sha256(der).hexadecimal),
+            Fingerprint(algorithm: "sha1", hexadecimal: Digest.sha1(der).hexadecimal),
         ]
     }
 
@@ -287,19 +287,12 @@ extension ItemName {
         if let publicKey = try keychain.publicKey(of: key) {
             fingerprints.append(
                 Fingerprint(
-                    algorithm: "sha256", hexadecimal: Digest.sha256(publicKey.subjectPublicKeyInfo).lowercaseHexadecimal
+                    algorithm: "sha256", hexadecimal: Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal
                 ))
         }
         if let identifier = key.publicKeyHash {
-            fingerprints.append(Fingerprint(algorithm: "sha1", hexadecimal: identifier.lowercaseHexadecimal))
+            fingerprints.append(Fingerprint(algorithm: "sha1", hexadecimal: identifier.hexadecimal))
         }
         return fingerprints
-    }
-}
-
-extension Data {
-    /// The bytes as lower-case hexadecimal digits.
-    var lowercaseHexadecimal: String {
-        map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 }

@@ -163,8 +163,8 @@ struct IdentityFiles {
     private func mismatch(_ key: PrivateKey, _ keyFile: String) -> KeychainError {
         // The leaf is the certificate that issued none of the others.
         let leaf = certificates.first { !$0.certificate.isCA } ?? certificates[0]
-        let theirs = Digest.sha256(leaf.certificate.publicKey.subjectPublicKeyInfo).lowercaseHexadecimal.prefix(16)
-        let ours = Digest.sha256(key.publicKey.subjectPublicKeyInfo).lowercaseHexadecimal.prefix(16)
+        let theirs = Digest.sha256(leaf.certificate.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
+        let ours = Digest.sha256(key.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
         return KeychainError(
             .identityMismatch, "\(leaf.fileName) was not issued for the key of \(keyFile): public keys differ.",
             hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…. "

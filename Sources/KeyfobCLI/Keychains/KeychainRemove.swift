@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 
 /// `keyfob keychain rm`: removes a keychain with all that is in it.
 struct KeychainRemove: ParsableCommand {
@@ -57,7 +58,7 @@ struct KeychainRemove: ParsableCommand {
             if let (_, ids) = try keychains.leftWrappingKeys(of: name) {
                 let commands = ids.map { id in
                     "pkcs11-tool --login --delete-object --type secrkey --id "
-                        + id.map { String(format: "%02x", $0) }.joined()
+                        + id.hexadecimal
                 }
                 stays = " A key that was to seal it may still be on its token. Remove it there: "
                     + commands.joined(separator: "; ")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
@@ -52,7 +53,7 @@ struct KeyListCommand: ParsableCommand {
         ])
         for (key, publicKey) in keys {
             let fingerprint = publicKey.map {
-                "sha256:" + Digest.sha256($0.subjectPublicKeyInfo).lowercaseHexadecimal.prefix(16)
+                "sha256:" + Digest.sha256($0.subjectPublicKeyInfo).hexadecimal.prefix(16)
             }
             table.add([
                 .init(key.label ?? ""), .init(KeyPhrases.half(key)), .init(KeyPhrases.kind(key, publicKey)),
@@ -86,9 +87,9 @@ struct KeyShowCommand: ParsableCommand {
             ("type", "\(KeyPhrases.kind(key, publicKey)), \(KeyPhrases.half(key))"),
             ("uses", KeyPhrases.uses(key).joined(separator: ", ")), ("extractable", key.isExtractable ? "yes" : "no"),
         ]
-        if let id = key.publicKeyHash { lines.append(("id", id.lowercaseHexadecimal)) }
+        if let id = key.publicKeyHash { lines.append(("id", id.hexadecimal)) }
         if let publicKey {
-            lines.append(("public key", "sha256:" + Digest.sha256(publicKey.subjectPublicKeyInfo).lowercaseHexadecimal))
+            lines.append(("public key", "sha256:" + Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal))
         }
         lines.append(("uri", uri))
         let document = Document(

@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 
 /// How keys are described to people and programs.
@@ -43,7 +44,7 @@ enum KeyPhrases {
             .init("type", .string(kind(key, publicKey))), .init("bits", key.sizeInBits.map { .count($0) } ?? .null),
             .init("uses", .array(uses(key).map { .string($0) })),
             .init("extractable", .boolean(key.isExtractable)), .init("sensitive", .boolean(key.isSensitive)),
-            .init("id", .optional(key.publicKeyHash?.lowercaseHexadecimal)),
+            .init("id", .optional(key.publicKeyHash?.hexadecimal)),
             .init(
                 "fingerprint",
                 publicKey.map { .fingerprint(sha256: Digest.sha256($0.subjectPublicKeyInfo)) } ?? .null),

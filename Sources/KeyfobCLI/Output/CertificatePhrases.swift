@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 
 /// How certificates are described to people and programs.
@@ -73,7 +74,7 @@ enum CertificatePhrases {
             .init("subject", .string(certificate.subject.description)),
             .init("common_name", .optional(certificate.subject.commonName)),
             .init("issuer", .string(certificate.issuer.description)),
-            .init("serial", .string(certificate.serialNumber.lowercaseHexadecimal)),
+            .init("serial", .string(certificate.serialNumber.hexadecimal)),
             .init("not_before", .time(certificate.notBefore)),
             .init("not_after", .time(certificate.notAfter)),
             .init("state", .string(State(certificate, on: date, isReplaced: isReplaced).rawValue)),
@@ -89,7 +90,7 @@ enum CertificatePhrases {
         var lines = [
             ("subject", certificate.subject.description),
             ("issuer", certificate.issuer.description),
-            ("serial", certificate.serialNumber.lowercaseHexadecimal),
+            ("serial", certificate.serialNumber.hexadecimal),
             ("validity", validity(certificate, on: date)),
             ("key", certificate.publicKey.algorithm.description),
         ]
@@ -99,8 +100,8 @@ enum CertificatePhrases {
             lines.append(("usage", certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")))
         }
         if certificate.isCA { lines.append(("authority", "yes")) }
-        lines.append(("sha256", certificate.sha256Fingerprint.lowercaseHexadecimal))
-        lines.append(("sha1", certificate.sha1Fingerprint.lowercaseHexadecimal))
+        lines.append(("sha256", certificate.sha256Fingerprint.hexadecimal))
+        lines.append(("sha1", certificate.sha1Fingerprint.hexadecimal))
         return lines
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
@@ -26,7 +27,7 @@ struct NSS: Program {
             ]
         }
         let chain = use.fullChain
-        let keyID = (use.uri.id ?? []).map { String(format: "%02x", Int($0)) }.joined()
+        let keyID = (use.uri.id ?? []).hexadecimal
         // selfserv refuses RSA keys of SoftHSM, those that other tools made too (NSS 3.87, SEC_ERROR_NO_MEMORY).
         var handshake = ""
         if case .ec = use.publicKey.algorithm {

@@ -38,7 +38,7 @@ struct TokenUse {
             .joined()
         let isPlain = !letters.isEmpty && letters.isIdentical(to: label) && letters.count <= Self.longestStem
         if isPlain, !label.hasPrefix("."), !label.hasPrefix("-") { return label }
-        let digest = Digest.sha256(Data(label.utf8)).lowercaseHexadecimal.prefix(8)
+        let digest = Digest.sha256(Data(label.utf8)).hexadecimal.prefix(8)
         return "_\(letters.prefix(Self.longestStem))-\(digest)"
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Keyfob
 import KeychainServices
+import KeyfobPrimitives
 
 /// `keyfob error`: what a result code of Keychain Services means.
 struct ErrorCommand: ParsableCommand {

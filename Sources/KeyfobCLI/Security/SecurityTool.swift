@@ -1,5 +1,6 @@
 import Keyfob
 import KeychainServices
+import KeyfobPrimitives
 
 /// The command when it is called `security`, for scripts written for the tool of macOS.
 ///

@@ -121,7 +121,7 @@ struct TokenShowCommand: ParsableCommand {
                         contents.objects.map { object in
                             [
                                 "class": .string(Self.className(object)), "label": .optional(object.label),
-                                "id": .string(object.id.lowercaseHexadecimal), "type": .optional(Self.typeName(object)),
+                                "id": .string(object.id.hexadecimal), "type": .optional(Self.typeName(object)),
                                 "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
                                 "wrapping_key": .boolean(object.isWrappingKey),
                             ]
@@ -156,7 +156,7 @@ struct TokenShowCommand: ParsableCommand {
             }
             table.add([
                 .init(Self.className(object)), .init(object.label ?? ""), .init(Self.typeName(object) ?? ""),
-                .init(object.id.lowercaseHexadecimal), .init(notes.joined(separator: ", ")),
+                .init(object.id.hexadecimal), .init(notes.joined(separator: ", ")),
             ])
         }
         var rows = table.rendered(width: StandardOutput.terminalWidth, colour: colour)

@@ -22,7 +22,7 @@ enum SystemTrustStore {
     ///
     /// - Throws: `KeychainError`; `fileUnavailable`, and `failed` where the bundle could not be made.
     static func add(_ certificate: Certificate) throws -> String {
-        let path = "\(folder)/keyfob-\(certificate.sha256Fingerprint.lowercaseHexadecimal.prefix(16)).crt"
+        let path = "\(folder)/keyfob-\(certificate.sha256Fingerprint.hexadecimal.prefix(16)).crt"
         try FileDestination(path: path, mode: 0o644).write(SecretBytes(utf8: certificate.pem))
         let status = try RenewalHook.run("update-ca-certificates")
         guard status == 0 else {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 
 /// `keyfob trust add`: trusts a certificate.
@@ -60,7 +61,7 @@ struct TrustAddCommand: ParsableCommand {
         }
         let subject = Visible.text(CertificatePhrases.subject(anchor))
         try Confirmation(global).requireOfPerson(
-            "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16))…)?",
+            "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.hexadecimal.prefix(16))…)?",
             else: "nobody was trusted.")
         guard !global.dryRun else {
             return try output.emit(
@@ -87,7 +88,7 @@ struct TrustAddCommand: ParsableCommand {
         var hint = ""
         if !usages.isEmpty, before.contains(.any) {
             words += ", as before"
-            let name = "sha256:" + anchor.sha256Fingerprint.lowercaseHexadecimal.prefix(16)
+            let name = "sha256:" + anchor.sha256Fingerprint.hexadecimal.prefix(16)
             hint = "\n    For less, take it away first: keyfob trust rm \(ShellWord.quoted(trusted.item.label ?? name))"
         }
         if let label, let name = trusted.item.label, name != label {

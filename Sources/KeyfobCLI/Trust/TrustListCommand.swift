@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 
 /// `keyfob trust ls`: whom the keychain trusts.
@@ -27,7 +28,7 @@ struct TrustListCommand: ParsableCommand {
                 .init(anchor.item.label ?? ""), .init(CertificatePhrases.subject(anchor.certificate)),
                 .init(anchor.usages.map(\.rawValue).joined(separator: ", ")),
                 .init(Phrases.relative(anchor.certificate.notAfter, to: now)), .init(state.rawValue, state.style),
-                .init(String(anchor.certificate.sha256Fingerprint.lowercaseHexadecimal.prefix(16))),
+                .init(String(anchor.certificate.sha256Fingerprint.hexadecimal.prefix(16))),
             ])
         }
         let document = Document([

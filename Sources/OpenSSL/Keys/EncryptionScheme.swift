@@ -49,26 +49,3 @@ public struct EncryptionScheme: Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
-
-extension SignatureScheme {
-    /// Tells a context of EVP_PKEY_sign_init(3) or EVP_PKEY_verify_init(3) which digest it is given.
-    func announceDigest(_ context: OpaquePointer) throws(OpenSSLError) {
-        guard let digest else { return }
-        try unsafe digest.withAlgorithm { (algorithm) throws(OpenSSLError) in
-            try check("EVP_PKEY_CTX_set_signature_md", unsafe EVP_PKEY_CTX_set_signature_md(context, algorithm))
-        }
-    }
-}
-
-extension SecretBytes {
-    /// The bytes with zeros in front, which add nothing to the number that they are.
-    func leftPadded(to count: Int) -> SecretBytes {
-        guard self.count < count else { return self }
-        let missing = count - self.count
-        return unsafe withUnsafeBytes { source in
-            unsafe SecretBytes(count: count) { target in
-                for index in 0..<source.count { unsafe target[missing + index] = unsafe source[index] }
-            }
-        }
-    }
-}

@@ -125,3 +125,13 @@ public struct ECDSASignature: Hashable, Sendable {
         }
     }
 }
+
+extension SignatureScheme {
+    /// Tells a context of EVP_PKEY_sign_init(3) or EVP_PKEY_verify_init(3) which digest it is given.
+    func announceDigest(_ context: OpaquePointer) throws(OpenSSLError) {
+        guard let digest else { return }
+        try unsafe digest.withAlgorithm { (algorithm) throws(OpenSSLError) in
+            try check("EVP_PKEY_CTX_set_signature_md", unsafe EVP_PKEY_CTX_set_signature_md(context, algorithm))
+        }
+    }
+}

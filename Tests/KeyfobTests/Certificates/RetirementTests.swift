@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import KeyfobTesting
 import OpenSSL
 import TestSupport

@@ -1,3 +1,4 @@
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 import Testing

@@ -1,0 +1,60 @@
+import OpenSSL
+
+/// Files that cannot be used, in the texts of cli.md 5.
+extension KeychainError {
+    /// The keychain's view of a PKCS#12 file that cannot be used; the texts of cli.md section 5.
+    static func pkcs12(_ error: PKCS12Error, fileName: String) -> KeychainError {
+        let details = ["file": fileName]
+        return switch error.code {
+        case .wrongPassphrase:
+            KeychainError(
+                .filePassphraseIncorrect, "wrong passphrase for \(fileName).",
+                hint: "Try again, or check where the passphrase comes from.",
+                details: details, cause: error)
+        case .integrityCheckFailed:
+            KeychainError(
+                .pkcs12Tampered,
+                "\(fileName) was changed after it was made: the passphrase opens it, but its integrity check fails.",
+                hint: "Ask for a new copy.", details: details, cause: error)
+        case .legacyEncryption:
+            KeychainError(
+                .legacyEncryption, "\(fileName) uses \(error.algorithm ?? "an old cipher"), which is not allowed here.",
+                hint: "Read it all the same: --allow-legacy. Or re-export it with AES-256",
+                details: details, cause: error)
+        case .damaged:
+            KeychainError(
+                .pkcs12Damaged, "\(fileName) is damaged: \(error.detail).",
+                hint: "Get the file again and compare: sha256sum \(fileName). The passphrase was not checked.",
+                details: details, cause: error)
+        case .tooLarge:
+            KeychainError(
+                .dataTooLarge, "\(fileName) is too large for a PKCS#12 file: \(error.detail).", details: details,
+                cause: error)
+        default:
+            KeychainError(
+                .unsupportedFormat, "\(fileName) cannot be read: \(error.detail).", details: details, cause: error)
+        }
+    }
+
+    /// The keychain's view of a key or certificate file that cannot be used.
+    static func keyFile(_ error: KeyFileError, fileName: String) -> KeychainError {
+        let details = ["file": fileName]
+        return switch error.code {
+        case .wrongPassphrase:
+            KeychainError(
+                .filePassphraseIncorrect, "wrong passphrase for \(fileName).",
+                hint: "Try again, or check where the passphrase comes from.", details: details, cause: error)
+        case .passphraseRequired:
+            KeychainError(
+                .pinRequired, "\(fileName) is encrypted and no passphrase was given.",
+                hint: "Give a source: --pass-source file:… | env:… | prompt", details: details, cause: error)
+        case .damaged:
+            KeychainError(
+                .fileDamaged, "\(fileName) is damaged: \(error.detail).", hint: "Get the file again.", details: details,
+                cause: error)
+        default:
+            KeychainError(
+                .unsupportedFormat, "\(fileName) cannot be used: \(error.detail).", details: details, cause: error)
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import OpenSSL
+import PKCS11
+
+extension HashAlgorithm {
+    /// The token's word for a digest of libcrypto's.
+    init?(_ digest: Digest) {
+        switch digest {
+        case .sha1: self = .sha1
+        case .sha224: self = .sha224
+        case .sha256: self = .sha256
+        case .sha384: self = .sha384
+        case .sha512: self = .sha512
+        default: return nil
+        }
+    }
+}
