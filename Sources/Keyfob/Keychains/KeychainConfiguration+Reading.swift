@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 
 /// Reading what `JSONEncoder` wrote, with dates in the form of ISO 8601.
 extension KeychainConfiguration {
@@ -57,14 +58,10 @@ extension KeychainConfiguration {
             }
             numbers.append(number)
         }
-        guard 1...12 ~= numbers[1], 1...31 ~= numbers[2], numbers[3] < 24, numbers[4] < 60, numbers[5] <= 60 else {
-            return nil
-        }
-        // Days since 1970 of the proleptic Gregorian calendar, in years that begin with March.
-        let year = numbers[1] > 2 ? numbers[0] : numbers[0] - 1
-        let dayOfYear = (153 * ((numbers[1] + 9) % 12) + 2) / 5 + numbers[2] - 1
-        let days = 365 * year + year / 4 - year / 100 + year / 400 + dayOfYear - 719_468
-        return Date(timeIntervalSince1970: Double(days * 86400 + numbers[3] * 3600 + numbers[4] * 60 + numbers[5]))
+        return CivilDate(
+            year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4],
+            second: numbers[5]
+        ).map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
     }
 }
 

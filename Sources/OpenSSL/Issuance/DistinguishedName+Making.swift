@@ -45,7 +45,7 @@ extension DistinguishedName {
                 guard let equals = pair.unicodeScalars.firstIndex(of: "=") else {
                     throw CryptoError(.invalidInput, "each part of a name is TYPE=VALUE")
                 }
-                let type = try Self.type(pair[..<equals].trimmingBlanks)
+                let type = try Self.type(pair[..<equals].trimmingSpaces)
                 let value = pair[pair.unicodeScalars.index(after: equals)...]
                 return Attribute(type: type, value: try isSlashed ? Self.unescaped(value) : Self.value(value))
             }
@@ -141,7 +141,7 @@ extension DistinguishedName {
     /// A value of RFC 4514: a string, DER in hexadecimal, or what RFC 2253 has besides, a string in quotation marks.
     private static func value(_ text: Substring) throws -> String {
         let trimmed = text.unicodeScalars.drop { $0 == " " }
-        if trimmed.first == "#" { return try decoded(hexadecimal: Substring(trimmed.dropFirst()).trimmingBlanks) }
+        if trimmed.first == "#" { return try decoded(hexadecimal: Substring(trimmed.dropFirst()).trimmingSpaces) }
         guard trimmed.first == "\"" else { return try unescaped(text) }
         let inside = trimmed.dropFirst()
         var end = inside.startIndex
@@ -149,7 +149,7 @@ extension DistinguishedName {
             let count = inside[end] == "\\" ? 2 : 1
             end = inside.index(end, offsetBy: count, limitedBy: inside.endIndex) ?? inside.endIndex
         }
-        guard Substring(inside[end...]).trimmingBlanks == "\"" else {
+        guard Substring(inside[end...]).trimmingSpaces == "\"" else {
             throw CryptoError(.invalidInput, "a value in quotation marks ends with the second one")
         }
         return try unescaped(Substring(inside[..<end]), isWhole: true)
@@ -208,8 +208,8 @@ extension DistinguishedName {
 }
 
 extension Substring {
-    /// Without the blanks at both ends.
-    fileprivate var trimmingBlanks: String {
+    /// Without the spaces at both ends; other white space belongs to a value.
+    fileprivate var trimmingSpaces: String {
         var text = self
         while text.first == " " { text.removeFirst() }
         while text.last == " " { text.removeLast() }

@@ -1,0 +1,46 @@
+/// A day and a time of the Gregorian calendar in UTC, and the seconds since 1970 that they are.
+///
+/// For the fixed forms of DER and of our own files: Foundation's formatters load time zones and calendars first.
+package struct CivilDate: Hashable, Sendable {
+    package var year, month, day, hour, minute, second: Int
+
+    /// A moment by its fields; `nil` where one is out of its range. A day that its month does not have is one of the
+    /// next month, and second 60 the first of the next minute.
+    package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day), (0..<24).contains(hour),
+            (0..<60).contains(minute), (0...60).contains(second)
+        else { return nil }
+        (self.year, self.month, self.day) = (year, month, day)
+        (self.hour, self.minute, self.second) = (hour, minute, second)
+    }
+
+    /// The moment so many seconds after 1970 began; what lies outside of the years 0 to 9999 is the nearest inside.
+    package init(secondsSince1970 seconds: Double) {
+        let total = Int(min(max(seconds.rounded(.down), -62_167_219_200), 253_402_300_799))
+        let days = Int((Double(total) / 86_400).rounded(.down))
+        let rest = total - days * 86_400
+        (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60)
+        let shifted = days + Self.epoch
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+    }
+
+    /// Seconds since 1970 began.
+    package var secondsSince1970: Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - Self.epoch
+        return days * 86_400 + hour * 3600 + minute * 60 + second
+    }
+
+    /// Days from March 1 of the year 0 to 1970: years are counted from March, so that the leap day is their last.
+    private static let epoch = 719_468
+}
