@@ -142,11 +142,13 @@ extension Keychain {
 
     /// Generates a key on the token. - Throws: As the blocking form.
     public func generateKey(
-        _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false
+        _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
+        isLabelUnique: Bool = false
     ) async throws -> KeyItem {
         try await run {
             try self.generateKey(
-                specification, label: label, applicationTag: applicationTag, isExtractable: isExtractable)
+                specification, label: label, applicationTag: applicationTag, isExtractable: isExtractable,
+                isLabelUnique: isLabelUnique)
         }
     }
 

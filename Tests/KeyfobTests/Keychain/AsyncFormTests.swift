@@ -87,6 +87,13 @@ import Testing
         #expect(try await keychain.findItems(criteria).isEmpty)
         let key = try await keychain.tokenKey(for: keychain.generateKey(.p256, label: "key"))
         #expect(try await key.proven([.ecdsa(.sha256), .rsaPSS(.sha256)]) == [.ecdsa(.sha256)])
+        let error = await #expect(throws: KeychainError.self) {
+            _ = try await keychain.generateKey(.p256, label: "key", isLabelUnique: true)
+        }
+        #expect(error?.code == .duplicateItem)
+        #expect(try await keychain.checkOpening())
+        #expect(try await keychain.removeDamagedItems() == [])
+        #expect(try await keychain.acceptVault() == 3)
         withExtendedLifetime(test) {}
     }
 }
