@@ -93,7 +93,7 @@ import Testing
         #expect(error?.code == .duplicateItem)
         #expect(try await keychain.checkOpening())
         #expect(try await keychain.removeDamagedItems() == [])
-        #expect(try await keychain.acceptVault() == 3)
+        #expect(try await keychain.acceptVault() >= 3)
         withExtendedLifetime(test) {}
     }
 }
