@@ -7,9 +7,17 @@ package import KeyfobPrimitives
 /// It is flock(2) on an open file of its own: the kernel drops it when the holder dies, and two holders
 /// in one process exclude each other like two processes.
 package struct FileLock: ~Copyable {
+    /// Whether others may hold it at the same time.
+    enum Mode {
+        /// By one alone.
+        case exclusive
+        /// By any number, but not beside one who has it alone.
+        case shared
+    }
+
     private let file: OpenFile
 
-    /// Runs `body` with the lock held. - Throws: As `init`, and what `body` throws.
+    /// Runs `body` while this one alone holds the lock. - Throws: As `init`, and what `body` throws.
     package static func holding<Result>(
         _ url: URL, deadline: Deadline = .after(.seconds(10)), _ body: () throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -40,17 +48,17 @@ package struct FileLock: ~Copyable {
     }
 
     /// By name: a child that was forked meanwhile has the descriptor, too, and would keep the lock.
-    private consuming func release() { flock(file.descriptor, LOCK_UN) }
+    consuming func release() { flock(file.descriptor, LOCK_UN) }
 
     /// Waits for the lock until `deadline`; makes the lock file, mode 0600, if it is missing.
     ///
     /// - Throws: `timedOut` at the deadline; `fileUnavailable` when the file cannot be opened.
-    private init(_ url: URL, deadline: Deadline) throws(KeychainError) {
+    init(_ url: URL, _ mode: Mode = .exclusive, deadline: Deadline) throws(KeychainError) {
         guard let file = OpenFile(path: url.filePath, flags: O_RDWR | O_CREAT | O_NOFOLLOW) else {
             throw .file("lock", url.filePath, errno)
         }
         var pause: UInt32 = 500
-        while flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 {
+        while flock(file.descriptor, (mode == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw .file("lock", url.filePath, errno) }
             guard !deadline.hasPassed else {
                 let holder = LockHolder.name(in: url.filePath)

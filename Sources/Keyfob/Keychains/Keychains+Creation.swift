@@ -157,14 +157,16 @@ extension Keychain {
         lockState.withLock { $0.pin = pin }
         let metadataKey = try RandomBytes.secret(count: 32)
         let keyID = configuration.wrappingKeyLabel
-        let (suite, wrapped) = try token.withSession(.generate, idempotent: false) { session in
-            let suite = try WrapSuites.choose(in: session)
-            try willGenerate()
-            let key = try suite.generateKey(label: keyID, id: [UInt8](id), isPermanent: true, in: session)
-            try Obedience.check(
-                key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id([UInt8](id))],
-                in: session, token: token.label)
-            return (suite, try suite.wrap(metadataKey, with: key, in: session))
+        let (suite, wrapped) = try token.writingObjects {
+            try token.withSession(.generate, idempotent: false) { session in
+                let suite = try WrapSuites.choose(in: session)
+                try willGenerate()
+                let key = try suite.generateKey(label: keyID, id: [UInt8](id), isPermanent: true, in: session)
+                try Obedience.check(
+                    key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id([UInt8](id))],
+                    in: session, token: token.label)
+                return (suite, try suite.wrap(metadataKey, with: key, in: session))
+            }
         }
         var row = WrappingKeyRow(
             keyID: keyID, suite: suite.name, objectID: id, encryptedMetadataKey: wrapped, created: Self.now(),
@@ -183,9 +185,11 @@ extension Keychain {
 
     /// Destroys the secret keys of an identifier that is this keychain's own making.
     func destroyWrappingKeys(_ id: Data) throws {
-        try token.withSession(.destroy) { session in
-            for handle in try session.findObjects([.objectClass(.secretKey), .id([UInt8](id)), .token(true)]) {
-                try session.destroy(handle)
+        try token.writingObjects {
+            try token.withSession(.destroy) { session in
+                for handle in try session.findObjects([.objectClass(.secretKey), .id([UInt8](id)), .token(true)]) {
+                    try session.destroy(handle)
+                }
             }
         }
         token.forgetHandles()

@@ -39,28 +39,32 @@ extension TokenStore {
     }
 
     private func readListedObjects() throws -> Listing {
-        try withSession(.read) { session in
-            let epoch = try pool().loginEpoch
-            var objects: [TokenObject] = []
-            var debris = 0
-            let handles = try session.findObjects()
-            var listed = handles.count
-            for handle in handles {
-                let found: (isOnToken: Bool, object: TokenObject?)
-                do throws(PKCS11Error) { found = try look(at: handle, in: session) } catch {
-                    // Gone since the search, or gone without SoftHSM's other processes being told of it.
-                    if error.recovery == .lookUpAgain { continue }
-                    guard Self.isDebris(error) else { throw error }
-                    debris += 1
-                    continue
-                }
-                if !found.isOnToken { listed -= 1 }
-                if let object = found.object { objects.append(object) }
+        // Before the lock: a login may have to wait for a person, and others would wait for him, too.
+        try withSession(.read) { _ in }
+        return try readingObjects { try withSession(.read) { try list(in: $0) } }
+    }
+
+    private func list(in session: borrowing Session) throws -> Listing {
+        let epoch = try pool().loginEpoch
+        var objects: [TokenObject] = []
+        var debris = 0
+        let handles = try session.findObjects()
+        var listed = handles.count
+        for handle in handles {
+            let found: (isOnToken: Bool, object: TokenObject?)
+            do throws(PKCS11Error) { found = try look(at: handle, in: session) } catch {
+                // Gone since the search, or gone without SoftHSM's other processes being told of it.
+                if error.recovery == .lookUpAgain { continue }
+                guard Self.isDebris(error) else { throw error }
+                debris += 1
+                continue
             }
-            let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
-            return Listing(
-                objects: Self.completing(objects), debris: debris, listed: listed, isWhole: isWhole)
+            if !found.isOnToken { listed -= 1 }
+            if let object = found.object { objects.append(object) }
         }
+        let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
+        return Listing(
+            objects: Self.completing(objects), debris: debris, listed: listed, isWhole: isWhole)
     }
 
     /// One object, or `nil` for an object that is no item of ours (data, domain parameters, …), or not on the token:

@@ -46,8 +46,7 @@ struct TokenWriter: Sendable {
         isUntouched: () -> Bool = { false },
         commit: (any StoreWriter, Outcome) throws -> Result
     ) throws -> Result {
-        try lock.withLock(until: deadline) {
-            try token.regainSight()
+        try alone {
             try recoverLocked()
             let before = token.changeDetector?.snapshot()
             let objects = try index.objects(keys, at: before?.stamp)
@@ -70,6 +69,7 @@ struct TokenWriter: Sendable {
                         try store.write(keys.tree) { try $0.update(row) }
                     }
                 }
+                try token.requireFinished(outcome.added + outcome.changed.map(\.after), since: plan.begun)
                 isRemoved = plan.kind == .destroy
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
                 // Objects that nothing tells apart cannot be kept apart in the index.
@@ -111,10 +111,13 @@ struct TokenWriter: Sendable {
     // MARK: Recovery
 
     /// Settles changes that another process did not live to finish. Must be called without the lock.
-    func recover() throws {
+    func recover() throws { try alone { try recoverLocked() } }
+
+    /// Runs `body` while nobody else of Keyfob's changes the token, and nobody looks at its objects.
+    private func alone<Result>(_ body: () throws -> Result) throws -> Result {
         try lock.withLock(until: deadline) {
             try token.regainSight()
-            try recoverLocked()
+            return try token.writingObjects(body)
         }
     }
 

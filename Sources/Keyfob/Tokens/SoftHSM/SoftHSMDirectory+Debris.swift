@@ -128,16 +128,7 @@ extension SoftHSMDirectory {
     func removeUnfinishedObjects(
         of token: SoftHSMToken, since start: Date?, quietTime: UInt32 = 100_000
     ) throws(KeychainError) {
-        // The kernel stamps files with a clock that runs some milliseconds behind.
-        let earliest = start.map { $0.addingTimeInterval(-2) } ?? .distantPast
-        var suspects: [(path: String, state: FileState)] = []
-        for name in try Self.names(in: token.directory) where name.hasSuffix(".object") && name != "token.object" {
-            let path = token.directory.appendingPathComponent(name, isDirectory: false).filePath
-            guard let status = Self.status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-                Self.modification(status) >= earliest, try Self.isUnfinished(path)
-            else { continue }
-            suspects.append((path, FileState(status)))
-        }
+        let suspects = try unfinishedObjects(of: token, since: start)
         guard !suspects.isEmpty else { return }
         usleep(quietTime)
         let deadline = Deadline.after(.seconds(2))
@@ -156,6 +147,27 @@ extension SoftHSMDirectory {
                 usleep(10_000)
             }
         }
+    }
+
+    /// Whether an object of a token that was written since `start` is not finished, by whomever it is made.
+    func hasUnfinishedObjects(_ token: SoftHSMToken, since start: Date?) throws(KeychainError) -> Bool {
+        try !unfinishedObjects(of: token, since: start).isEmpty
+    }
+
+    private func unfinishedObjects(
+        of token: SoftHSMToken, since start: Date?
+    ) throws(KeychainError) -> [(path: String, state: FileState)] {
+        // The kernel stamps files with a clock that runs some milliseconds behind.
+        let earliest = start.map { $0.addingTimeInterval(-2) } ?? .distantPast
+        var unfinished: [(path: String, state: FileState)] = []
+        for name in try Self.names(in: token.directory) where name.hasSuffix(".object") && name != "token.object" {
+            let path = token.directory.appendingPathComponent(name, isDirectory: false).filePath
+            guard let status = Self.status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+                Self.modification(status) >= earliest, try Self.isUnfinished(path)
+            else { continue }
+            unfinished.append((path, FileState(status)))
+        }
+        return unfinished
     }
 
     /// Which file it is and which content it has.

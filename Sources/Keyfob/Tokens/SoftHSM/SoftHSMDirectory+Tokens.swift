@@ -225,6 +225,7 @@ extension SoftHSMDirectory {
 
     private func remove(_ token: SoftHSMToken) throws(KeychainError) {
         try remove(token.directory.lastPathComponent)
+        removeObjectLocks(serial: token.serial)
     }
 
     private func remove(_ identifier: String) throws(KeychainError) {

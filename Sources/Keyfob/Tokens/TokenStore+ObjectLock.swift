@@ -1,0 +1,59 @@
+import CLinux
+import Foundation
+import KeyfobPrimitives
+import PKCS11
+import Synchronization
+
+/// Keeping those who read a token of ours and those who make objects on it apart; see
+/// ``SoftHSMDirectory/holdingObjects(serial:_:deadline:_:)``.
+extension TokenStore {
+    /// Runs `body`, which reads objects in whatever state they are, while nobody of Keyfob's makes any.
+    ///
+    /// - Throws: `KeychainError`; `timedOut` where somebody goes on to make some for too long; what `body` throws.
+    func readingObjects<Result>(_ body: () throws -> Result) throws -> Result {
+        try holdingObjects(.reading, body)
+    }
+
+    /// Runs `body`, which makes, changes or removes objects, while nobody else of Keyfob's looks at those of the token.
+    ///
+    /// - Throws: `KeychainError`; `timedOut` where others read or write for too long; what `body` throws.
+    func writingObjects<Result>(_ body: () throws -> Result) throws -> Result {
+        try holdingObjects(.writing) {
+            objectWriter.store(pthread_self(), ordering: .relaxed)
+            defer { objectWriter.store(0, ordering: .relaxed) }
+            return try body()
+        }
+    }
+
+    private func holdingObjects<Result>(
+        _ access: SoftHSMDirectory.ObjectAccess, _ body: () throws -> Result
+    ) throws -> Result {
+        // Who makes objects reads them, too.
+        guard let softHSM, let serial = uri.serial, objectWriter.load(ordering: .relaxed) != pthread_self() else {
+            return try body()
+        }
+        return try softHSM.holdingObjects(
+            serial: serial, access, deadline: .after(configuration.deadline), body)
+    }
+
+    /// Makes sure that objects are on the token as they were made, where a file says that one may not be: another
+    /// program may have read them meanwhile.
+    ///
+    /// - Parameter start: When somebody began to make them.
+    /// - Throws: `KeychainError`; `tokenDisobeyed` where one is not.
+    func requireFinished(_ objects: [TokenObject], since start: Date?) throws {
+        guard !objects.isEmpty, let softHSM, let serial = uri.serial,
+            let token = try softHSM.token(serial: serial, label: label),
+            try softHSM.hasUnfinishedObjects(token, since: start)
+        else { return }
+        forgetHandles()
+        do {
+            try withSession(.read) { session in for object in objects { _ = try handle(of: object, in: session) } }
+        } catch let error as KeychainError where error.code == .itemNotFound {
+            throw KeychainError(
+                .tokenDisobeyed,
+                "what was written to token \"\(label)\" is not there: another program has written over it.",
+                hint: "Try again.", details: ["token": label], cause: error)
+        }
+    }
+}

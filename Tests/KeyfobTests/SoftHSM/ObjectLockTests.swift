@@ -1,0 +1,127 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+import Testing
+
+@testable import Keyfob
+
+/// Whoever reads an object that SoftHSM is making writes over it: readers and makers keep apart.
+@Suite struct ObjectLockTests {
+    /// Runs `body` while another thread has the lock of the token's objects.
+    private func whileHeld<Result>(
+        _ access: SoftHSMDirectory.ObjectAccess, _ test: TestKeychain, _ body: () throws -> Result
+    ) throws -> Result {
+        let softHSM = try #require(test.keychain.token.softHSM)
+        let serial = try #require(test.keychain.token.uri.serial)
+        let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let holder = Thread {
+            do {
+                try softHSM.holdingObjects(serial: serial, access, deadline: .after(.seconds(60))) {
+                    begun.signal()
+                    ended.wait()
+                }
+            } catch {
+                Issue.record(error)
+                begun.signal()
+            }
+            ended.signal()
+        }
+        holder.start()
+        begun.wait()
+        let result = Swift.Result { try body() }
+        ended.signal()
+        // The lock is free again.
+        ended.wait()
+        return try result.get()
+    }
+
+    private func impatient() -> Keychain.Options {
+        var options = Keychain.Options()
+        options.timeout = .milliseconds(300)
+        return options
+    }
+
+    @Test func `nothing is made, changed or removed while somebody reads, and reading goes on`() throws {
+        let test = try TestKeychain()
+        let keychain = try test.reopen(impatient())
+        let key = try keychain.generateKey(.p256, label: "old")
+        try whileHeld(.reading, test) {
+            #expect(code { _ = try keychain.generateKey(.p256, label: "new") } == .timedOut)
+            #expect(code { try keychain.delete(key) } == .timedOut)
+            #expect(code { _ = try keychain.update(.keys, [.label: "other"]) } == .timedOut)
+            #expect(try keychain.tokenContents().objects.count { $0.label == "old" } == 2)
+            // Passwords are none of the token's objects.
+            try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "x"))
+        }
+        _ = try keychain.generateKey(.p256, label: "new")
+        #expect(try Set(keychain.find(.keys.keyClass(.private)).map(\.label)) == ["old", "new"])
+    }
+
+    @Test func `nobody reads while objects are made, and all do afterwards`() throws {
+        let test = try TestKeychain()
+        let keychain = try test.reopen(impatient())
+        let key = try keychain.tokenKey(for: keychain.generateKey(.p256, label: "old"))
+        try whileHeld(.writing, test) {
+            #expect(code { _ = try keychain.tokenContents() } == .timedOut)
+            #expect(code { _ = try keychain.generateKey(.p256, label: "new") } == .timedOut)
+            // What is known reads nothing.
+            let signature = try key.sign([1, 2, 3], using: .ecdsa(.sha256))
+            #expect(!signature.isEmpty)
+        }
+        #expect(try keychain.tokenContents().objects.count { $0.label == "old" } == 2)
+    }
+
+    @Test func `who waits to write comes before those who come to read later`() throws {
+        let test = try TestKeychain()
+        let softHSM = try #require(test.keychain.token.softHSM)
+        let serial = try #require(test.keychain.token.uri.serial)
+        let hasWritten = Lock(false)
+        let ended = DispatchSemaphore(value: 0)
+        try whileHeld(.reading, test) {
+            let writer = Thread {
+                do {
+                    try softHSM.holdingObjects(serial: serial, .writing, deadline: .after(.seconds(60))) {
+                        hasWritten.withLock { $0 = true }
+                    }
+                } catch { Issue.record(error) }
+                ended.signal()
+            }
+            writer.start()
+            // Until he waits, everybody reads.
+            let deadline = Deadline.after(.seconds(60))
+            while code({ try softHSM.holdingObjects(serial: serial, .reading, deadline: .after(.milliseconds(20))) {} })
+                == nil, !deadline.hasPassed
+            {}
+            #expect(!deadline.hasPassed && !hasWritten.withLock { $0 })
+        }
+        ended.wait()
+        #expect(hasWritten.withLock { $0 })
+        try softHSM.holdingObjects(serial: serial, .reading, deadline: .after(.seconds(60))) {}
+    }
+
+    @Test func `an object that another program has written over is no success`() throws {
+        let test = try TestKeychain()
+        let token = test.keychain.token
+        let softHSM = try #require(token.softHSM)
+        let start = Date()
+        _ = try test.keychain.generateKey(.p256, label: "key")
+        let made = try token.readObjects().objects.filter { $0.label?.text == "key" }
+        #expect(made.count == 2)
+        try token.requireFinished(made, since: start)
+        let serial = try #require(token.uri.serial)
+        let place = try #require(try softHSM.token(serial: serial, label: token.label))
+        let files = try FileManager.default.contentsOfDirectory(at: place.directory, includingPropertiesForKeys: nil)
+        // What SoftHSM gives a private key before its maker does.
+        func number(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) } }
+        let defaults = [99, 0, 2, 3, 3, 3, 0].flatMap { number($0) }
+        for file in files where file.pathExtension == "object" && file.lastPathComponent != "token.object" {
+            guard let object = ObjectFile([UInt8](try Data(contentsOf: file))), object[0] == number(3) else { continue }
+            let handle = try FileHandle(forWritingTo: file)
+            try handle.truncate(atOffset: 0)
+            try handle.write(contentsOf: defaults)
+            try handle.close()
+        }
+        #expect(code { try token.requireFinished(made, since: start) } == .tokenDisobeyed)
+    }
+}
