@@ -32,6 +32,31 @@ import Testing
         #expect(try keyfob("get a").status == 3)
     }
 
+    @Test(arguments: ["keyfob-pins/card.pin", "keyfob/card.pin", "keyfob/pins/card.pin"])
+    func `a file of the user's own that the PIN comes from stays when the keychain is removed`(place: String) throws {
+        let household = try Household()
+        let environment = try household.makeCard()
+        let file = URL(fileURLWithPath: household.directory.file("home/.local/share/" + place))
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        try #require(
+            FileManager.default.createFile(
+                atPath: file.path, contents: Data("1234\n".utf8), attributes: [.posixPermissions: 0o600]))
+        let made = try household.keyfob(
+            [
+                "init", "-k", "site1", "--token", "card", "--module", TestToken.modulePath, "--pin-source",
+                "file:" + file.path,
+            ], environment: environment)
+        try #require(made.status == 0, "\(made.error)")
+        // It is what the keychain was opened with ever since.
+        let shown = try household.keyfob(["keychain", "show", "site1", "--json"], environment: environment)
+        #expect(shown.output.contains(file.lastPathComponent), "\(shown)")
+        let removed = try household.keyfob(["keychain", "rm", "site1", "--yes"], environment: environment)
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(try Data(contentsOf: file) == Data("1234\n".utf8))
+    }
+
     @Test(arguments: ["keychain rm site --yes", "keychain create site --unattended", "keychain create other --unattended"])
     func `what a killed removal has left is removed by the next command that makes or removes a keychain`(
         command: String

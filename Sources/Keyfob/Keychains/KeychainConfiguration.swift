@@ -71,6 +71,12 @@ extension KeychainConfiguration {
         return moved
     }
 
+    /// Where Keyfob keeps the PIN of a token that it made for a keychain, if it keeps it in a file.
+    static func pinFile(of uuid: UUID, in directories: Directories) -> URL {
+        directories.data.appendingPathComponent("pins", isDirectory: true)
+            .appendingPathComponent(uuid.uuidString.lowercased() + ".pin", isDirectory: false)
+    }
+
     /// Our file of that name behind a scheme, where it is there and `other` names one elsewhere.
     private static func own(
         _ scheme: String, _ other: String, _ name: String, _ directories: Directories

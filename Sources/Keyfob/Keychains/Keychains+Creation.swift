@@ -96,9 +96,8 @@ extension Keychains {
                     configuration.pinSource = source?.description
                     recovery = code
                 case .file:
-                    let folder = directories.data.appendingPathComponent("pins", isDirectory: true)
-                    try PrivateFile.createDirectory(folder)
-                    let file = folder.appendingPathComponent(uuidText + ".pin", isDirectory: false)
+                    let file = KeychainConfiguration.pinFile(of: uuid, in: directories)
+                    try PrivateFile.createDirectory(file.deletingLastPathComponent())
                     try PrivateFile.write(pin, to: file)
                     undo.append { try PrivateFile.remove(file) }
                     configuration.pinSource = PINSource.file(file.path).description

@@ -145,8 +145,9 @@ extension Keychains {
                 guard error.code == .tokenAbsent else { throw error }
             }
         }
-        if let source = configuration.pinSource, source.hasPrefix("file:" + directories.data.path) {
-            try PrivateFile.remove(URL(fileURLWithPath: String(source.dropFirst(5))))
+        // Whatever file its PIN source names besides is somebody's own, also where it lies beside ours.
+        if configuration.module == .softHSM {
+            try PrivateFile.remove(KeychainConfiguration.pinFile(of: configuration.uuid, in: directories))
         }
         try PendingHooks(keychain: configuration.uuid, directories).removeAll()
         try PendingOrders(keychain: configuration.uuid, directories).removeAll()
