@@ -8,13 +8,15 @@ import Testing
     private struct Bench {
         let home: IdentityHome
 
-        /// `curl`, as the command finds it, notes what is asked for, and ends its parent where it is told to.
+        /// `curl`, as the command finds it, notes what is asked for, and ends its parent where it is told to. What
+        /// `stop` names, it asks for all the same, once its parent was sent a signal.
         init() throws {
             home = try IdentityHome()
             try home.interposeCurl(
                 """
                 echo "$url" >> asked
                 if [ -e before ]; then case $url in *$(cat before)*) rm before; kill -9 $PPID; exit 1 ;; esac; fi
+                if [ -e stop ]; then case $url in *$(cat stop)*) rm stop; trap '' TERM; kill -TERM $PPID ;; esac; fi
                 /usr/bin/curl "$@"; status=$?
                 if [ -e after ]; then case $url in *$(cat after)*) rm after; kill -9 $PPID ;; esac; fi
                 exit $status
@@ -93,6 +95,38 @@ import Testing
         #expect(try bench.asked("/newOrder") == 3 && bench.keys().count == 2 && bench.publicKey() != before)
         #expect(try bench.records() == [])
         #expect(try bench.home.keyfob("identity", "check", "web").status == 0)
+    }
+
+    @Test func `a signal while the order of before is waited for leaves it to the next attempt`() throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "hold:order")
+        let create = creation(bench, server.directory)
+        try bench.kill("before", "/cert", create)
+        let record = try #require(bench.records().first)
+        try bench.home.shell("cp '\(record)' good; : > held; printf /order > stop")
+        let stopped = try bench.keyfob(create)
+        #expect(stopped.status == 130, "\(stopped)")
+        #expect(try bench.asked("/newOrder") == 1 && bench.asked("/finalize") == 1)
+        try bench.home.shell("cmp good '\(record)'; rm held")
+        let created = try bench.keyfob(create + ["-v"])
+        #expect(created.status == 0 && created.error.contains("order of before found"), "\(created.error)")
+        #expect(try bench.asked("/newOrder") == 1 && bench.keys() == ["web"] && bench.records() == [])
+    }
+
+    @Test(arguments: [("", "/newAccount", "/newOrder", 0), ("", "/order", "/finalize", 0)])
+    func `a signal ends an order before its next step`(
+        fault: String, place: String, next: String, count: Int
+    ) throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: fault)
+        let create = creation(bench, server.directory)
+        try bench.home.shell("printf '\(place)' > stop")
+        let stopped = try bench.keyfob(create)
+        #expect(stopped.status == 130, "\(stopped)")
+        #expect(try bench.asked(next) == count && !FileManager.default.fileExists(atPath: bench.home.file("stop")))
+        let created = try bench.keyfob(create)
+        #expect(created.status == 0, "\(created.error)")
+        #expect(try bench.asked("/newOrder") == 1 && bench.asked("/finalize") == 1)
     }
 
     @Test func `the key of an order that had not come so far is used, of whatever kind it is`() throws {

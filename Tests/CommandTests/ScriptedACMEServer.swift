@@ -11,7 +11,8 @@ final class ScriptedACMEServer {
 
     /// Starts with files in the test's directory: `acme-ca.pem`, `www` as document root, and `orders`, a line for each.
     ///
-    /// - Parameter fault: What goes wrong, such as `busy:order`: the kind and the place. Two requests meet it, or all.
+    /// - Parameter fault: What goes wrong, such as `busy:order`: the kind and the place. Two requests meet it, or all;
+    ///   `hold` those that come while there is a file `held`.
     init(_ home: IdentityHome, fault: String) throws {
         try home.makeFilesOfACMEServer()
         let null = unsafe open("/dev/null", O_RDWR)
@@ -57,6 +58,10 @@ final class ScriptedACMEServer {
                 return {"status": state["authz"], "identifier": state["names"][0], "challenges": [
                     {"type": "http-01", "url": base + "chall", "token": token, "status": state["authz"]}]}
             def goes_wrong(self, path):
+                if fault == "hold":
+                    if path != place or not os.path.exists("held"): return False
+                    self.reply(200, getattr(self, path)() | {"status": "processing"})
+                    return True
                 if path != place or fault != "limit" and state["left"] == 0: return False
                 state["left"] -= 1
                 if fault == "busy": self.reply(503, b"<html>busy</html>", Retry_After="1")

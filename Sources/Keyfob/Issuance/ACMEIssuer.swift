@@ -141,6 +141,7 @@ public struct ACMEIssuer: CertificateIssuer {
         var session = try ACMESession(settings, key: accountKey)
         try session.begin(externalAccount)
         if let issued = try resumed(order, &session) { return issued }
+        try refuseIfStopped()
         let orders = PendingOrders(keychain)
         var record = PendingOrder(order, at: settings.directory)
         // The key is there already; of an order for the same there may be more to know than this.
@@ -163,7 +164,8 @@ public struct ACMEIssuer: CertificateIssuer {
     /// What the record says must not keep anybody from a new order: it is passed over where the server does not know
     /// it, cannot answer for it, or has issued what the keychain has had already.
     ///
-    /// - Throws: `KeychainError` with code `timedOut` where the server says that it is still at it.
+    /// - Throws: `KeychainError`; `timedOut` where the server says that it is still at it, `cancelled` where it was to
+    ///   stop: the order is then worth as much as before.
     private func resumed(_ order: CertificateOrder, _ session: inout ACMESession) throws -> IssuedCertificate? {
         guard let record = PendingOrders(keychain)[order.name], let url = record.url,
             record.isSame(as: PendingOrder(order, at: settings.directory))
@@ -177,6 +179,8 @@ public struct ACMEIssuer: CertificateIssuer {
             guard try isOfUse(issued.certificate, for: order.request) else { return nil }
             order.report("order of before found")
             return issued
+        } catch let error as KeychainError where error.code == .cancelled {
+            throw error
         } catch let error as KeychainError {
             let age = Date().timeIntervalSince(record.date)
             if error.code == .timedOut, (0..<PendingOrder.patience).contains(age) { throw error }
@@ -197,6 +201,8 @@ public struct ACMEIssuer: CertificateIssuer {
     private func certificate(
         of orderURL: String, _ finalize: String?, _ order: CertificateOrder, _ session: inout ACMESession
     ) throws -> IssuedCertificate {
+        // What is finalized is issued, and counts against the authority's limits.
+        try refuseIfStopped()
         if let finalize { _ = try session.post(finalize, ["csr": Base64URL.encode(order.request.der)]) }
         let done = try wait(for: orderURL, ["valid"], &session)
         guard let certificateURL = done.text("certificate") else {
@@ -271,11 +277,16 @@ public struct ACMEIssuer: CertificateIssuer {
         }
     }
 
+    /// - Throws: `KeychainError` with code `cancelled` where somebody has asked to stop.
+    private func refuseIfStopped() throws {
+        guard !isStopped() else { throw KeychainError(.cancelled, "stopped.") }
+    }
+
     /// - Throws: `KeychainError` with code `cancelled` soon after somebody asks to stop.
     private func sleep(for pause: Duration) throws {
         let end = Deadline.after(pause)
         while true {
-            guard !isStopped() else { throw KeychainError(.cancelled, "stopped.") }
+            try refuseIfStopped()
             guard let left = end.remaining, left > .zero else { return }
             Thread.sleep(forTimeInterval: min(left, .milliseconds(100)) / .seconds(1))
         }
