@@ -113,7 +113,9 @@ import Testing
         #expect(try bench.asked("/newOrder") == 1 && bench.keys() == ["web"] && bench.records() == [])
     }
 
-    @Test(arguments: [("", "/newAccount", "/newOrder", 0), ("", "/order", "/finalize", 0)])
+    @Test(arguments: [
+        ("", "/newAccount", "/newOrder", 0), ("", "/order", "/finalize", 0), ("busy:order", "/order", "/order", 1),
+    ])
     func `a signal ends an order before its next step`(
         fault: String, place: String, next: String, count: Int
     ) throws {
@@ -126,7 +128,8 @@ import Testing
         #expect(try bench.asked(next) == count && !FileManager.default.fileExists(atPath: bench.home.file("stop")))
         let created = try bench.keyfob(create)
         #expect(created.status == 0, "\(created.error)")
-        #expect(try bench.asked("/newOrder") == 1 && bench.asked("/finalize") == 1)
+        // An order whose challenges were not known to be done is not on record.
+        #expect(try bench.asked("/newOrder") == (fault.isEmpty ? 1 : 2) && bench.asked("/finalize") == 1)
     }
 
     @Test func `the key of an order that had not come so far is used, of whatever kind it is`() throws {

@@ -138,7 +138,7 @@ public struct ACMEIssuer: CertificateIssuer {
         guard !identifiers.isEmpty else {
             throw KeychainError(.invalidArgument, "ACME certifies host names and addresses, and there is none.")
         }
-        var session = try ACMESession(settings, key: accountKey)
+        var session = try ACMESession(settings, pause: sleep(for:), key: accountKey)
         try session.begin(externalAccount)
         if let issued = try resumed(order, &session) { return issued }
         try refuseIfStopped()

@@ -19,6 +19,7 @@ struct ACMESession {
 
     let settings: ACMEIssuer.Settings
     let key: TokenKey
+    private let pause: (Duration) throws -> Void
     private let point: [UInt8]
     private let directory: [String: Any]
     private let meta: [String: Any]
@@ -27,11 +28,15 @@ struct ACMESession {
 
     /// Reads the directory (RFC 8555 7.1.1).
     ///
-    /// - Parameter key: The account's key, asked for when the directory was read and the terms are agreed to: a wrong
-    ///   URL shall not leave a key on the token.
+    /// - Parameters:
+    ///   - pause: Waits until a busy server may be asked again. What it throws ends the request.
+    ///   - key: The account's key, asked for when the directory was read and the terms are agreed to: a wrong URL shall
+    ///     not leave a key on the token.
     /// - Throws: `KeychainError`; `issuerFailed`, `refused` where terms of service have to be agreed to,
     ///   `mechanismUnsupported` for a key that is not P-256, and what `key` throws.
-    init(_ settings: ACMEIssuer.Settings, key: () throws -> TokenKey) throws {
+    init(
+        _ settings: ACMEIssuer.Settings, pause: @escaping (Duration) throws -> Void, key: () throws -> TokenKey
+    ) throws {
         let answer = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
         if let target = answer.redirection {
             throw KeychainError(
@@ -52,6 +57,7 @@ struct ACMESession {
             throw KeychainError(.mechanismUnsupported, "an ACME account has a key of P-256.")
         }
         self.settings = settings
+        self.pause = pause
         self.key = key
         self.point = [UInt8](point)
     }
@@ -132,17 +138,17 @@ struct ACMESession {
     /// What only reads is tried again, as long as the server is busy or a connection breaks: an order that is half
     /// done need not be begun anew for it.
     ///
-    /// - Throws: `KeychainError` with code `issuerFailed` and the server's problem.
+    /// - Throws: `KeychainError` with code `issuerFailed` and the server's problem; what `pause` throws.
     mutating func post(_ url: String, _ payload: [String: Any]?, accept: String? = nil) throws -> Answer {
         guard payload == nil else { return try postOnce(url, payload, accept: accept) }
         let deadline = Deadline.after(Self.patience)
-        var pause = Duration.milliseconds(500)
+        var interval = Duration.milliseconds(500)
         while true {
             do { return try postOnce(url, nil, accept: accept) } catch let error as KeychainError {
-                let wanted = error.details["retryAfter"].flatMap { Int($0) }.map { Duration.seconds($0) } ?? pause
+                let wanted = error.details["retryAfter"].flatMap { Int($0) }.map { Duration.seconds($0) } ?? interval
                 guard Self.isPassing(error), wanted < deadline.remaining ?? Self.patience else { throw error }
-                Thread.sleep(forTimeInterval: max(wanted, pause) / .seconds(1))
-                pause = min(pause * 2, .seconds(5))
+                try pause(max(wanted, interval))
+                interval = min(interval * 2, .seconds(5))
             }
         }
     }
