@@ -26,6 +26,7 @@
 //   write-protected                        no object can be made, changed or destroyed
 //   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
 //   mute=N                                 the next N times it does not tell the value of a public key
+//   lax                                    it tells of every key that it may leave the token
 //   stumble=N                              the next N changes of attributes fail in general
 //   blind=N                                the next N searches find nothing
 //   stranger                               the token is of another maker than SoftHSM
@@ -364,6 +365,11 @@ static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_A
     if (is_absent())
         return CKR_DEVICE_REMOVED;
     CK_RV answer = theirs->C_GetAttributeValue(session, object, template, count);
+    if (refuses("lax"))
+        for (CK_ULONG i = 0; i < count; i++)
+            if (template[i].type == CKA_EXTRACTABLE && template[i].pValue != NULL &&
+                template[i].ulValueLen == sizeof(CK_BBOOL))
+                *(CK_BBOOL *)template[i].pValue = CK_TRUE;
     char text[16];
     static int mute;
     int is_told = 0;

@@ -7,7 +7,8 @@ enum Obedience {
 
     /// Compares the protecting attributes with the template they were asked for in.
     ///
-    /// - Throws: `KeychainError` with code `tokenDisobeyed`, and what the token refuses; after destroying the object.
+    /// - Throws: `KeychainError` with code `tokenDisobeyed`, and what the token refuses; after destroying the object,
+    ///   or with the refusal to do so as the cause.
     static func check(
         _ handle: ObjectHandle, _ template: AttributeTemplate, in session: borrowing Session, token: String
     ) throws {
@@ -19,11 +20,17 @@ enum Obedience {
             throw error
         }
         guard let wrong = asked.first(where: { template[$0]?.value != values[$0] }) else { return }
-        try session.destroy(handle)
+        // That it does not let go of it either is no reason to say less: an object without protection lies there.
+        var refusal: PKCS11Error?
+        do { try session.destroy(handle) } catch { refusal = error }
         throw KeychainError(
             .tokenDisobeyed,
             "token \"\(token)\" did not obey: \(wrong.name) of the new object is not what was asked for.",
-            hint: "The object was removed again. This token cannot protect keys as Keyfob promises.",
-            details: ["token": token, "attribute": wrong.name])
+            hint: (refusal == nil
+                ? "The object was removed again."
+                : "The object could not be removed again. Look for it, and remove it with the vendor's tool: "
+                    + "keyfob token show \(ShellWord.quoted(token)) --objects.")
+                + " This token cannot protect keys as Keyfob promises.",
+            details: ["token": token, "attribute": wrong.name], cause: refusal)
     }
 }

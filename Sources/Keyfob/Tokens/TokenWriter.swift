@@ -89,8 +89,9 @@ struct TokenWriter: Sendable {
             } catch {
                 // A removal that was begun is finished at the next opening; everything else is undone now, and
                 // what cannot be undone now, then. The first error is the one to report.
-                let isVoid = current.kind == .destroy ? isUntouched() : (try? settle(current)) != nil
-                // The plan that stays on disk is settled by the next opening.
+                let isVoid = current.kind == .destroy ? isUntouched() : (try? settle(current)) == true
+                // The plan that stays on disk is settled by the next opening; so is that of an object which the token
+                // did not let go.
                 if isVoid { try? store.write(keys.tree) { try $0.deleteIntent(intentID) } }
                 throw isRemoved ? afterRemoval(error) : error
             }
@@ -125,7 +126,8 @@ struct TokenWriter: Sendable {
         let intents = try store.read { try $0.intents() }
         for intent in intents {
             let plan = try keys.openPlan(intent, vault: store.identity)
-            try settle(plan)
+            // What a token does not let go now it never may: from here on it is shown as any other object.
+            _ = try settle(plan)
             try store.write(keys.tree) { writer in
                 for identity in plan.kind == .destroy ? plan.rows : [] {
                     guard let row = try writer.row(identity: identity, withSecret: false) else { continue }
@@ -138,8 +140,9 @@ struct TokenWriter: Sendable {
         }
     }
 
-    /// Undoes or finishes a plan.
-    private func settle(_ plan: TokenPlan) throws {
+    /// Undoes or finishes a plan; whether every object that was to go has gone.
+    private func settle(_ plan: TokenPlan) throws -> Bool {
+        var isWhole = true
         if plan.kind.writesObjects { try token.removeUnfinishedObjects(since: plan.begun) }
         try token.withSession(.destroy) { session in
             var found: [(handle: ObjectHandle, object: TokenObject)] = []
@@ -164,7 +167,8 @@ struct TokenWriter: Sendable {
                     // The plan was for one. Of several that look alike one was there before, and nothing tells which.
                     guard own.count == 1 || planned.fingerprint != nil || plan.kind == .destroy else { continue }
                     for (handle, _) in own {
-                        try leavingWhatTheTokenProtects(in: session) { try session.destroy(handle) }
+                        let isGone = try leavingWhatTheTokenProtects(in: session) { try session.destroy(handle) }
+                        isWhole = isWhole && isGone
                     }
                 case .restoreLabel:
                     try leavingWhatTheTokenProtects(in: session) {
@@ -180,20 +184,28 @@ struct TokenWriter: Sendable {
             }
         }
         token.forgetHandles()
+        return isWhole
     }
 
     /// Passes over an object that the token does not let be changed: the plan would otherwise stand in the way of every
     /// later change. What is said of session, login or device is met again by the pool, which heals it.
-    private func leavingWhatTheTokenProtects(in session: borrowing Session, _ body: () throws -> Void) throws {
-        do { try body() } catch let error as PKCS11Error
+    ///
+    /// - Returns: Whether it was changed.
+    @discardableResult
+    private func leavingWhatTheTokenProtects(in session: borrowing Session, _ body: () throws -> Void) throws -> Bool {
+        do {
+            try body()
+            return true
+        } catch let error as PKCS11Error
             where [.destroyObject, .setAttributeValue, .copyObject].contains(error.function)
         {
             switch error.recovery {
-            case .final: return
+            case .final: break
             // A token on which only its officer may do so; or nobody is logged in any more.
             case .logInAgain: guard try session.info().isUserLoggedIn else { throw error }
             default: throw error
             }
+            return false
         }
     }
 

@@ -273,4 +273,34 @@ import Testing
             #expect(try session.findObjects([.id([5])]).isEmpty)
         }
     }
+
+    @Test(arguments: [KeySpecification.p256, .aes(bits: 256)])
+    func `what a token neither protects nor lets go is told of, and removed when it can be`(
+        kind: KeySpecification
+    ) throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "lax")
+        let module = try FaultyModule(in: directory)
+        let keychain = try Self.create(on: token, by: module, in: directory)
+        func count() throws -> Int {
+            try keychain.token.readObjects().objects.count { $0.objectClass != .publicKey && $0.label?.text == "weak" }
+        }
+        try module.say("lax keep=0")
+        let error = #expect(throws: KeychainError.self) { _ = try keychain.generateKey(kind, label: "weak") }
+        #expect(error?.code == .tokenDisobeyed, "\(error as Any)")
+        #expect(error?.hint?.contains("could not be removed") == true, "\(error as Any)")
+        #expect((error?.cause as? PKCS11Error)?.function == .destroyObject)
+        #expect(try count() == 1 && intents(keychain) == 1)
+        try module.say("")
+        _ = try keychain.generateKey(.p256, label: "other")
+        #expect(try count() == 0 && intents(keychain) == 0)
+
+        // What is never let go stands in nobody's way, and is shown.
+        try module.say("lax keep=0")
+        #expect(code { _ = try keychain.generateKey(kind, label: "weak") } == .tokenDisobeyed)
+        try module.say("keep=0")
+        _ = try keychain.generateKey(.p256, label: "another")
+        #expect(try count() == 1 && intents(keychain) == 0)
+        #expect(try keychain.find(.keys).contains { $0.label == "weak" })
+    }
 }
