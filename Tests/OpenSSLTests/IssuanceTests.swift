@@ -104,6 +104,31 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         #expect(try openssl("x509 -in leaf.pem -noout -text").stdout.contains("Signature Algorithm: \(row.name)"))
     }
 
+    @Test(arguments: [
+        ([1], true), ([0x80], true), ([0x7F] + [UInt8](repeating: 0xFF, count: 19), true),
+        ([0xFF] + [UInt8](repeating: 0, count: 18), true), ([0, 0x7F] + [UInt8](repeating: 0, count: 19), true),
+        ([0x80] + [UInt8](repeating: 0, count: 19), false), ([1] + [UInt8](repeating: 0, count: 20), false),
+        ([], false), ([0, 0], false),
+    ] as [([UInt8], Bool)])
+    func `a serial number has at most 20 octets as it is written`(serial: [UInt8], isFine: Bool) throws {
+        let key = try PrivateKey.generate(.ec(.p256))
+        func make() throws -> Certificate {
+            try UnsignedCertificate(
+                subject: DistinguishedName(commonName: "Root"), publicKey: key.publicKey, extensions: .authority(),
+                issuer: nil, notBefore: Date(), notAfter: Date() + 3600, serialNumber: Data(serial)
+            ).signed(by: Self.sign(key))
+        }
+        guard isFine else {
+            let error = #expect(throws: CryptoError.self) { try make() }
+            #expect(error?.code == .invalidInput)
+            return
+        }
+        let openssl = try OpenSSLCommand()
+        try openssl.directory.write(make().pem.utf8, to: "root.pem")
+        let digits = Data(serial.drop { $0 == 0 }).map { String(format: "%02X", $0) }.joined()
+        #expect(try openssl("x509 -in root.pem -noout -serial").stdout == "serial=\(digits)\n")
+    }
+
     @Test func `a request that openssl made is read, issued and accepted`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         try openssl.directory.write(

@@ -18,7 +18,8 @@ public struct UnsignedCertificate: Sendable {
     ///
     /// - Parameters:
     ///   - issuer: The authority; `nil` for a certificate that its own key signs.
-    ///   - serialNumber: Big-endian; without one, 127 random bits.
+    ///   - serialNumber: Big-endian and below 2^159, which is 20 octets in DER (RFC 5280 4.1.2.2); without one, 127
+    ///     random bits.
     ///   - scheme: How it is signed; without one, what is preferred for the signing key.
     /// - Throws: `CryptoError`: `invalidInput` for an issuer that is no authority or may have none below it, for dates
     ///   in the wrong order and for names and extensions that cannot be written; `unsupportedKey` where the scheme is
@@ -33,8 +34,10 @@ public struct UnsignedCertificate: Sendable {
             throw CryptoError(.invalidInput, "a certificate has a subject or an alternative name")
         }
         let serial = try serialNumber.map { [UInt8]($0) } ?? Self.randomSerial()
-        guard (1...20).contains(serial.count), serial.contains(where: { $0 != 0 }) else {
-            throw CryptoError(.invalidInput, "a serial number has 1 to 20 bytes and is not zero")
+        let octets = serial.drop { $0 == 0 }
+        // DER puts a zero before a first bit that is set, and that one counts.
+        guard let first = octets.first, octets.count + (first < 0x80 ? 0 : 1) <= 20 else {
+            throw CryptoError(.invalidInput, "a serial number is not zero and below 2^159")
         }
         body = try ToBeSigned(signer: issuer?.publicKey ?? publicKey, scheme: scheme) { algorithm in
             var elements = try extensions.encodedElements(isSubjectEmpty: subject.isEmpty)
