@@ -42,6 +42,47 @@ import Testing
                 == "[{\"type\": \"dns\", \"value\": \"web.example\"}, {\"type\": \"dns\", \"value\": \"api.example\"}]\n")
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root sees the descriptors of another process that hides its memory"))
+    func `a visitor for whom there is no descriptor left is served later, and nobody spins meanwhile`() throws {
+        let home = try IdentityHome()
+        let server = try ScriptedACMEServer(home, fault: "")
+        let port = try home.freePorts(1)[0]
+        let token = String(repeating: "A", count: 32)
+        let place = "http://127.0.0.1:\(port)/.well-known/acme-challenge/\(token)"
+        // The command waits for this program meanwhile, and opens nothing. The thread's time is in ticks.
+        try home.interposeCurl(
+            """
+            if [ ! -e ticks ]; then case $url in
+            */chall)
+                thread=$(grep -l '^keyfob-acme$' /proc/$PPID/task/*/comm)
+                spent() { awk '{ print $14 + $15 }' "${thread%/comm}/stat"; }
+                free=3
+                while [ -L /proc/$PPID/fd/$free ]; do free=$((free + 1)); done
+                limit=$(prlimit --pid $PPID --nofile --noheadings --output SOFT)
+                prlimit --pid $PPID --nofile=$free:
+                /usr/bin/curl -s --max-time 120 \(place) > answer &
+                before=$(spent)
+                sleep 3
+                echo $(($(spent) - before)) > ticks
+                prlimit --pid $PPID --nofile=$limit:
+                wait $! ;;
+            esac; fi
+            exec /usr/bin/curl "$@"
+            """)
+        let environment = home.environment.merging(["PATH": home.file("bin") + ":/usr/bin:/bin"]) { $1 }
+        let made = try Tool.keyfob(
+            [
+                "identity", "create", "web", "--dns", "web.example", "--issuer", "acme:" + server.directory, "--listen",
+                "127.0.0.1:" + port, "--acme-ca", home.file("acme-ca.pem"),
+            ], environment: environment
+        ).run()
+        #expect(made.status == 0, "\(made.error)")
+        #expect(try home.shell("cat answer").hasPrefix("AAAA"))
+        // A thread that spins uses two hundred.
+        let ticks = try Int(home.shell("cat ticks").trimmingCharacters(in: .whitespacesAndNewlines))
+        #expect(ticks.map { $0 < 15 } == true, "\(ticks as Any)")
+    }
+
     @Test(arguments: ["create", "renew"]) func `a signal takes back what answers a challenge`(verb: String) throws {
         let home = try IdentityHome()
         let server = try ScriptedACMEServer(home, fault: "")

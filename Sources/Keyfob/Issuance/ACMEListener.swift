@@ -40,6 +40,10 @@ final class ACMEListener: ACMEAnswer, Sendable {
         static let connections = 64
     }
 
+    /// For how long it does not look for visitors while the process, or the system, has no descriptor or memory
+    /// left, in microseconds.
+    private static let shortage: UInt32 = 50_000
+
     private struct Visitor {
         let descriptor: Int32
         let deadline = Deadline.after(Limit.time)
@@ -181,7 +185,13 @@ final class ACMEListener: ACMEAnswer, Sendable {
             }
             if mayCome, polled[1].revents != 0 {
                 let descriptor = keyfob_accept(listening)
-                if descriptor >= 0 { visitors.append(Visitor(descriptor: descriptor)) }
+                let reason = errno
+                if descriptor >= 0 {
+                    visitors.append(Visitor(descriptor: descriptor))
+                } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) {
+                    // Who comes stays in the queue, and poll(2) would tell of it at once, again and again.
+                    usleep(Self.shortage)
+                }
             }
         }
     }
