@@ -148,6 +148,28 @@ import Testing
         #expect(fetched.error.contains("http://127.0.0.1:\(port)/ca.der answered with"), "\(fetched.error)")
     }
 
+    @Test func `of the places that a certificate names the first few are asked`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.shell(
+            """
+            { printf 'authorityInfoAccess=caIssuers;URI:ldap://127.0.0.1/ca'
+            for number in $(seq 40); do printf ',caIssuers;URI:http://127.0.0.1:1/%s' $number; done; } >more
+            openssl x509 -req -in web.csr -CA r10.pem -CAkey r10.key -CAcreateserial -days 9 -extfile more \
+                -out aia.pem 2>/dev/null
+            """)
+        try home.interposeCurl(
+            """
+            echo "${url##*/}" >> asked
+            exec /usr/bin/curl "$@"
+            """)
+        let environment = home.environment.merging(["PATH": home.file("bin") + ":/usr/bin:/bin"]) { $1 }
+        let fetched = try Tool.keyfob(
+            ["cert", "chain", home.file("aia.pem"), "--fetch", "--json"], environment: environment).run()
+        #expect(try fetched.status == 1 && IdentityHome.code(fetched) == "issuer.failed", "\(fetched)")
+        #expect(try home.shell("cat asked") == "1\n2\n3\n4\n")
+    }
+
     @Test func `a certificate without its key has no private key's URI`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")

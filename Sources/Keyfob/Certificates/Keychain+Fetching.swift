@@ -1,24 +1,44 @@
 import Foundation
+import KeyfobPrimitives
 public import OpenSSL
+
+/// How much is done for a certificate that names places: whoever made it chose them, and their number.
+private enum Bounds {
+    /// How many places of one certificate are asked; two are common.
+    static let places = 4
+    /// How many certificates are fetched.
+    static let issuers = 8
+    /// For how long requests are begun.
+    static let patience: Duration = .seconds(120)
+}
 
 extension Keychain {
     /// Fetches the certificates that are missing above one, from the places that the certificates themselves name
     /// (authority information access, RFC 5280 4.2.2.1), and stores them.
     ///
-    /// Blocks for the network. Stops at an authority that the system or the keychain trusts. A root is not stored:
-    /// nobody is trusted because a certificate says where to find him.
+    /// Blocks for the network, up to three minutes. Of each certificate the first four places are asked. Stops at an
+    /// authority that the system or the keychain trusts. A root is not stored: nobody is trusted because a certificate
+    /// says where to find him.
     ///
     /// - Returns: What was fetched; empty where nothing was missing, or nobody says where it is.
-    /// - Throws: `KeychainError`; `issuerFailed` where a place does not answer, and as for adding certificates.
+    /// - Throws: `KeychainError`; `issuerFailed` where a place does not answer, `timedOut` where the places together
+    ///   have not answered within two minutes, and as for adding certificates.
     @available(*, noasync, message: "use the asynchronous form")
     public func fetchIssuers(of certificate: Certificate, with further: [Certificate] = []) throws -> [Certificate] {
+        try fetchIssuers(of: certificate, with: further, until: .after(Bounds.patience))
+    }
+
+    /// - Parameter deadline: After which no request is begun.
+    func fetchIssuers(
+        of certificate: Certificate, with further: [Certificate] = [], until deadline: Deadline
+    ) throws -> [Certificate] {
         var fetched: [Certificate] = []
         let anchors = try trustAnchors().map(\.certificate) + SystemRoots.load()
-        while fetched.count < 8 {
+        while fetched.count < Bounds.issuers {
             let chain = try chain(of: certificate, with: further + fetched)
             guard let last = chain.certificates.last, !last.isSelfSigned,
                 !anchors.contains(where: { last == $0 || last.isIssued(by: $0) }),
-                let issuer = try issuer(of: last)
+                let issuer = try issuer(of: last, until: deadline)
             else { break }
             fetched.append(issuer)
         }
@@ -27,9 +47,16 @@ extension Keychain {
         return fetched
     }
 
-    private func issuer(of certificate: Certificate) throws -> Certificate? {
+    private func issuer(of certificate: Certificate, until deadline: Deadline) throws -> Certificate? {
         var failure: (any Error)?
-        for url in certificate.issuerLocations where url.hasPrefix("http://") || url.hasPrefix("https://") {
+        let places = certificate.issuerLocations.lazy.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
+        for url in places.prefix(Bounds.places) {
+            guard !deadline.hasPassed else {
+                throw KeychainError(
+                    .timedOut, "the places where the missing issuers are said to be take too long.",
+                    hint: "Ask the authority for its certificate, and: keyfob cert import FILE", details: ["url": url],
+                    cause: failure)
+            }
             do {
                 let response = try HTTPRequest(url: url, allowsPlain: true).send()
                 guard response.status == 200 else { continue }
