@@ -23,7 +23,7 @@ public struct ObjectListing: Sendable, Hashable {
 
     /// Reads the directory. Blocks for one stat(2) a file.
     ///
-    /// - Throws: `tokenAbsent` when the directory is gone.
+    /// - Throws: `tokenAbsent` when the directory is gone; `fileUnavailable` when it cannot be read to its end.
     public init(of token: SoftHSMToken) throws(KeychainError) {
         var files: [String: Entry] = [:]
         try unsafe Self.enumerate(token.directory.filePath) { name, entry in
@@ -99,32 +99,26 @@ public struct ObjectListing: Sendable, Hashable {
     private static let suffix = Array(".object".utf8)
     private static let tokenName = Array("token.object".utf8)
 
-    /// Calls `body` for each object file. Straight on the system's calls: Foundation's enumeration costs
-    /// some 50 µs a file, which a check before every search cannot pay.
+    /// Calls `body` for each object file.
     private static func enumerate(
         _ path: String, _ body: (UnsafeBufferPointer<UInt8>, Entry) -> Void
     ) throws(KeychainError) {
-        guard let directory = unsafe opendir(path) else {
+        guard let directory = OpenDirectory(path: path) else {
             throw KeychainError(
                 .tokenAbsent, "the token's directory \(path) cannot be read.", details: ["path": path],
                 cause: KeychainError.file("read", path, errno))
         }
-        defer { unsafe closedir(directory) }
-        let descriptor = unsafe dirfd(directory)
-        while let found = unsafe readdir(directory) {
-            unsafe withUnsafePointer(to: &found.pointee.d_name) { tuple in
-                let count = unsafe strlen(UnsafeRawPointer(tuple).assumingMemoryBound(to: CChar.self))
-                let start = unsafe UnsafeRawPointer(tuple).assumingMemoryBound(to: UInt8.self)
-                let name = unsafe UnsafeBufferPointer(start: start, count: count)
-                guard count > suffix.count, unsafe memcmp(start + count - suffix.count, suffix, suffix.count) == 0,
-                    unsafe count != tokenName.count || memcmp(start, tokenName, count) != 0
-                else { return }
-                var status = stat()
-                let raw = unsafe UnsafeRawPointer(tuple).assumingMemoryBound(to: CChar.self)
-                // A file that went away since readdir(3) is simply not there.
-                guard unsafe fstatat(descriptor, raw, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
-                unsafe body(name, Entry(status))
-            }
+        let descriptor = directory.descriptor
+        try unsafe directory.forEachName { name in
+            guard let start = name.baseAddress, name.count > suffix.count,
+                unsafe memcmp(start + name.count - suffix.count, suffix, suffix.count) == 0,
+                unsafe name.count != tokenName.count || memcmp(start, tokenName, name.count) != 0
+            else { return }
+            var status = stat()
+            let text = unsafe UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
+            // A file that went away since readdir(3) is simply not there.
+            guard unsafe fstatat(descriptor, text, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+            unsafe body(name, Entry(status))
         }
     }
 }

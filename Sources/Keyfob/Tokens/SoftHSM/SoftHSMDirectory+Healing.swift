@@ -163,18 +163,12 @@ extension SoftHSMDirectory {
 
     /// The names in a directory, in no order; none where it is missing.
     static func names(in url: URL) throws(KeychainError) -> [String] {
-        guard let directory = unsafe opendir(url.filePath) else {
+        guard let directory = OpenDirectory(path: url.filePath) else {
             if errno == ENOENT { return [] }
             throw .file("read", url.filePath, errno)
         }
-        defer { unsafe closedir(directory) }
         var names: [String] = []
-        while let entry = unsafe readdir(directory) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
-            }
-            names.append(name)
-        }
+        try unsafe directory.forEachName { names.append(unsafe String(decoding: $0, as: UTF8.self)) }
         return names
     }
 
