@@ -67,14 +67,6 @@ public struct PINPurpose: Sendable, Hashable {
             remedy: "Give a source: --pin-source file:… | credential:… | env:…")
     }
 
-    /// A new user PIN for a token, asked for twice.
-    public static func newPIN(token: String) -> PINPurpose {
-        PINPurpose(
-            prompt: "New PIN for token \"\(token)\"", confirms: true,
-            absence: "token \"\(token)\" needs a new PIN and there is no terminal to ask for it.",
-            remedy: "Give a source: --new-pin-source file:… | credential:… | env:…")
-    }
-
     /// The security officer's PIN (PUK) of a token.
     public static func securityOfficer(token: String) -> PINPurpose {
         PINPurpose(
