@@ -137,28 +137,29 @@ import Testing
     @Test func `the stamp and the listing see objects come, change and go, and logins not`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("stamp")
-        let empty = try #require(ObjectListing.stamp(of: token))
-        let before = try ObjectListing(of: token)
-        #expect(before.files.isEmpty)
+        func snapshot() throws -> TokenSnapshot { try #require(ObjectListing.snapshot(of: token)) }
+        let empty = try snapshot()
+        #expect(try empty.entries.isEmpty && ObjectListing(of: token).files.isEmpty)
         #expect(try softHSM.tool("stamp", ["-O"]).status == 0)
-        #expect(ObjectListing.stamp(of: token) == empty)
+        #expect(try snapshot().stamp == empty.stamp)
 
         try softHSM.makeKey("stamp")
-        let full = try #require(ObjectListing.stamp(of: token))
-        let after = try ObjectListing(of: token)
-        #expect(full != empty)
-        #expect(after.added(since: before).count == 2 && after.removed(since: before).isEmpty)
+        let full = try snapshot()
+        #expect(full.stamp != empty.stamp)
+        #expect(empty.difference(to: full) == (2, 0, 0))
+        #expect(try ObjectListing(of: token).files.count == 2)
         #expect(try softHSM.keySigns("stamp"))
-        #expect(ObjectListing.stamp(of: token) == full)
+        #expect(try snapshot().stamp == full.stamp)
 
         #expect(try softHSM.tool("stamp", ["--set-id", "02", "--type", "pubkey", "--id", "01"]).status == 0)
-        #expect(ObjectListing.stamp(of: token) != full)
-        #expect(try ObjectListing(of: token).changed(since: after).count == 1)
+        let changed = try snapshot()
+        #expect(changed.stamp != full.stamp)
+        #expect(full.difference(to: changed) == (0, 1, 0))
         #expect(try softHSM.tool("stamp", ["--delete-object", "--type", "pubkey", "--id", "02"]).status == 0)
-        #expect(try ObjectListing(of: token).removed(since: after).count == 1)
+        #expect(try full.difference(to: snapshot()) == (0, 0, 1))
 
         try softHSM.directory.destroyToken(serial: token.serial, label: token.label)
-        #expect(ObjectListing.stamp(of: token) == nil)
+        #expect(ObjectListing.snapshot(of: token) == nil)
         #expect(code { _ = try ObjectListing(of: token) } == .tokenAbsent)
     }
 }

@@ -1,30 +1,31 @@
 import CLinux
-public import Foundation
+import Foundation
 import KeyfobPrimitives
 
 /// The object files of one SoftHSM token at one moment.
 ///
-/// Two of them tell whether anybody wrote in between: see ``TokenSnapshot``.
-public struct ObjectListing: Sendable, Hashable {
+/// For who asks what is there. A writer, who proves that exactly its own files were added and nobody else wrote in
+/// between, compares what `snapshot(of:)` tells before its change with what it tells after.
+struct ObjectListing: Sendable, Hashable {
     /// What the file system says of one object file.
-    public struct Entry: Sendable, Hashable {
+    struct Entry: Sendable, Hashable {
         /// Bytes.
-        public let size: Int64
+        let size: Int64
         /// The inode number.
-        public let inode: UInt64
+        let inode: UInt64
         /// Nanoseconds since 1970, of the last change of the content.
-        public let modified: Int64
+        let modified: Int64
         /// Nanoseconds since 1970, of the last change of content, name or mode; no program can set it.
-        public let changed: Int64
+        let changed: Int64
     }
 
     /// The files by name, without `token.object`.
-    public let files: [String: Entry]
+    let files: [String: Entry]
 
     /// Reads the directory. Blocks for one stat(2) a file.
     ///
     /// - Throws: `tokenAbsent` when the directory is gone; `fileUnavailable` when it cannot be read to its end.
-    public init(of token: SoftHSMToken) throws(KeychainError) {
+    init(of token: SoftHSMToken) throws(KeychainError) {
         var files: [String: Entry] = [:]
         try unsafe Self.enumerate(token.directory.filePath) { name, entry in
             unsafe files[String(decoding: name, as: UTF8.self)] = entry
@@ -32,31 +33,12 @@ public struct ObjectListing: Sendable, Hashable {
         self.files = files
     }
 
-    /// The names that are here and not in `earlier`.
-    public func added(since earlier: ObjectListing) -> Set<String> {
-        Set(files.keys).subtracting(earlier.files.keys)
-    }
-
-    /// The names that are in `earlier` and not here.
-    public func removed(since earlier: ObjectListing) -> Set<String> {
-        Set(earlier.files.keys).subtracting(files.keys)
-    }
-
-    /// The names that are in both and have another content.
-    public func changed(since earlier: ObjectListing) -> Set<String> {
-        Set(files.filter { name, entry in earlier.files[name].map { $0 != entry } ?? false }.keys)
-    }
-
-    /// A digest that changes whenever any object of the token is added, removed or changed.
+    /// The state of the token, whose stamp changes whenever any object is added, removed or changed; `nil` when the
+    /// directory is gone or cannot be read.
     ///
-    /// Costs one stat(2) a file and no more: below 3 ms at 1,000 objects. Two changes of one object
-    /// within one tick of the kernel's clock (1 to 4 ms, before Linux 6.13) that leave its size alone
-    /// count as one; a stamp taken between them does not see the second.
-    ///
-    /// - Returns: `nil` when the directory is gone.
-    public static func stamp(of token: SoftHSMToken) -> Data? { snapshot(of: token)?.stamp }
-
-    /// The state behind `stamp(of:)`; `nil` when the directory is gone.
+    /// Costs one stat(2) a file and no more: below 3 ms at 1,000 objects. Two changes of one object within one tick of
+    /// the kernel's clock (1 to 4 ms, before Linux 6.13) that leave its size alone count as one; a stamp taken between
+    /// them does not see the second.
     static func snapshot(of token: SoftHSMToken) -> TokenSnapshot? {
         var entries: [TokenSnapshot.Entry] = []
         entries.reserveCapacity(1024)
