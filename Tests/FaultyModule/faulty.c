@@ -37,6 +37,9 @@
 //   lose-key                               C_GenerateKey makes a key that stays, and says that the device failed
 //   trial-fails=N                          C_GenerateKey answers N for a key that does not stay; as in C
 //   trial-stumbles=N                       the next N times C_GenerateKey fails in general for a key that does not stay
+//   decrypt-stumbles=N                     the next N times C_Decrypt fails in general
+//   lost                                   the daemon behind it has gone: C_Decrypt and C_GenerateRandom fail in general
+//                                          until C_Initialize is called
 //   own-wrap                               what CKM_AES_KEY_WRAP_PAD makes, nobody else can open
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -145,7 +148,25 @@ static void note(const char *what) {
     }
 }
 
+static int starts;
+
+// Whether it has not been initialised since it was first seen to be lost.
+static int is_lost(void) {
+    static int lost_at = -1;
+    if (!refuses("lost"))
+        return 0;
+    pthread_mutex_lock(&lock);
+    if (lost_at < 0)
+        lost_at = starts;
+    int result = starts == lost_at;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
 static CK_RV initialize(CK_VOID_PTR arguments) {
+    pthread_mutex_lock(&lock);
+    starts++;
+    pthread_mutex_unlock(&lock);
     if (refuses("hesitate")) {
         note("initializing");
         sleep(600);
@@ -248,6 +269,21 @@ static CK_RV encrypt_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
     if (lists("without", mechanism->mechanism))
         return CKR_MECHANISM_INVALID;
     return theirs->C_EncryptInit(session, mechanism, key);
+}
+
+static CK_RV decrypt(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR plain,
+                     CK_ULONG_PTR plain_length) {
+    char text[16];
+    static int stumbles;
+    if (says("decrypt-stumbles", text, sizeof text) && stumbles < atoi(text)) {
+        stumbles++;
+        return CKR_GENERAL_ERROR;
+    }
+    return is_lost() ? CKR_GENERAL_ERROR : theirs->C_Decrypt(session, data, length, plain, plain_length);
+}
+
+static CK_RV generate_random(CK_SESSION_HANDLE session, CK_BYTE_PTR bytes, CK_ULONG count) {
+    return is_lost() ? CKR_GENERAL_ERROR : theirs->C_GenerateRandom(session, bytes, count);
 }
 
 static CK_RV wrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE wrapping,
@@ -440,6 +476,8 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_DestroyObject = destroy;
         mine.C_SetAttributeValue = set_attributes;
         mine.C_EncryptInit = encrypt_init;
+        mine.C_Decrypt = decrypt;
+        mine.C_GenerateRandom = generate_random;
         mine.C_GetMechanismInfo = mechanism_info;
         mine.C_GetMechanismList = mechanism_list;
         mine.C_SignInit = sign_init;

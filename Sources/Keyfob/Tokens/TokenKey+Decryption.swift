@@ -33,10 +33,10 @@ extension TokenKey {
         let input = [UInt8](repeating: 0, count: size - ciphertext.count) + ciphertext
         _ = try keychain.keys()
         let token = keychain.token
-        return try token.withSession(.decrypt) { session in
-            let handle = try token.keepsHandles()
-                ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
-            do {
+        do {
+            return try token.withSession(.decrypt) { session in
+                let handle = try token.keepsHandles()
+                    ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
                 if let mechanism = Self.mechanism(scheme), !token.lacks(mechanism) {
                     do throws(PKCS11Error) {
                         return try session.decryptSecret(
@@ -48,11 +48,12 @@ extension TokenKey {
                 let block = try session.decryptSecret(
                     input, with: handle, using: Mechanism(.rsaX509), authenticatingWith: pinOfEachUse)
                 return try RSAPadding.message(inDecrypted: block, using: scheme)
-            } catch let error as CryptoError {
-                throw Self.notForThisKey(error)
-            } catch let error as PKCS11Error where error.function == .decrypt && Self.refusals.contains(error.returnValue) {
-                throw Self.notForThisKey(error)
             }
+        } catch let error as CryptoError {
+            throw Self.notForThisKey(error)
+        } catch let error as KeychainError where Self.isRefusalOfCiphertext(error) {
+            // Out here, where the pool has found the token sound: a lost daemon answers as a bad ciphertext does.
+            throw Self.notForThisKey(error.cause)
         }
     }
 
@@ -113,6 +114,11 @@ extension TokenKey {
         .encryptedDataInvalid, .encryptedDataLengthRange, .dataInvalid, .dataLengthRange, .generalError,
         .functionFailed,
     ]
+
+    private static func isRefusalOfCiphertext(_ error: KeychainError) -> Bool {
+        guard let cause = error.cause as? PKCS11Error else { return false }
+        return cause.function == .decrypt && refusals.contains(cause.returnValue)
+    }
 
     private static func notForThisKey(_ cause: (any Error)?) -> KeychainError {
         KeychainError(.invalidArgument, "the ciphertext was not made for this key, or was changed.", cause: cause)

@@ -1,0 +1,50 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// What a decryption that fails says: a bad ciphertext and a lost daemon have one answer of the module's.
+@Suite struct DecryptionTests {
+    private let directory: TemporaryDirectory
+    private let module: FaultyModule
+    private let keychain: Keychain
+    private let key: TokenKey
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        module = try FaultyModule(in: directory)
+        let token = try TestToken.make(label: "opener")
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        key = try keychain.tokenKey(
+            for: keychain.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "opener"))
+    }
+
+    @Test(arguments: [("", 0), ("decrypt-stumbles=1", 0), ("lost", 1)])
+    func `a daemon that has gone is found again, and what it failed to decrypt is decrypted`(
+        words: String, initializations: Int
+    ) throws {
+        let ciphertext = try key.publicKey.encryptOAEP(SecretBytes("secret"), hash: .sha1)
+        #expect(try key.decryptOAEP(ciphertext, hash: .sha1) == SecretBytes("secret"))
+        let before = try #require(keychain.token.generation)
+        try module.say(words)
+        #expect(try key.decryptOAEP(ciphertext, hash: .sha1) == SecretBytes("secret"))
+        #expect(keychain.token.generation == before + initializations)
+    }
+
+    @Test(arguments: ["", "decrypt-stumbles=1000"])
+    func `what a token that is sound goes on refusing is told as a bad ciphertext`(words: String) throws {
+        var ciphertext = try key.publicKey.encryptOAEP(SecretBytes("secret"), hash: .sha1)
+        if words.isEmpty { ciphertext[ciphertext.count - 1] ^= 1 }
+        let before = try #require(keychain.token.generation)
+        try module.say(words)
+        let error = #expect(throws: KeychainError.self) { try key.decryptOAEP(ciphertext, hash: .sha1) }
+        #expect(error?.code == .invalidArgument && error?.cause is PKCS11Error, "\(error as Any)")
+        #expect(keychain.token.generation == before)
+    }
+}
