@@ -175,7 +175,10 @@ extension TokenObject {
                 material = id
             }
         default:
-            sizeInBits = values.ulong(.valueLength).flatMap { Int(exactly: $0) }.map { $0 * 8 }
+            // More bytes than an Int has bits for are no key's; nobody may be stopped by a module that claims them.
+            sizeInBits = values.ulong(.valueLength).flatMap { Int(exactly: $0) }.flatMap { bytes in
+                bytes <= Int.max / 8 ? bytes * 8 : nil
+            }
             material = id
         }
         fingerprint = Digest.sha256(Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + material)
