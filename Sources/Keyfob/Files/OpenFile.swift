@@ -61,9 +61,10 @@ package struct OpenFile: ~Copyable {
     package func read(limit: Int) throws(KeychainError) -> SecretBytes {
         let status = try status()
         // What a file says of its size is where to begin, not when to end; a pipe says nothing.
-        let expected = status.st_mode & S_IFMT == S_IFREG ? max(0, Int(status.st_size)) + 1 : 4096
+        // A sparse file may say the largest number there is.
+        let length = status.st_mode & S_IFMT == S_IFREG ? max(0, Int(status.st_size)) : 4095
         var bytes = SecretBytes([])
-        var capacity = min(limit, expected)
+        var capacity = min(limit - 1, length) + 1
         while true {
             let (filled, count) = try read(after: bytes, capacity: capacity)
             if count < capacity { return filled.prefix(count) }

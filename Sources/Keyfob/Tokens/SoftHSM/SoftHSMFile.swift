@@ -20,9 +20,9 @@ struct SoftHSMFile {
     /// - Throws: `unsafeFile` for a symbolic link; `fileUnavailable`; `refused`.
     init?(_ path: String, limit: Int) throws(KeychainError) {
         var status = stat()
-        // What the file's length says is where to begin: it may grow meanwhile.
+        // What the file's length says is where to begin: it may grow meanwhile, or be the largest number.
         let length = unsafe lstat(path, &status) == 0 ? max(0, Int(status.st_size)) : 0
-        var capacity = min(limit, length + 1)
+        var capacity = min(limit - 1, length) + 1
         while true {
             let (look, bytes) = unsafe Self.look(path, capacity)
             switch unsafe look.error {
