@@ -29,7 +29,7 @@ public struct PINEnvironment: Sendable {
     /// The pinentry program: a name to look up in `PATH`, or a path.
     public var pinentryProgram: String
 
-    /// How long a `cmd:` may run before it is killed.
+    /// How long a `cmd:` may run before it is killed, and how long a pipe may keep the PIN back.
     public var commandDeadline: Duration
 
     /// How long a person has to answer pinentry.

@@ -7,6 +7,9 @@ extension PINSource {
 
     /// Reads the secret. Blocks for as long as the source takes, at most until its deadline.
     ///
+    /// A command, a pipe and whatever else has to come from somebody have that of ``PINEnvironment/commandDeadline``.
+    /// A person who types at a terminal has none.
+    ///
     /// One trailing newline (LF or CRLF) is not part of the secret; from files and commands the first
     /// line is taken.
     ///
@@ -25,7 +28,8 @@ extension PINSource {
         case .environment(let name):
             secret = try readVariable(name, environment)
         case .file(let path):
-            secret = try Self.readFile(Self.expanded(path), purpose, isTrusted: environment.allowInsecureFiles)
+            secret = try Self.readFile(
+                Self.expanded(path), purpose, environment, isTrusted: environment.allowInsecureFiles)
         case .descriptor(let number):
             secret = try readDescriptor(number, environment)
         case .command(let command):
@@ -38,7 +42,7 @@ extension PINSource {
             }
             // systemd hands credentials out read-only, on a mount of the service's own, to a service
             // that may run as another user than the file's: its modes say nothing about readers.
-            secret = try Self.readFile(directory + "/" + name, purpose, isTrusted: true)
+            secret = try Self.readFile(directory + "/" + name, purpose, environment, isTrusted: true)
         case .agent, .item:
             let form = kind == .agent ? "agent" : "item:"
             throw KeychainError(
@@ -87,10 +91,10 @@ extension PINSource {
             // A copy of the descriptor, because closing 0 would give its number to the next file.
             let copy = dup(0)
             guard copy >= 0 else { throw .file("read", description, errno) }
-            value = try Self.readAll(OpenFile(adopting: copy, path: description))
+            value = try Self.readAll(OpenFile(adopting: copy, path: description), environment)
         } else {
             guard fcntl(number, F_GETFD) >= 0 else { throw .file("read", description, errno) }
-            value = try Self.readAll(OpenFile(adopting: number, path: description))
+            value = try Self.readAll(OpenFile(adopting: number, path: description), environment)
         }
         guard value.count <= Self.maximumLength + 2 else { throw tooLong }
         let secret = value.withoutNewline
@@ -98,14 +102,19 @@ extension PINSource {
         return secret
     }
 
-    private static func readAll(_ file: consuming OpenFile) throws(KeychainError) -> SecretBytes {
-        try file.read(limit: maximumLength + 3)
+    private static func readAll(
+        _ file: borrowing OpenFile, _ environment: PINEnvironment
+    ) throws(KeychainError) -> SecretBytes {
+        // Who types is not to be hurried; what writes to a pipe may never do so.
+        let isTyped = isatty(file.descriptor) == 1
+        return try file.read(limit: maximumLength + 3, by: isTyped ? .never : .after(environment.commandDeadline))
     }
 
     private static func readFile(
-        _ path: String, _ purpose: PINPurpose, isTrusted: Bool
+        _ path: String, _ purpose: PINPurpose, _ environment: PINEnvironment, isTrusted: Bool
     ) throws(KeychainError) -> SecretBytes {
-        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | (isTrusted ? 0 : O_NONBLOCK)) else {
+        // Opening does not wait for the writer of a FIFO, who may never come. Reading does, until the deadline.
+        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {
             let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)
             throw KeychainError(
                 error.code, error.message, hint: "Check that file. \(purpose.remedy)", details: error.details,
@@ -116,7 +125,7 @@ extension PINSource {
         if !isTrusted {
             try PrivateFile.requirePrivate(try file.status(), path: path, option: "--insecure-file")
         }
-        let bytes = try file.read(limit: maximumLength + 3)
+        let bytes = try readAll(file, environment)
         guard let line = bytes.firstLine(isComplete: bytes.count < maximumLength + 3) else {
             throw PINSource.file(path).tooLong
         }

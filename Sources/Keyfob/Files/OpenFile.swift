@@ -58,15 +58,19 @@ package struct OpenFile: ~Copyable {
     }
 
     /// Reads up to `limit` bytes, to the end of the file at most. Blocks as read(2) does.
-    package func read(limit: Int) throws(KeychainError) -> SecretBytes {
+    ///
+    /// - Parameter deadline: Until when what is no file on a disk may keep its bytes back.
+    /// - Throws: `timedOut` where the deadline passed before the end; `fileUnavailable` and the like.
+    package func read(limit: Int, by deadline: Deadline = .never) throws(KeychainError) -> SecretBytes {
         let status = try status()
         // What a file says of its size is where to begin, not when to end; a pipe says nothing.
         // A sparse file may say the largest number there is.
-        let length = status.st_mode & S_IFMT == S_IFREG ? max(0, Int(status.st_size)) : 4095
+        let isRegular = status.st_mode & S_IFMT == S_IFREG
+        let length = isRegular ? max(0, Int(status.st_size)) : 4095
         var bytes = SecretBytes([])
         var capacity = min(limit - 1, length) + 1
         while true {
-            let (filled, count) = try read(after: bytes, capacity: capacity)
+            let (filled, count) = try read(after: bytes, capacity: capacity, by: isRegular ? nil : deadline)
             if count < capacity { return filled.prefix(count) }
             if capacity == limit { return filled }
             bytes = filled
@@ -75,21 +79,36 @@ package struct OpenFile: ~Copyable {
     }
 
     /// Reads on behind what there is already until `capacity` bytes are there or the file ends.
-    private func read(after bytes: SecretBytes, capacity: Int) throws(KeychainError) -> (SecretBytes, count: Int) {
+    ///
+    /// - Parameter deadline: Until when to wait for each of them; `nil` where there is nothing to wait for.
+    private func read(
+        after bytes: SecretBytes, capacity: Int, by deadline: Deadline?
+    ) throws(KeychainError) -> (SecretBytes, count: Int) {
         var count = bytes.count
         let filled = try unsafe SecretBytes(count: capacity) { (buffer) throws(KeychainError) in
             unsafe bytes.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
             while count < buffer.count, let base = buffer.baseAddress {
+                if let deadline { try awaitInput(by: deadline) }
                 let received = unsafe Foundation.read(descriptor, base + count, buffer.count - count)
                 if received == 0 { return }
                 if received > 0 {
                     count += received
-                } else if errno != EINTR {
+                } else if errno != EINTR, deadline == nil || errno != EAGAIN {
                     throw .file("read", path, errno)
                 }
             }
         }
         return (filled, count)
+    }
+
+    private func awaitInput(by deadline: Deadline) throws(KeychainError) {
+        // A signal ends a wait early, too.
+        while !waitForInput(descriptor, deadline) {
+            guard deadline.hasPassed else { continue }
+            throw KeychainError(
+                .timedOut, "\(path) did not give all it has in time.",
+                hint: "Whoever writes to it has to end or close it. More time: --timeout 60s", details: ["path": path])
+        }
     }
 
     /// Writes all of `bytes`.

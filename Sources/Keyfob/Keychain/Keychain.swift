@@ -43,7 +43,7 @@ public final class Keychain: Sendable {
         public var logger: Logger
         /// How long a wait for the token, the vault or another process may take.
         public var timeout: Duration
-        /// How long a command that gives the PIN may run before it is killed.
+        /// How long a command that gives the PIN may run before it is killed, and how long a pipe may keep it back.
         public var pinCommandTimeout: Duration
         /// Asks a person for PINs and passphrases; without one nobody is asked.
         public var prompter: (any Prompter)?

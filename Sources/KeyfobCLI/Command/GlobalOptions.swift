@@ -57,7 +57,7 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for a busy keychain or token, or a PIN source's command; seconds, or with a unit: 2m.",
+            "How long to wait for a busy keychain or token, or for a PIN from a command or pipe; seconds, or 2m, 1h.",
             valueName: "duration"))
     var timeout: TimeSpan?
 

@@ -12,6 +12,28 @@ import Testing
         #expect(unlock.result.error == "keyfob: nothing was entered where a passphrase is needed.\n")
     }
 
+    @Test(arguments: [
+        // Opened to be written to, and then left alone; or not opened at all.
+        ("--pin-source stdin --timeout 1s 3<>fifo <fifo", 13), ("--pin-source fd:3 --timeout 1s 3<>fifo", 13),
+        ("--pin-source file:fifo --insecure-file --timeout 1s", 13),
+        ("--pin-source file:fifo --insecure-file --timeout 1s 3<>fifo", 13),
+        // Written to, but not at once.
+        ("--pin-source stdin --timeout 200s <fifo", 0), ("--pin-source fd:3 --timeout 200s 3<fifo", 0),
+        ("--pin-source file:fifo --insecure-file --timeout 200s", 0),
+        ("--pin-source file:/dev/fd/3 --insecure-file --timeout 200s 3<fifo", 0),
+    ] as [(String, Int32)])
+    func `a passphrase is waited for until the deadline, whoever is to bring it`(words: String, status: Int32) throws {
+        let household = try Household.withPassphrase("sesame")
+        let writes = status == 0 ? "timeout 220 sh -c 'sleep 1; echo sesame >fifo; :' >/dev/null 2>&1 &" : ""
+        let script = "cd \"$1\"; mkfifo fifo; \(writes) exec timeout \(status == 0 ? 210 : 60) \"$0\" unlock \(words)"
+        let result = try Tool(
+            "/bin/sh", ["-c", script, Tool.keyfob([]).path, household.directory.path],
+            environment: household.environment.merging(["KEYFOB_NO_INPUT": "1"]) { $1 }
+        ).run()
+        #expect(result.status == status, "\(result.error)")
+        #expect(status == 0 || result.error.contains("in time"), "\(result.error)")
+    }
+
     @Test func `a keychain that is unlocked is not called locked where nobody can be asked`() throws {
         let household = try Household.withPassphrase("sesame")
         #expect(try household.failure(["unlock"]).code == "pin.required")
