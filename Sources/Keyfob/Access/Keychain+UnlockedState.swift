@@ -28,6 +28,7 @@ extension Keychain {
 
     /// Takes over what another process has left; `nil` where there is nothing.
     func restoreUnlockedState() throws -> VaultKeys? {
+        let lockings = lockState.withLock { $0.lockings }
         guard let payload = try unlockedState.load(stateName),
             let (pin, metadataKey, vault) = Self.decode(payload)
         else { return nil }
@@ -41,11 +42,15 @@ extension Keychain {
                 details: ["path": configuration.vault])
         }
         let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
-        lockState.withLock { state in
+        let isLocked = lockState.withLock { state in
+            // Read before another thread locked the keychain, and with it removed what was read.
+            guard state.lockings == lockings else { return true }
             state.keys = keys
             state.pin = pin
             state.isRestored = true
+            return false
         }
+        if isLocked { return nil }
         // Whoever looked at public objects before has sessions without a login.
         try token.adoptPIN()
         return keys

@@ -68,6 +68,7 @@ extension Keychain {
             state.keys = nil
             state.pin = nil
             state.wrappingKeys = []
+            state.lockings += 1
         }
         index.forget()
         pinEnvironment.forget()
@@ -134,13 +135,13 @@ extension Keychain {
                     + "keyfob unlock \(name) --pin-source prompt",
                 details: ["token": token.label, "source": stored.name])
         }
-        let (previous, isUnlocked, wasRestored) = lockState.withLock { state in
+        let (previous, isUnlocked, wasRestored, lockings) = lockState.withLock { state in
             defer {
                 state.pin = pin
                 // What is sent now is not what an earlier unlocking left.
                 state.isRestored = false
             }
-            return (state.pin, state.keys != nil, state.isRestored)
+            return (state.pin, state.keys != nil, state.isRestored, state.lockings)
         }
         let unlocked: VaultKeys
         do {
@@ -154,10 +155,17 @@ extension Keychain {
             let keys = try unwrapMetadataKey()
             try memory.forget(serial: serial, label: token.label)
             try token.didLogIn()
-            lockState.withLock { $0.keys = keys }
+            let isLocked = lockState.withLock { state in
+                if state.lockings == lockings { state.keys = keys }
+                return state.keys == nil
+            }
+            // Locked by another thread meanwhile, which may have logged out before this one logged in.
+            if isLocked { try token.logout() }
             unlocked = keys
         } catch {
             lockState.withLock { state in
+                // Another thread has wiped the PIN since, or has set one that it is still to find out about.
+                guard state.lockings == lockings, state.pin == pin else { return }
                 state.pin = previous
                 state.isRestored = wasRestored
             }

@@ -91,6 +91,8 @@ public final class Keychain: Sendable {
         var wrappingKeys: [WrappingKeyRow] = []
         /// Whether unlocking in this process has settled interrupted changes.
         var hasRecovered = false
+        /// How often it was locked: what was begun before the last time leaves nothing behind.
+        var lockings = 0
     }
 
     init(

@@ -174,8 +174,8 @@ public struct Keychains: Sendable {
             token.beginOpening(opening) { [directories] in
                 guard let pin = Self.unlockedPIN(configuration, directories) else { return }
                 state.withLock { state in
-                    // Whoever unlocked it meanwhile knows better.
-                    guard state.pin == nil else { return }
+                    // Whoever unlocked it meanwhile knows better, and so does whoever locked it.
+                    guard state.pin == nil, state.lockings == 0 else { return }
                     state.pin = pin
                     state.isRestored = true
                 }

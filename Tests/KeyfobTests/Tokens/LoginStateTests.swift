@@ -81,6 +81,47 @@ import Testing
         #expect(try test.keychain.secret(of: item) == SecretBytes(utf8: "secret"))
     }
 
+    @Test func `a wrong PIN that is refused after the keychain was locked brings back no right one`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        try keychain.unlock()
+        // Told of the refusal before whoever unlocks is.
+        keychain.token.refusedPIN.withLock { refused in
+            refused = { [weak keychain] in
+                do { try keychain?.lock() } catch { Issue.record(error) }
+            }
+        }
+        #expect(code { try keychain.unlock(with: SecretBytes(utf8: "wrong-1234")) } == .pinIncorrect)
+        #expect(keychain.lockState.withLock { $0.pin == nil && $0.keys == nil })
+    }
+
+    @Test func `a keychain that is locked while its PIN is on the way to the token stays locked`() throws {
+        let test = try TestKeychain()
+        let pin = SecretBytes(utf8: try test.pin)
+        let state = Lock(Keychain.LockState())
+        let token = TokenStore(
+            uri: test.keychain.token.uri, softHSM: nil, configuration: .init(),
+            openModule: { try TestToken.loadModule() },
+            pin: {
+                // The part of `lock()` that waits for no login, such as this one.
+                state.withLock { state in
+                    defer {
+                        state.pin = nil
+                        state.lockings += 1
+                    }
+                    return state.pin
+                }
+            })
+        let keychain = Keychain(
+            configuration: test.keychain.configuration, directories: test.throwaway.directories, options: .init(),
+            store: test.keychain.store, token: token, lockState: state)
+        try test.keychain.lock()
+        try keychain.unlock(with: pin)
+        #expect(state.withLock { $0.pin == nil && $0.keys == nil })
+        let session = try token.slot().openSession()
+        #expect(try !session.info().isUserLoggedIn)
+    }
+
     @Test(arguments: ["rsa:2048", "EC:prime256v1"])
     func `a key that wants the PIN at each use gets it`(_ kind: String) throws {
         let test = try TestKeychain()
