@@ -21,6 +21,7 @@
 //   login=RV,N                             the next N logins answer RV; decimal. The file faulty.so.logins has as many
 //                                          bytes as there were logins while the word counts
 //   no-login                               the token wants no login, and none counts. SoftHSM's PIN is 1234
+//   unlisted                               the module fails in general when asked for its slots
 //   unreadable, unreadable=LABEL           the module fails in general when asked for any token, or for that one
 //   full                                   no room for another object
 //   write-protected                        no object can be made, changed or destroyed
@@ -202,6 +203,8 @@ static CK_RV unwrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OB
 }
 
 static CK_RV slot_list(CK_BBOOL present, CK_SLOT_ID_PTR slots, CK_ULONG_PTR count) {
+    if (refuses("unlisted"))
+        return CKR_GENERAL_ERROR;
     if (present && is_absent()) {
         *count = 0;
         return CKR_OK;

@@ -24,7 +24,7 @@ extension Keychain {
         _ = try keys()
         let wrappingKey = try RandomBytes.secret(count: 32)
         let (wrapped, wrapping) = try token.withSession(.export) { session in
-            let wrapping = try paddedKeyWrap()
+            let wrapping = try Self.paddedKeyWrap(in: session)
             let carrier = try session.create([
                 .objectClass(.secretKey), .keyType(.aes), .token(false), .isPrivate(true), .sensitive(true),
                 .extractable(false), .encrypt(false), .decrypt(false), .wrap(true), .unwrap(false),
@@ -49,12 +49,14 @@ extension Keychain {
 
     /// What seals a private key by RFC 5649. PKCS#11 3.0 has a number for that; before, tokens took `CKM_AES_KEY_WRAP_PAD`
     /// for it, which is another way (PKCS#7's) with those that have both.
-    private func paddedKeyWrap() throws -> MechanismType {
-        do {
-            let info = try token.slot().mechanismInfo(.aesKeyWrapKWP)
+    private static func paddedKeyWrap(in session: borrowing Session) throws(PKCS11Error) -> MechanismType {
+        do throws(PKCS11Error) {
+            // The session's slot: to look for the token's, the module may be initialised again under the session.
+            let info = try session.slot.mechanismInfo(.aesKeyWrapKWP)
             return info.flags.contains(.wrap) ? .aesKeyWrapKWP : .aesKeyWrapPad
-        } catch let error as PKCS11Error where error.recovery == .final {
+        } catch {
             // A token that tells nothing of it does not have it.
+            guard error.recovery == .final else { throw error }
             return .aesKeyWrapPad
         }
     }
