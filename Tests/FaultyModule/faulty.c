@@ -28,6 +28,8 @@
 //   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
 //   mute=N                                 the next N times it does not tell the value of a public key
 //   lax                                    it tells of every key that it may leave the token
+//   growing=N                              the next N times that somebody asks how long a label is, it is 200 bytes
+//                                          longer afterwards
 //   stumble=N                              the next N changes of attributes fail in general
 //   blind=N                                the next N searches find nothing
 //   stranger                               the token is of another maker than SoftHSM
@@ -400,6 +402,17 @@ static CK_RV find_next(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE_PTR objects, 
     return theirs->C_FindObjects(session, objects, most, count);
 }
 
+// Makes a label longer.
+static void lengthen_label(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
+    static char text[1 << 16];
+    CK_ATTRIBUTE label = {CKA_LABEL, text, sizeof text - 200};
+    if (theirs->C_GetAttributeValue(session, object, &label, 1) != CKR_OK)
+        return;
+    memset(text + label.ulValueLen, 'x', 200);
+    label.ulValueLen += 200;
+    theirs->C_SetAttributeValue(session, object, &label, 1);
+}
+
 static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
     if (is_absent())
         return CKR_DEVICE_REMOVED;
@@ -410,6 +423,13 @@ static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_A
                 template[i].ulValueLen == sizeof(CK_BBOOL))
                 *(CK_BBOOL *)template[i].pValue = CK_TRUE;
     char text[16];
+    static int grown;
+    for (CK_ULONG i = 0; i < count; i++)
+        if (template[i].type == CKA_LABEL && template[i].pValue == NULL && says("growing", text, sizeof text) &&
+            grown < atoi(text)) {
+            grown++;
+            lengthen_label(session, object);
+        }
     static int mute;
     int is_told = 0;
     for (CK_ULONG i = 0; i < count; i++)

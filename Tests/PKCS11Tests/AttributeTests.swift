@@ -45,6 +45,43 @@ import Testing
         }
     }
 
+    @Test("A value that grows while it is read is read again, and is not taken for absent", arguments: [1, 2, 1000])
+    func growth(times: Int) throws {
+        let token = try TestToken.make(label: "growing")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory)
+        let slot = try #require(try Module.load(path: faulty.path).slot(matching: token.uri))
+        let session = try slot.openSession()
+        // Longer than what is offered at first.
+        let object = try session.create([
+            .objectClass(.data), .token(false), .isPrivate(false), .label(String(repeating: "a", count: 1000)),
+        ])
+        try faulty.say("growing=\(times)")
+        if times < 3 {
+            let values = try session.attributes([.objectClass, .label, .id], of: object)
+            #expect(values[.label]?.count == 1000 + 200 * times && values[.id] == nil)
+            #expect(values.objectClass == .data)
+        } else {
+            for _ in 0..<2 {
+                let error = try refusal { _ = try session.attributes([.label], of: object) }
+                #expect(error?.returnValue == .attributeValueInvalid)
+            }
+            let error = try refusal { _ = try session.secretAttribute(.label, of: object) }
+            #expect(error?.returnValue == .attributeValueInvalid)
+        }
+    }
+
+    @Test("A secret that grows while it is read is read again")
+    func growthOfSecret() throws {
+        let token = try TestToken.make(label: "growing")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory, saying: "growing=2")
+        let slot = try #require(try Module.load(path: faulty.path).slot(matching: token.uri))
+        let session = try slot.openSession()
+        let object = try session.create([.objectClass(.data), .token(false), .isPrivate(false), .label("a")])
+        #expect(try session.secretAttribute(.label, of: object)?.count == 401)
+    }
+
     @Test("Neither descriptions nor mirrors show a value")
     func noValuesInDescriptions() {
         let template: AttributeTemplate = [

@@ -6,14 +6,15 @@ extension Session {
     /// Reads attributes of an object, all at once.
     ///
     /// One call of the module as a rule; three when a value is larger than what is offered at first: what is
-    /// offered, what is needed, and again. An attribute that the object lacks or the token keeps secret is `nil`
-    /// in the result and no error; so is everything of an object that a killed process left without a class.
+    /// offered, what is needed, and again; more where it grows meanwhile. An attribute that the object lacks or the
+    /// token keeps secret is `nil` in the result and no error; so is everything of an object that a killed process
+    /// left without a class.
     ///
     /// Corresponds to `C_GetAttributeValue`.
     ///
     /// - Throws: `ReturnValue.objectHandleInvalid` when there is no such object, `deviceError`; `generalError`,
     ///   with which SoftHSM answers when asked for a date that was set; `attributeValueInvalid` for a value of more
-    ///   than 64 MiB, or of which the module says so.
+    ///   than 64 MiB, for one that grows faster than it is read, or of which the module says so.
     public func attributes(
         _ types: [AttributeType], of object: ObjectHandle
     ) throws(PKCS11Error) -> AttributeValues {
@@ -23,21 +24,45 @@ extension Session {
         if answer != .complete {
             // What has no value yet was too large, is secret, or is not there: the sizes tell.
             let unknown = types.indices.filter { values[$0] == nil && types[$0].fixedSize == nil }
-            let needed = unknown.isEmpty ? [] : try attributeSizes(unknown.map { types[$0] }, of: object)
-            let open = zip(unknown, needed).filter { $0.1 != nil }
-            if !open.isEmpty {
-                _ = unsafe try read(
-                    open.map { types[$0.0] },
-                    // Another process may be lengthening the value just now.
-                    sizes: open.map { ($0.1 ?? 0) + 64 }, of: object
-                ) { values[open[$0].0] = unsafe Array($1) }
-            }
+            try readBySize(unknown, types, of: object, into: &values)
         }
         var result = AttributeValues()
         for (type, value) in zip(types, values) {
             if let value { result.append(type, value) }
         }
         return result
+    }
+
+    /// Reads the values at some indices, each at the size that the token says it has.
+    private func readBySize(
+        _ unknown: [Int], _ types: [AttributeType], of object: ObjectHandle, into values: inout [[UInt8]?]
+    ) throws(PKCS11Error) {
+        var wanted = unknown.map { (index: $0, size: -1) }
+        for round in 0...Self.largestGrowth where !wanted.isEmpty {
+            let needed = try attributeSizes(wanted.map { types[$0.index] }, of: object)
+            // No size: it is not shown, nor is what did not come although there was room for it.
+            wanted = zip(wanted, needed).compactMap { last, size in
+                size.flatMap { $0 > last.size ? (last.index, $0 + 64) : nil }
+            }
+            guard let first = wanted.first else { return }
+            guard round < Self.largestGrowth else { throw Self.growing(types[first.index]) }
+            let answer = unsafe try read(
+                wanted.map { types[$0.index] }, sizes: wanted.map(\.size), of: object
+            ) { values[wanted[$0].index] = unsafe Array($1) }
+            if answer == .complete { return }
+            // Another process may be lengthening the value just now.
+            wanted.removeAll { values[$0.index] != nil }
+        }
+    }
+
+    /// How often a value may have grown between the call that asks for its size and the one that reads it.
+    private static let largestGrowth = 3
+
+    /// A value that may not be taken for absent, since it is there.
+    private static func growing(_ type: AttributeType) -> PKCS11Error {
+        PKCS11Error(
+            function: .getAttributeValue, returnValue: .attributeValueInvalid,
+            detail: "\(type) grew each time that it was to be read")
     }
 
     /// Reads one attribute into memory that is wiped on release; `nil` where the token does not show it.
@@ -49,7 +74,7 @@ extension Session {
         _ type: AttributeType, of object: ObjectHandle
     ) throws(PKCS11Error) -> SecretBytes? {
         guard var size = try attributeSizes([type], of: object)[0] else { return nil }
-        for _ in 1...3 {
+        for _ in 0..<Self.largestGrowth {
             var value: SecretBytes?
             let answer = unsafe try read([type], sizes: [size], of: object) { value = unsafe SecretBytes($1) }
             if value != nil || answer == .complete { return value }
@@ -57,7 +82,7 @@ extension Session {
             guard let larger = try attributeSizes([type], of: object)[0], larger > size else { return nil }
             size = larger
         }
-        return nil
+        throw Self.growing(type)
     }
 
     private enum Answer {
