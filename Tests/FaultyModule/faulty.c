@@ -30,6 +30,7 @@
 //   lax                                    it tells of every key that it may leave the token
 //   growing=N                              the next N times that somebody asks how long a label is, it is 200 bytes
 //                                          longer afterwards
+//   slot=NAME                              NAME is the description of every slot
 //   stumble=N                              the next N changes of attributes fail in general
 //   blind=N                                the next N searches find nothing
 //   stranger                               the token is of another maker than SoftHSM
@@ -345,6 +346,16 @@ static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
     return result;
 }
 
+static CK_RV slot_info(CK_SLOT_ID slot, CK_SLOT_INFO_PTR info) {
+    CK_RV result = theirs->C_GetSlotInfo(slot, info);
+    char name[sizeof info->slotDescription + 1];
+    if (result == CKR_OK && says("slot", name, sizeof name)) {
+        memset(info->slotDescription, ' ', sizeof info->slotDescription);
+        memcpy(info->slotDescription, name, strlen(name));
+    }
+    return result;
+}
+
 static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR data, CK_NOTIFY notify,
                           CK_SESSION_HANDLE_PTR session) {
     if (is_absent())
@@ -487,6 +498,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_UnwrapKey = unwrap;
         mine.C_WrapKey = wrap;
         mine.C_GetSlotList = slot_list;
+        mine.C_GetSlotInfo = slot_info;
         mine.C_GetTokenInfo = token_info;
         mine.C_OpenSession = open_session;
         mine.C_GetSessionInfo = session_info;

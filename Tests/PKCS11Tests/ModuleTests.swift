@@ -33,6 +33,24 @@ import Testing
         #expect(try Module.registered(named: "keyfob-has-no-such-module") == nil)
     }
 
+    @Test("A slot is found by the bytes of its description, of which one spelling is not another")
+    func slotDescription() throws {
+        let token = try TestToken.make(label: "slotted")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory, saying: "slot=Caf\u{E9}")
+        let module = try Module.load(path: faulty.path)
+        var uri = token.uri
+        uri.slotDescription = "Caf\u{E9}"
+        #expect(try module.slot(matching: uri) != nil)
+        for other in ["Cafe\u{301}", "Cafe", ""] {
+            uri.slotDescription = other
+            #expect(try module.slot(matching: uri) == nil, "\(other)")
+        }
+        uri.slotDescription = nil
+        uri.slotManufacturer = "somebody else"
+        #expect(try module.slot(matching: uri) == nil)
+    }
+
     @Test("A library is one module, by whatever path it is loaded")
     func onePerLibrary() throws {
         let module = try TestToken.loadModule()

@@ -50,16 +50,12 @@ extension Module {
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
         let isExact = uri.serial != nil && uri.token != nil
-        for slot in try isExact ? slots().likeliestFirst(serial: uri.serial) : slots() where uri.slotID == nil || uri.slotID == slot.id {
+        for slot in try isExact ? slots().likeliestFirst(serial: uri.serial) : slots()
+        where uri.slotID == nil || uri.slotID == slot.id {
             do throws(PKCS11Error) {
                 let info = try slot.tokenInfo()
                 guard uri.matches(info) else { continue }
-                if uri.slotDescription != nil || uri.slotManufacturer != nil {
-                    let slotInfo = try slot.info()
-                    guard uri.slotDescription ?? slotInfo.slotDescription == slotInfo.slotDescription,
-                        uri.slotManufacturer ?? slotInfo.manufacturer == slotInfo.manufacturer
-                    else { continue }
-                }
+                if uri.namesSlot { guard try uri.matches(slot.info(), id: slot.id) else { continue } }
                 result.append((slot, info))
                 // Serial numbers of SoftHSM's are random, so there is no second one; and to ask it for a token is to
                 // have it read the token's file. That of a token which somebody is logging in to is empty, and
