@@ -32,6 +32,40 @@ struct SecretBytesTests {
         #expect(!rest.elementsEqual(marker[16...]))
     }
 
+    @Test("Secrets are joined and taken apart byte for byte", arguments: [[], [0], [3], [0, 5, 0, 1], [100_000, 7]])
+    func parts(counts: [Int]) {
+        let bytes = (0..<counts.reduce(0, +)).map { UInt8(truncatingIfNeeded: $0 * 7) }
+        var parts: [SecretBytes] = []
+        var start = 0
+        let whole = SecretBytes(bytes)
+        for count in counts {
+            parts.append(whole[start..<start + count])
+            #expect(parts.last?.copyBytes() == Array(bytes[start..<start + count]))
+            #expect(whole.suffix(from: start).copyBytes() == Array(bytes[start...]))
+            start += count
+        }
+        #expect(SecretBytes(joining: parts) == whole)
+        #expect(whole.suffix(from: whole.count).isEmpty)
+    }
+
+    @Test("What was copied from data, or for its sake, is overwritten there")
+    func wipedData() {
+        var data = Data("a secret that is longer than what a Data holds in itself".utf8)
+        let copy = Data(data.map { $0 })
+        let secret = SecretBytes(wiping: &data)
+        #expect(secret.copyData() == copy && data == Data(count: copy.count))
+        var address: UInt = 0
+        let isSame = secret.withData { lent in
+            unsafe lent.withUnsafeBytes { address = UInt(bitPattern: $0.baseAddress) }
+            return lent == copy
+        }
+        #expect(isSame)
+        // The allocator writes its links into the first 16 bytes.
+        let freed = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: copy.count)
+        let rest = unsafe Array(freed)[16...]
+        #expect(!rest.elementsEqual(copy[16...]))
+    }
+
     @Test("Equality looks at every byte", arguments: 0..<32)
     func equality(index: Int) {
         var bytes = [UInt8](repeating: 7, count: 32)

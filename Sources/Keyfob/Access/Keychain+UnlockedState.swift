@@ -58,16 +58,8 @@ extension Keychain {
 
     // The payload between commands: the PIN's length in two bytes, the PIN, the metadata key, the vault's identity.
     private func encode(pin: SecretBytes, metadataKey: SecretBytes) -> SecretBytes {
-        let vault = store.identity
-        return unsafe SecretBytes(count: 2 + pin.count + metadataKey.count + vault.count) { target in
-            unsafe target[0] = UInt8(truncatingIfNeeded: pin.count >> 8)
-            unsafe target[1] = UInt8(truncatingIfNeeded: pin.count)
-            unsafe pin.withUnsafeBytes { for index in 0..<pin.count { unsafe target[2 + index] = unsafe $0[index] } }
-            unsafe metadataKey.withUnsafeBytes {
-                for index in 0..<metadataKey.count { unsafe target[2 + pin.count + index] = unsafe $0[index] }
-            }
-            for (index, byte) in vault.enumerated() { unsafe target[2 + pin.count + metadataKey.count + index] = byte }
-        }
+        let length = UInt16(truncatingIfNeeded: pin.count).bigEndianBytes
+        return SecretBytes(joining: [SecretBytes(length), pin, metadataKey, SecretBytes(store.identity)])
     }
 
     static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes, vault: Data)? {

@@ -93,7 +93,7 @@ import KeyfobPrimitives
             let line = try readLine()
             if line.hasPrefix("OK") { return data }
             if line.hasPrefix("D ") {
-                data = data.appending(line.percentDecoded(from: 2))
+                data = SecretBytes(joining: [data, line.percentDecoded(from: 2)])
                 guard data.count <= PINSource.maximumLength + 1 else { return data }
             } else if line.hasPrefix("ERR") {
                 throw Self.error(line.copyString() ?? "")
@@ -197,16 +197,5 @@ extension SecretBytes {
             }
         }
         return decoded.prefix(length)
-    }
-
-    fileprivate func appending(_ other: SecretBytes) -> SecretBytes {
-        unsafe withUnsafeBytes { left in
-            unsafe other.withUnsafeBytes { right in
-                unsafe SecretBytes(count: left.count + right.count) { target in
-                    for index in left.indices { unsafe target[index] = left[index] }
-                    for index in right.indices { unsafe target[left.count + index] = right[index] }
-                }
-            }
-        }
     }
 }

@@ -29,21 +29,12 @@ struct UnlockedRecord {
         guard header.starts(with: Self.magic) else { return nil }
         bootIdentifier = Array(header[4..<20])
         end = header[20..<28].reduce(0) { $0 << 8 | UInt64($1) }
-        payload = unsafe SecretBytes(count: bytes.count - Self.headerCount) { target in
-            unsafe bytes.withUnsafeBytes { source in
-                for index in target.indices { unsafe target[index] = unsafe source[Self.headerCount + index] }
-            }
-        }
+        payload = bytes.suffix(from: Self.headerCount)
     }
 
     var encoded: SecretBytes {
         let header = Self.magic + bootIdentifier + (0..<8).map { UInt8(truncatingIfNeeded: end >> (56 - 8 * $0)) }
-        return unsafe payload.withUnsafeBytes { payload in
-            unsafe SecretBytes(count: header.count + payload.count) { output in
-                for index in header.indices { unsafe output[index] = header[index] }
-                for index in payload.indices { unsafe output[header.count + index] = payload[index] }
-            }
-        }
+        return SecretBytes(joining: [SecretBytes(header), payload])
     }
 
     var hasExpired: Bool {

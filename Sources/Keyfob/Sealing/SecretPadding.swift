@@ -19,14 +19,8 @@ enum SecretPadding {
 
     static func pad(_ secret: SecretBytes) -> SecretBytes {
         let count = secret.count
-        return unsafe SecretBytes(count: paddedCount(count)) { target in
-            unsafe secret.withUnsafeBytes { source in
-                for index in 0..<count { unsafe target[index] = unsafe source[index] }
-            }
-            for (offset, byte) in UInt32(count).bigEndianBytes.enumerated() {
-                unsafe target[target.count - 4 + offset] = byte
-            }
-        }
+        let zeros = SecretBytes(zeros: paddedCount(count) - count - 4)
+        return SecretBytes(joining: [secret, zeros, SecretBytes(UInt32(count).bigEndianBytes)])
     }
 
     /// The secret without its padding, or `nil` where the length does not fit: the row was written wrongly.

@@ -219,12 +219,6 @@ struct SecretEdit: ParsableCommand {
 extension SecretBytes {
     /// The bytes of both, in storage that is wiped.
     static func + (left: SecretBytes, right: SecretBytes) -> SecretBytes {
-        unsafe SecretBytes(count: left.count + right.count) { target in
-            for (part, offset) in [(left, 0), (right, left.count)] {
-                unsafe part.withUnsafeBytes { source in
-                    for index in 0..<source.count { unsafe target[offset + index] = unsafe source[index] }
-                }
-            }
-        }
+        SecretBytes(joining: [left, right])
     }
 }

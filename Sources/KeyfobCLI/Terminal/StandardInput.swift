@@ -26,7 +26,7 @@ enum StandardInput {
     static func readSecret(
         strippingNewline: Bool = false, limit: Int = limit, from descriptor: Int32 = STDIN_FILENO
     ) throws -> SecretBytes {
-        var chunks: [(bytes: SecretBytes, count: Int)] = []
+        var chunks: [SecretBytes] = []
         var total = 0
         while true {
             var count = 0
@@ -39,17 +39,9 @@ enum StandardInput {
             guard total <= limit else {
                 throw KeychainError(.dataTooLarge, "standard input holds more than \(Phrases.size(limit)).")
             }
-            chunks.append((chunk, count))
+            chunks.append(count == chunk.count ? chunk : chunk.prefix(count))
         }
-        let all = unsafe SecretBytes(count: total) { target in
-            var offset = 0
-            for chunk in chunks {
-                unsafe chunk.bytes.withUnsafeBytes { source in
-                    for index in 0..<chunk.count { unsafe target[offset + index] = unsafe source[index] }
-                }
-                offset += chunk.count
-            }
-        }
+        let all = SecretBytes(joining: chunks)
         return strippingNewline ? all.withoutLastNewline : all
     }
 }

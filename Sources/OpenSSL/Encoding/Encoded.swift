@@ -42,14 +42,10 @@ extension SecretBytes {
     ///
     /// - Throws: `CryptoError` (`invalidInput`) when there is a NUL inside, which C would take for the end.
     func withCString<Result>(_ body: (UnsafePointer<CChar>) throws -> Result) throws -> Result {
-        let terminated = try unsafe withUnsafeBytes { source in
-            guard unsafe !source.contains(0) else {
-                throw CryptoError(.invalidInput, "a passphrase here cannot hold a NUL byte")
-            }
-            return unsafe SecretBytes(count: count + 1) { target in
-                for index in 0..<source.count { unsafe target[index] = unsafe source[index] }
-            }
+        guard unsafe !withUnsafeBytes({ unsafe $0.contains(0) }) else {
+            throw CryptoError(.invalidInput, "a passphrase here cannot hold a NUL byte")
         }
+        let terminated = SecretBytes(joining: [self, SecretBytes(zeros: 1)])
         return try unsafe terminated.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { throw CryptoError(.invalidInput, "no passphrase") }
             return try unsafe body(base.assumingMemoryBound(to: CChar.self))

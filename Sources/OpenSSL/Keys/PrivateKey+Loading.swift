@@ -18,11 +18,7 @@ extension PrivateKey {
         guard !data.isEmpty else { throw KeyFileError(.notFound, "the file is empty") }
         let blocks = PEM.blocks(in: data)
         guard !blocks.isEmpty else {
-            let der = unsafe data.withUnsafeBytes { source in
-                unsafe SecretBytes(count: source.count) { target in
-                    for index in 0..<source.count { unsafe target[index] = unsafe source[index] }
-                }
-            }
+            let der = unsafe data.withUnsafeBytes { unsafe SecretBytes($0) }
             let first = unsafe der.withUnsafeBytes { unsafe $0.first }
             guard first == DERTag.sequence || first == nil else { throw KeyFileError.foreign }
             return try load(der: der, passphrase: passphrase)
@@ -110,10 +106,7 @@ extension PrivateKey {
             }
             let version: [UInt8] = [DERTag.integer, 1, 0]
             let head = DERWriter.header(DERTag.sequence, count: version.count + end - start) + version
-            return unsafe SecretBytes(count: head.count + end - start) { output in
-                for (index, byte) in head.enumerated() { unsafe output[index] = byte }
-                for index in start..<end { unsafe output[head.count + index - start] = unsafe bytes[index] }
-            }
+            return SecretBytes(joining: [SecretBytes(head), der[start..<end]])
         }
     }
 
@@ -203,9 +196,7 @@ extension PrivateKey {
         let opened = unsafe UnsafeRawBufferPointer(start: bytes, count: Int(count))
         // What follows the key is passed over, as PKCS8_decrypt(3) does.
         let whole = unsafe DERHeader(opened.prefix(8)).map { min($0.total, opened.count) } ?? opened.count
-        return unsafe SecretBytes(count: whole) { output in
-            for index in 0..<whole { unsafe output[index] = unsafe opened[index] }
-        }
+        return unsafe SecretBytes(opened[..<whole])
     }
 
     private static func decryptTraditional(
@@ -231,9 +222,7 @@ extension PrivateKey {
         var count = content.count
         let opened = try unsafe passphrase.withCString { secret in
             try unsafe SecretBytes(count: content.count) { output in
-                unsafe content.withUnsafeBytes { source in
-                    for index in 0..<source.count { unsafe output[index] = unsafe source[index] }
-                }
+                unsafe content.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(output).copyMemory(from: $0) }
                 // Without a callback the last argument is the passphrase itself (PEM_do_header(3)).
                 let result = unsafe PEM_do_header(
                     &cipher, output.baseAddress, &count, nil, UnsafeMutableRawPointer(mutating: secret))

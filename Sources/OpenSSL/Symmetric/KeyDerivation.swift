@@ -37,11 +37,7 @@ public struct HKDF: Sendable {
 
     /// What the code of one block is made of: the block before it, the information and the block's number.
     private static func message(_ block: SecretBytes, _ info: [UInt8], _ number: UInt8) -> SecretBytes {
-        unsafe SecretBytes(count: block.count + info.count + 1) { message in
-            unsafe block.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(message).copyMemory(from: $0) }
-            for index in info.indices { unsafe message[block.count + index] = info[index] }
-            unsafe message[block.count + info.count] = number
-        }
+        SecretBytes(joining: [block, SecretBytes(info), SecretBytes([number])])
     }
 }
 

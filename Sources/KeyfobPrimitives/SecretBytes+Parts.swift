@@ -1,0 +1,60 @@
+import CLinux
+package import Foundation
+
+/// Secrets put together and taken apart without a byte outside of wiped memory.
+extension SecretBytes {
+    /// The bytes of all parts, one part behind the other.
+    package init(joining parts: [SecretBytes]) {
+        unsafe self.init(count: parts.reduce(0) { $0 + $1.count }) { target in
+            var position = 0
+            for part in parts {
+                let room = unsafe UnsafeMutableBufferPointer(rebasing: target[position...])
+                unsafe part.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(room).copyMemory(from: $0) }
+                position += part.count
+            }
+        }
+    }
+
+    /// As many bytes of zero.
+    package init(zeros count: Int) {
+        unsafe self.init(count: count) { _ in }
+    }
+
+    /// A part of the bytes, as a secret of its own.
+    ///
+    /// - Precondition: The range is within the bytes.
+    package subscript(range: Range<Int>) -> SecretBytes {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "a part lies within what it is taken from")
+        return unsafe withUnsafeBytes { unsafe SecretBytes($0[range]) }
+    }
+
+    /// The bytes from `start` on, as a secret of its own.
+    ///
+    /// - Precondition: `start` is not larger than `count`.
+    package func suffix(from start: Int) -> SecretBytes { self[start..<count] }
+}
+
+/// At the edge to what takes or gives nothing but `Data`.
+extension SecretBytes {
+    /// Copies the bytes of `data` and overwrites them there. Other copies that share no storage with it stay.
+    package init(wiping data: inout Data) {
+        self = unsafe data.withUnsafeBytes { unsafe SecretBytes($0) }
+        data.wipe()
+    }
+
+    /// Calls `body` with a copy of the bytes that is overwritten afterwards. - Throws: What `body` throws.
+    package func withData<Result>(_ body: (Data) throws -> Result) rethrows -> Result {
+        var data = copyData()
+        defer { data.wipe() }
+        return try body(data)
+    }
+}
+
+extension Data {
+    /// Overwrites the bytes where they are, unless somebody else shares them.
+    fileprivate mutating func wipe() {
+        unsafe withUnsafeMutableBytes { buffer in
+            if let base = buffer.baseAddress { unsafe keyfob_wipe(base, buffer.count) }
+        }
+    }
+}
