@@ -24,7 +24,7 @@ extension Keychain {
         _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
     ) throws {
-        try saveValue(SecretBytes(JSONEncoder().encode(value)), for: key, as: itemClass, attributes)
+        try saveValue(Self.encoded(value), for: key, as: itemClass, attributes)
     }
 
     /// The value under a key.
@@ -35,7 +35,7 @@ extension Keychain {
         _ type: Value.Type, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
     ) throws -> Value {
-        try JSONDecoder().decode(type, from: savedValue(for: key, as: itemClass, attributes).copyData())
+        try Self.decoded(type, savedValue(for: key, as: itemClass, attributes))
     }
 
     /// Replaces the value under a key. - Throws: `KeychainError`; `itemNotFound` where the key is free.
@@ -44,7 +44,7 @@ extension Keychain {
         _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
     ) throws {
-        try replaceValue(SecretBytes(JSONEncoder().encode(value)), for: key, as: itemClass, attributes)
+        try replaceValue(Self.encoded(value), for: key, as: itemClass, attributes)
     }
 
     /// Removes the value under a key. - Throws: `KeychainError`; `itemNotFound` where the key is free.
@@ -63,7 +63,7 @@ extension Keychain {
         attributes: ItemAttributes = [:]
     ) async throws {
         // Encoded by the caller: the value need not be one that may go to another thread.
-        let secret = SecretBytes(try JSONEncoder().encode(value))
+        let secret = try Self.encoded(value)
         try await run { try self.saveValue(secret, for: key, as: itemClass, attributes) }
     }
 
@@ -73,7 +73,7 @@ extension Keychain {
         attributes: ItemAttributes = [:]
     ) async throws -> Value {
         let secret = try await run { try self.savedValue(for: key, as: itemClass, attributes) }
-        return try JSONDecoder().decode(type, from: secret.copyData())
+        return try Self.decoded(type, secret)
     }
 
     /// Replaces the value under a key. - Throws: As the blocking form.
@@ -81,7 +81,7 @@ extension Keychain {
         _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
     ) async throws {
-        let secret = SecretBytes(try JSONEncoder().encode(value))
+        let secret = try Self.encoded(value)
         try await run { try self.replaceValue(secret, for: key, as: itemClass, attributes) }
     }
 
@@ -90,6 +90,16 @@ extension Keychain {
         for key: String, as itemClass: ItemClass = .genericPassword, attributes: ItemAttributes = [:]
     ) async throws {
         try await run { try self.deleteValue(for: key, as: itemClass, attributes: attributes) }
+    }
+
+    /// The value as JSON. What the encoder keeps for itself is out of reach.
+    private static func encoded(_ value: some Encodable) throws -> SecretBytes {
+        var json = try JSONEncoder().encode(value)
+        return SecretBytes(wiping: &json)
+    }
+
+    private static func decoded<Value: Decodable>(_ type: Value.Type, _ secret: SecretBytes) throws -> Value {
+        try secret.withData { try JSONDecoder().decode(type, from: $0) }
     }
 
     private func saveValue(

@@ -39,12 +39,9 @@ extension PrivateKey {
     private static func filling(
         _ form: [UInt8], at offset: Int, with secret: SecretBytes, from start: Int
     ) -> SecretBytes {
-        unsafe SecretBytes(count: form.count) { target in
-            for index in form.indices { unsafe target[index] = form[index] }
-            unsafe secret.withUnsafeBytes { bytes in
-                for index in start..<bytes.count { unsafe target[offset + index - start] = unsafe bytes[index] }
-            }
-        }
+        let content = secret.suffix(from: start)
+        let (head, tail) = (form[..<offset], form[(offset + content.count)...])
+        return SecretBytes(joining: [SecretBytes(head), content, SecretBytes(tail)])
     }
 
     /// An RSA key from RSAPrivateKey (RFC 8017 A.1.2) alone: no PKCS#8, no PEM.
@@ -70,7 +67,7 @@ extension PrivateKey {
     public func rawRepresentation() throws -> SecretBytes {
         switch try components() {
         case .rsa: return try traditionalDER()
-        case .ec(_, let d, let point): return SecretBytes([UInt8](point) + d.copyBytes())
+        case .ec(_, let d, let point): return SecretBytes(joining: [SecretBytes(point), d])
         case .ed25519(let seed): return seed
         }
     }
