@@ -1,6 +1,6 @@
 import CP11Kit
-import Foundation
-package import KeyfobPrimitives
+import Glibc
+import KeyfobPrimitives
 import Synchronization
 
 /// One loaded and initialised Cryptoki library.
@@ -28,24 +28,24 @@ import Synchronization
 
     private let initializationArguments: String?
     private let release: (@Sendable () -> Void)?
-    private let lifecycle = Lock(Lifecycle())
+    let lifecycle = Lock(Lifecycle())
     /// The pools whose operations end before the library is initialised again.
     private let pools = Lock<[WeakPool]>([])
     /// Whether no operation is to begin on the session of a pool, because those under way are waited for.
     private let holding = Atomic(false)
     private let process = Atomic<Int32>(getpid())
     /// The process whose calls `gate` counts; 0 while a child finds out what it inherited.
-    private let caller = Atomic<Int32>(getpid())
+    let caller = Atomic<Int32>(getpid())
     /// Whether this process was forked while another thread was inside of the library.
-    private let isCutOff = Atomic(false)
+    let isCutOff = Atomic(false)
     /// Whether the process ends, and the library with it.
-    private let isEnding = Atomic(false)
+    let isEnding = Atomic(false)
 
     private struct WeakPool {
         weak var pool: SessionPool?
     }
 
-    private struct Lifecycle {
+    struct Lifecycle {
         /// Whether finalising falls to us: not when somebody else had initialised the library before.
         var isOurs = false
         var lastReinitialization: Deadline?
@@ -165,32 +165,6 @@ import Synchronization
         }
     }
 
-    /// Refuses to go on in a child that was forked while another thread of its parent was inside of the library.
-    ///
-    /// That thread may have held one of the library's own locks, which nobody in the child will ever release: calls
-    /// into SoftHSM then wait for ever.
-    func checkFork() throws(PKCS11Error) {
-        let identifier = getpid()
-        while true {
-            let seen = caller.load(ordering: .acquiring)
-            if seen == identifier { break }
-            guard seen != 0,
-                caller.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing).exchanged
-            else {
-                usleep(100)
-                continue
-            }
-            // No call of this process has been counted yet.
-            isCutOff.store(!gate.isQuiet, ordering: .relaxed)
-            caller.store(identifier, ordering: .releasing)
-        }
-        guard !isCutOff.load(ordering: .relaxed) else {
-            throw PKCS11Error(
-                function: .initialize, returnValue: .cantLock,
-                detail: "this process was forked while its parent was using the module")
-        }
-    }
-
     /// Whether no operation is to begin on the session of a pool. Asked under the lock under which the pool counts its
     /// sessions: whoever is not seen by the one who waits then sees this.
     var holdsOperations: Bool { holding.load(ordering: .sequentiallyConsistent) }
@@ -250,90 +224,5 @@ import Synchronization
         if returnValue == CKR_CRYPTOKI_ALREADY_INITIALIZED { return false }
         try PKCS11Error.check(.initialize, returnValue)
         return true
-    }
-}
-
-/// What happens when the process ends: exit(3) destroys the state of C++ libraries such as SoftHSM while other threads
-/// go on, and those that are inside of one then crash.
-extension Module {
-    private struct Weak {
-        weak var module: Module?
-    }
-
-    private static let all = Lock<[Weak]>([])
-
-    /// Has exit(3) wait for the calls under way. Later calls fail.
-    private func endWithProcess() {
-        Self.all.withLock { all in
-            all.removeAll { $0.module == nil }
-            all.append(Weak(module: self))
-        }
-        // For each library again, after it was loaded: what is registered last is called first. And several times: of
-        // two threads that call exit(3), each is given handlers of its own, and the library's behind ours.
-        for _ in 0..<4 {
-            atexit {
-                Module.endAlone()
-                for one in Module.all.withLock({ $0.compactMap(\.module) }) { one.end() }
-            }
-        }
-    }
-
-    /// Until when the end of the process waits, from the first handler on.
-    private static let lastMoment = Deadline.after(.seconds(1))
-
-    /// The process that is ending, and the thread that ends it; 0 for none. A child may be forked meanwhile.
-    private static let endingProcess = Atomic<pid_t>(0)
-    private static let endingThread = Atomic<UInt>(0)
-
-    /// Lets one thread end the process, and any other that calls exit(3) meanwhile wait for that, as glibc does from
-    /// 2.41 on: each would be given handlers of its own, and take libraries apart below the other's feet.
-    private static func endAlone() {
-        let thread = UInt(pthread_self())
-        let former = endingProcess.load(ordering: .sequentiallyConsistent)
-        if former != getpid(),
-            endingProcess.compareExchange(
-                expected: former, desired: getpid(), ordering: .sequentiallyConsistent
-            ).exchanged
-        {
-            return endingThread.store(thread, ordering: .sequentiallyConsistent)
-        }
-        guard endingThread.load(ordering: .sequentiallyConsistent) != thread else { return }
-        while true { sleep(3600) }
-    }
-
-    private func end() {
-        // The calls of the parent's threads never end in a child.
-        guard !isForked else { return }
-        isEnding.store(true, ordering: .sequentiallyConsistent)
-        // Without the lock that is held around C_Initialize: a library may hang in there, or end the process.
-        gate.end()
-        // What takes longer hangs, and a crash is better than a process that does not end.
-        while !gate.isQuiet, !Self.lastMoment.hasPassed { usleep(500) }
-    }
-
-    private func checkEnd() throws(PKCS11Error) {
-        guard isEnding.load(ordering: .sequentiallyConsistent) else { return }
-        throw PKCS11Error(function: .finalize, returnValue: .functionCanceled, detail: "the process is ending")
-    }
-}
-
-/// A fork waits for the calls under way: the library's own locks are then free, and the child can use it.
-extension Module: ForkParticipant {
-    package func rest(until deadline: Deadline) -> Bool {
-        guard !isForked, lifecycle.holdForFork(until: deadline) else { return false }
-        gate.shut()
-        while !gate.isQuiet {
-            guard !deadline.hasPassed else {
-                resume()
-                return false
-            }
-            usleep(20)
-        }
-        return true
-    }
-
-    package func resume() {
-        gate.open(newGeneration: false)
-        lifecycle.releaseAfterFork()
     }
 }
