@@ -7,42 +7,16 @@ extension SessionPool {
     /// Sees to it that the pool's state is of the module's generation and that the token is logged in.
     func prepare(_ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb) throws {
         if module.isForked { try module.reinitialize() }
-        enum Next: Sendable {
-            case go, logIn, lost
-            case wait(Int)
-            case fail(PKCS11Error)
-        }
         while true {
             let generation = module.generation
-            // Released behind the lock, for with them sessions are closed.
-            var dead: [PooledSession] = []
             let mayLogIn = climb.mayLogIn()
-            let (next, stale, boxes) = state.withLock { state -> (Next, [PooledSession], [Mailbox]) in
-                var stale: [PooledSession] = []
-                var boxes: [Mailbox] = []
-                if state.machine.isClosed { return (.fail(Self.closed), stale, boxes) }
-                if state.generation != generation {
-                    let (leases, openers) = state.machine.discardIdle()
-                    stale = leases + [state.forgetLogin()].compactMap { $0 }
-                    boxes = openers.compactMap { state.mailboxes.removeValue(forKey: $0) }
-                    state.generation = generation
-                    state.place = nil
-                }
-                switch state.login {
-                case .ready: return (.go, stale, boxes)
-                case .inProgress: return (.wait(state.attempt), stale, boxes)
-                case .refused(let error): return (.fail(error), stale, boxes)
-                case .needed:
-                    guard mayLogIn else { return (.lost, stale, boxes) }
-                    state.login = .inProgress
-                    state.attempt += 1
-                    state.failure = nil
-                    return (.logIn, stale, boxes)
-                }
+            let (next, stale, boxes) = state.withLock { state in
+                let (stale, boxes) = state.adopt(generation)
+                return (state.takeStep(mayLogIn: mayLogIn), stale, boxes)
             }
-            dead = stale
             for box in boxes { box.deliver(.open) }
-            dead.removeAll()
+            // Released behind the lock, for with them sessions are closed.
+            withExtendedLifetime(stale) {}
             switch next {
             case .go:
                 return

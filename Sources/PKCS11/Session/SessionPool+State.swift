@@ -32,6 +32,18 @@ extension SessionPool {
         case refused(PKCS11Error)
     }
 
+    /// What a call does about the login before it uses a session.
+    enum LoginStep: Sendable {
+        /// Nothing: it is done.
+        case go
+        case logIn
+        /// Wait for this attempt of another thread.
+        case wait(Int)
+        /// Give up: it was lost too often.
+        case lost
+        case fail(PKCS11Error)
+    }
+
     /// What all threads share.
     struct State: Sendable {
         var machine: StateMachine<PooledSession>
@@ -58,6 +70,36 @@ extension SessionPool {
         mutating func takeReady(_ generation: Int) -> PooledSession? {
             guard case .ready = login, self.generation == generation else { return nil }
             return machine.takeIdle()
+        }
+
+        /// Begins anew in another generation of the module, in which no session of before is any good.
+        ///
+        /// - Returns: What is to be done outside the lock: sessions to be released, and who may open others instead.
+        mutating func adopt(_ generation: Int) -> (stale: [PooledSession], openers: [Mailbox]) {
+            guard !machine.isClosed, self.generation != generation else { return ([], []) }
+            let (leases, openers) = machine.discardIdle()
+            let stale = leases + [forgetLogin()].compactMap { $0 }
+            self.generation = generation
+            place = nil
+            return (stale, openers.compactMap { mailboxes.removeValue(forKey: $0) })
+        }
+
+        /// What one call does about the login; where that is to log in, nobody else does from here on.
+        ///
+        /// - Parameter mayLogIn: Whether this call still may.
+        mutating func takeStep(mayLogIn: Bool) -> LoginStep {
+            if machine.isClosed { return .fail(SessionPool.closed) }
+            switch login {
+            case .ready: return .go
+            case .inProgress: return .wait(attempt)
+            case .refused(let error): return .fail(error)
+            case .needed:
+                guard mayLogIn else { return .lost }
+                login = .inProgress
+                attempt += 1
+                failure = nil
+                return .logIn
+            }
         }
 
         /// Returns the session that kept the login, to be released outside the lock.
