@@ -64,11 +64,7 @@ extension Keychain {
     /// How many bytes the first DER element of `bytes` takes: SoftHSM fills what it wraps with zeroes up to a
     /// multiple of 8 and counts them as part of the key.
     private static func lengthOfDER(_ bytes: SecretBytes) -> Int {
-        let head = unsafe bytes.withUnsafeBytes { unsafe Array($0.prefix(6)) }
-        guard head.count == 6 else { return bytes.count }
-        let following = head[1] < 0x80 ? 0 : Int(head[1] & 0x7F)
-        guard following <= 4 else { return bytes.count }
-        let length = following == 0 ? Int(head[1]) : head[2..<2 + following].reduce(0) { $0 << 8 | Int($1) }
-        return min(bytes.count, 2 + following + length)
+        let start = unsafe bytes.withUnsafeBytes { unsafe Array($0.prefix(8)) }
+        return DERHeader(start).map { min($0.total, bytes.count) } ?? bytes.count
     }
 }

@@ -1,12 +1,12 @@
 /// Tag and length at the start of an element; the content need not be there.
-struct DERHeader {
-    let tag: UInt8
+package struct DERHeader {
+    package let tag: UInt8
     /// How many bytes tag and length take.
-    let count: Int
+    package let count: Int
     /// How many bytes the whole element takes.
-    let total: Int
+    package let total: Int
 
-    init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: some Collection<UInt8>) {
         var iterator = bytes.makeIterator()
         guard let tag = iterator.next(), tag & 0x1F != 0x1F, let first = iterator.next() else { return nil }
         self.tag = tag
