@@ -161,7 +161,7 @@ extension Keychain {
                 let suite = try WrapSuites.choose(in: session)
                 try willGenerate()
                 let key = try suite.generateKey(label: keyID, id: [UInt8](id), isPermanent: true, in: session)
-                try Obedience.check(
+                try AttributeReadBack.check(
                     key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id([UInt8](id))],
                     in: session, token: token.label)
                 return (suite, try suite.wrap(metadataKey, with: key, in: session))

@@ -75,7 +75,7 @@ extension Keychain {
     func confirm(
         _ handle: ObjectHandle, _ template: AttributeTemplate, in session: borrowing Session
     ) throws -> TokenObject {
-        try Obedience.check(handle, template, in: session, token: token.label)
+        try AttributeReadBack.check(handle, template, in: session, token: token.label)
         guard let object = try token.read(handle, in: session) else {
             throw KeychainError(.tokenDisobeyed, "token \"\(token.label)\" made an object of another class.")
         }

@@ -175,7 +175,7 @@ extension KeySpecification {
                 .wrap(true), .unwrap(true), .sign(false), .verify(false), .derive(false),
             ]
             let handle = try session.generateKey(Mechanism(.aesKeyGeneration), template: template)
-            try Obedience.check(handle, template, in: session, token: token.label)
+            try AttributeReadBack.check(handle, template, in: session, token: token.label)
             return [try token.read(handle, in: session)].compactMap { $0 }
         }
         let (mechanism, usages) = pairMechanism
@@ -185,7 +185,7 @@ extension KeySpecification {
         publicTemplate.append(contentsOf: parameters)
         let pair = try session.generateKeyPair(
             mechanism, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
-        try Obedience.check(pair.privateKey, privateTemplate, in: session, token: token.label)
+        try AttributeReadBack.check(pair.privateKey, privateTemplate, in: session, token: token.label)
         guard let hash = try token.publicHalf(pair.publicKey, in: session)?.publicKeyHash else {
             throw KeychainError(
                 .tokenDisobeyed, "token \"\(token.label)\" made a key pair and does not tell its public key.")

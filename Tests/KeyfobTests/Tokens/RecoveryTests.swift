@@ -269,7 +269,7 @@ import Testing
             let handle = try session.create(template)
             // Asked for more than the token gave.
             let asked: AttributeTemplate = [.sensitive(true), .extractable(false), .id([5])]
-            #expect(code { try Obedience.check(handle, asked, in: session, token: "t") } == .tokenDisobeyed)
+            #expect(code { try AttributeReadBack.check(handle, asked, in: session, token: "t") } == .tokenDisobeyed)
             #expect(try session.findObjects([.id([5])]).isEmpty)
         }
     }

@@ -1,7 +1,7 @@
 import PKCS11
 
 /// Reads an object back after it was made: some tokens accept a template and make something else of it.
-enum Obedience {
+enum AttributeReadBack {
     /// The attributes that protect a key.
     private static let protecting: [AttributeType] = [.token, .isPrivate, .sensitive, .extractable, .id]
 
