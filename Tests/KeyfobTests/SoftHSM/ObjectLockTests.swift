@@ -14,12 +14,13 @@ import Testing
     ) throws -> Result {
         let softHSM = try #require(test.keychain.token.softHSM)
         let serial = try #require(test.keychain.token.uri.serial)
-        let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (begun, over, ended) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let holder = Thread {
             do {
                 try softHSM.holdingObjects(serial: serial, access, deadline: .after(.seconds(60))) {
                     begun.signal()
-                    ended.wait()
+                    over.wait()
                 }
             } catch {
                 Issue.record(error)
@@ -30,7 +31,7 @@ import Testing
         holder.start()
         begun.wait()
         let result = Swift.Result { try body() }
-        ended.signal()
+        over.signal()
         // The lock is free again.
         ended.wait()
         return try result.get()
