@@ -85,15 +85,22 @@ package struct OpenFile: ~Copyable {
         after bytes: SecretBytes, capacity: Int, by deadline: Deadline?
     ) throws(KeychainError) -> (SecretBytes, count: Int) {
         var count = bytes.count
+        // A FIFO that was opened when its writers were gone never tells poll(2) so; reading what is left of it does.
+        // Before the first byte it cannot: nobody may have come yet.
+        let asksFirst = fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0
+        var mustWait = asksFirst || count == 0
         let filled = try unsafe SecretBytes(count: capacity) { (buffer) throws(KeychainError) in
             unsafe bytes.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
             while count < buffer.count, let base = buffer.baseAddress {
-                if let deadline { try awaitInput(by: deadline) }
+                if let deadline, mustWait { try awaitInput(by: deadline) }
                 let received = unsafe Foundation.read(descriptor, base + count, buffer.count - count)
                 if received == 0 { return }
                 if received > 0 {
                     count += received
-                } else if errno != EINTR, deadline == nil || errno != EAGAIN {
+                    mustWait = asksFirst
+                } else if errno == EAGAIN, deadline != nil {
+                    mustWait = true
+                } else if errno != EINTR {
                     throw .file("read", path, errno)
                 }
             }
