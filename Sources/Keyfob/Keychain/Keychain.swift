@@ -57,11 +57,11 @@ public final class Keychain: Sendable {
         public var allowsInsecureFiles: Bool
         /// Whether the process makes a few calls and ends, as a command does.
         public var isOneShot: Bool
-        /// Whether threads open the token while the caller opens the vault and looks for what it wants there; with
+        /// Whether a thread opens the token while the caller opens the vault and looks for what it wants there; with
         /// a login where the keychain is unlocked.
         ///
         /// Worth it for a process that is going to use the token for certain and wants to end soon. The first call
-        /// that needs the token waits for the threads, and tells what is wrong with the token; so does the end of the
+        /// that needs the token waits for the thread, and tells what is wrong with the token; so does the end of the
         /// keychain wait. Not for a process that has threads of its own by then: environment variables are set.
         public var opensTokenAhead: Bool
         /// Called when a token call takes longer than half a second, as when it waits for a touch.

@@ -2,11 +2,12 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// The threads that open a token ahead of its first use.
+/// What opens a token ahead of its first use.
 ///
 /// Relocating SoftHSM, and listing libcrypto's algorithms, with which SoftHSM begins, is most of what a command that
 /// reads one secret does. So both begin before anybody has read which keychain is meant, with the module that most
-/// keychains have; a third thread waits for what to do with the token.
+/// keychains have: the one here, the other on a thread, which then waits for what to do with the token. One thread and
+/// no more: on two cores a third waits for one of them, and each has every change to the address space interrupt both.
 final class OpeningAhead: Sendable {
     private enum Work {
         case unknown
@@ -17,11 +18,11 @@ final class OpeningAhead: Sendable {
     /// The module that is mapped.
     let module: KeychainConfiguration.ModuleLocation
     private let work: Lock<Work>
-    private let threads: [POSIXThread.Joinable]
+    private let thread: POSIXThread.Joinable?
     /// Whose the process became by this.
     private let claim: SoftHSMDirectory?
 
-    /// Begins with the module of a keychain. Returns at once.
+    /// Begins with the module of a keychain. Blocks for a millisecond, while that is mapped.
     ///
     /// Modules and libcrypto read the environment when they are loaded: nobody may change it before `join()` has
     /// returned. For SoftHSM it is changed here, before there is a second thread.
@@ -32,21 +33,19 @@ final class OpeningAhead: Sendable {
         self.module = module
         self.work = work
         claim = module == .softHSM ? try softHSM.claimProcess() ? softHSM : nil : nil
-        // What no thread is to be had for is done by the first call that needs it. The longest goes first; and all of
-        // them now, for glibc begins no thread while it relocates a library.
-        threads = [
-            POSIXThread.start("keyfob-module", elsewhere: true) { Self.map(module) },
-            POSIXThread.start("keyfob-crypto", elsewhere: true) { LibCrypto.initialize() },
-            POSIXThread.start("keyfob-token", elsewhere: true) {
-                let next = work.wait(until: .never) { work -> Work? in
-                    if case .unknown = work { return nil }
-                    // What it holds on to ends with it.
-                    defer { work = .none }
-                    return work
-                }
-                if case .known(let body) = next { body() }
-            },
-        ].compactMap(\.self)
+        // What no thread is to be had for is done by the first call that needs it.
+        thread = POSIXThread.start("keyfob-token", elsewhere: true) {
+            LibCrypto.initialize()
+            let next = work.wait(until: .never) { work -> Work? in
+                if case .unknown = work { return nil }
+                // What it holds on to ends with it.
+                defer { work = .none }
+                return work
+            }
+            if case .known(let body) = next { body() }
+        }
+        // After that: glibc begins no thread while it relocates a library.
+        Self.map(module)
     }
 
     deinit { proceed(.none) }
@@ -58,7 +57,7 @@ final class OpeningAhead: Sendable {
         do { try self.init(.softHSM, softHSM: softHSM) } catch { return nil }
     }
 
-    /// Has a thread do `next`, while the others may still be at work. Returns at once; only the first call counts.
+    /// Has the thread do `next` when it comes to it. Returns at once; only the first call counts.
     func proceed(_ next: @escaping @Sendable () -> Void) { proceed(.known(next)) }
 
     private func proceed(_ next: Work) {
@@ -68,15 +67,15 @@ final class OpeningAhead: Sendable {
         work.broadcast()
     }
 
-    /// Waits for the threads, also for what `proceed` was called with.
+    /// Waits for the thread, also for what `proceed` was called with.
     func join() {
         proceed(.none)
-        for thread in threads { thread.join() }
-        // What no thread has taken.
+        thread?.join()
+        // What nobody has taken.
         work.withLock { $0 = .none }
     }
 
-    /// Waits for the threads, and leaves the environment as it was: it was to be another module.
+    /// Waits for the thread, and leaves the environment as it was: it was to be another module.
     func takeBack() {
         join()
         claim?.disclaimProcess()

@@ -117,12 +117,12 @@ final class TokenStore: Sendable {
     /// the first call that needs the token. A PIN that was refused is not sent again: the pool remembers it.
     ///
     /// - Parameters:
-    ///   - threads: Which have begun with the module. Nobody may change the environment before `awaitOpening()` has
+    ///   - begun: What has begun with the module. Nobody may change the environment before `awaitOpening()` has
     ///     returned.
     ///   - restorePIN: What finds the PIN, where somebody has left one.
-    func beginOpening(_ threads: OpeningAhead, restoringPIN restorePIN: @escaping @Sendable () -> Void) {
-        opening.withLock { $0 = threads }
-        threads.proceed { [self] in
+    func beginOpening(_ begun: OpeningAhead, restoringPIN restorePIN: @escaping @Sendable () -> Void) {
+        opening.withLock { $0 = begun }
+        begun.proceed { [self] in
             restorePIN()
             openAhead()
         }
