@@ -64,6 +64,16 @@ extension Keychain {
     /// - Throws: `KeychainError` where the token refuses to log out; the keys are wiped all the same.
     @available(*, noasync, message: "use the asynchronous form")
     public func lock() throws {
+        wipeKeys()
+        // Each of them, whatever becomes of the other.
+        let removal = Result { _ = try unlockedState.remove(stateName) }
+        // Until it was removed another thread may have taken the state over.
+        wipeKeys()
+        try token.logout()
+        try removal.get()
+    }
+
+    private func wipeKeys() {
         lockState.withLock { state in
             state.keys = nil
             state.pin = nil
@@ -72,10 +82,6 @@ extension Keychain {
         }
         index.forget()
         pinEnvironment.forget()
-        // Each of them, whatever becomes of the other.
-        let removal = Result { _ = try unlockedState.remove(stateName) }
-        try token.logout()
-        try removal.get()
     }
 }
 

@@ -36,7 +36,7 @@ public struct PINEnvironment: Sendable {
     public var pinentryDeadline: Duration
 
     // One or two entries, and mostly none: a dictionary is more work to set up than ever to search this.
-    private let memory = Lock<[(source: PINSource, secret: SecretBytes)]>([])
+    let memory = Lock<[(source: PINSource, secret: SecretBytes)]>([])
 
     /// `$CREDENTIALS_DIRECTORY`.
     public static var credentialsDirectory: String? { EnvironmentVariable.value("CREDENTIALS_DIRECTORY") }

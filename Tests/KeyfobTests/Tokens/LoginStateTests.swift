@@ -122,6 +122,27 @@ import Testing
         #expect(try !session.info().isUserLoggedIn)
     }
 
+    @Test func `a keychain stays locked where another thread takes over what an earlier unlocking left`() throws {
+        let test = try TestKeychain()
+        _ = try test.keychain.unlockForSession()
+        let keychain = try test.reopen()
+        try keychain.unlock()
+        let before = keychain.lockState.withLock { $0.lockings }
+        // Whoever locks wipes the keys, waits here, and then removes what was left.
+        let locking = keychain.pinEnvironment.memory.withLock { _ -> POSIXThread.Joinable? in
+            let locking = POSIXThread.start("lock") {
+                do { try keychain.lock() } catch { Issue.record(error) }
+            }
+            let deadline = Deadline.after(.seconds(60))
+            while keychain.lockState.withLock({ $0.lockings }) == before, !deadline.hasPassed { usleep(1_000) }
+            #expect(keychain.isUnlocked)
+            return locking
+        }
+        try #require(locking).join()
+        #expect(keychain.lockState.withLock { $0.pin == nil && $0.keys == nil })
+        #expect(try keychain.unlockedState.load(keychain.stateName) == nil)
+    }
+
     @Test(arguments: ["rsa:2048", "EC:prime256v1"])
     func `a key that wants the PIN at each use gets it`(_ kind: String) throws {
         let test = try TestKeychain()
