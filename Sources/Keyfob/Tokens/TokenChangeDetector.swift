@@ -11,6 +11,12 @@ protocol TokenChangeDetector: Sendable {
 
     /// Watches the token from now on; `nil` where nobody can tell at once what others do to it.
     func watch() -> (any TokenWatch)?
+
+    /// Whether one of the objects that were added or changed since a state is not whole, by whomever it is made; `nil`
+    /// where that cannot be told just now.
+    ///
+    /// - Throws: `KeychainError`.
+    func hasUnfinishedObjects(since before: TokenSnapshot) throws -> Bool?
 }
 
 /// Tells whether anything of a token was touched, by whatever process, since it was asked last.
@@ -77,23 +83,25 @@ struct TokenSnapshot: Sendable, Hashable {
         return TokenSnapshot(sorted: entries)
     }
 
-    /// How many objects were added, changed and removed between two states.
-    func difference(to later: TokenSnapshot) -> (added: Int, changed: Int, removed: Int) {
-        var (added, changed, removed) = (0, 0, 0)
+    /// The objects that were added, changed and removed between two states, by identity.
+    func difference(to later: TokenSnapshot) -> (added: [UInt64], changed: [UInt64], removed: [UInt64]) {
+        var added: [UInt64] = []
+        var changed: [UInt64] = []
+        var removed: [UInt64] = []
         var (old, new) = (entries[...], later.entries[...])
         while let before = old.first, let after = new.first {
             if before.identity == after.identity {
-                if before.version != after.version { changed += 1 }
+                if before.version != after.version { changed.append(after.identity) }
                 old.removeFirst()
                 new.removeFirst()
             } else if before.identity < after.identity {
-                removed += 1
+                removed.append(before.identity)
                 old.removeFirst()
             } else {
-                added += 1
+                added.append(after.identity)
                 new.removeFirst()
             }
         }
-        return (added + new.count, changed, removed + old.count)
+        return (added + new.map(\.identity), changed, removed + old.map(\.identity))
     }
 }

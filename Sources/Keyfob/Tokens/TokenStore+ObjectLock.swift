@@ -36,16 +36,14 @@ extension TokenStore {
             serial: serial, access, deadline: .after(configuration.deadline), body)
     }
 
-    /// Makes sure that objects are on the token as they were made, where a file says that one may not be: another
-    /// program may have read them meanwhile.
+    /// Makes sure that objects are on a token of ours as they were made, unless the files that were touched say that
+    /// they are: another program may have read them meanwhile.
     ///
-    /// - Parameter start: When somebody began to make them.
+    /// - Parameter before: The state of the token when somebody began to make them; `nil` where it could not be told.
     /// - Throws: `KeychainError`; `tokenDisobeyed` where one is not.
-    func requireFinished(_ objects: [TokenObject], since start: Date?) throws {
-        guard !objects.isEmpty, let softHSM, let serial = uri.serial,
-            let token = try softHSM.token(serial: serial, label: label),
-            try softHSM.hasUnfinishedObjects(token, since: start)
-        else { return }
+    func requireFinished(_ objects: [TokenObject], since before: TokenSnapshot?) throws {
+        guard !objects.isEmpty, softHSM != nil else { return }
+        if let before, try changeDetector?.hasUnfinishedObjects(since: before) == false { return }
         forgetHandles()
         do {
             try withSession(.read) { session in for object in objects { _ = try handle(of: object, in: session) } }

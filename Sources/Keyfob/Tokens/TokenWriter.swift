@@ -69,7 +69,7 @@ struct TokenWriter: Sendable {
                         try store.write(keys.tree) { try $0.update(row) }
                     }
                 }
-                try token.requireFinished(outcome.added + outcome.changed.map(\.after), since: plan.begun)
+                try token.requireFinished(outcome.added + outcome.changed.map(\.after), since: before)
                 isRemoved = plan.kind == .destroy
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
                 // Objects that nothing tells apart cannot be kept apart in the index.
@@ -215,8 +215,8 @@ struct TokenWriter: Sendable {
     private func newStamp(before: TokenSnapshot?, _ outcome: Outcome) -> Data? {
         guard let detector = token.changeDetector, let before, let after = detector.snapshot() else { return nil }
         let difference = before.difference(to: after)
-        guard difference.added == outcome.added.count, difference.removed == outcome.removed.count,
-            difference.changed == outcome.changed.count
+        guard difference.added.count == outcome.added.count, difference.removed.count == outcome.removed.count,
+            difference.changed.count == outcome.changed.count
         else { return nil }
         return after.stamp
     }

@@ -101,18 +101,46 @@ import Testing
         try softHSM.holdingObjects(serial: serial, .reading, deadline: .after(.seconds(60))) {}
     }
 
-    @Test func `an object that another program has written over is no success`() throws {
+    /// Where the objects of a keychain's token lie.
+    private func directory(of test: TestKeychain) throws -> URL {
+        let token = test.keychain.token
+        return try #require(token.softHSM?.directory(serial: token.uri.serial, label: token.label))
+    }
+
+    @Test func `only the objects that a change has touched are looked at after it`() throws {
         let test = try TestKeychain()
         let token = test.keychain.token
-        let softHSM = try #require(token.softHSM)
-        let start = Date()
         _ = try test.keychain.generateKey(.p256, label: "key")
         let made = try token.readObjects().objects.filter { $0.label?.text == "key" }
         #expect(made.count == 2)
-        try token.requireFinished(made, since: start)
-        let serial = try #require(token.uri.serial)
-        let place = try #require(try softHSM.token(serial: serial, label: token.label))
-        let files = try FileManager.default.contentsOfDirectory(at: place.directory, includingPropertiesForKeys: nil)
+        // As a kill leaves it.
+        let rest = try directory(of: test).appendingPathComponent(UUID().uuidString.lowercased() + ".object")
+        try Data().write(to: rest)
+        let before = try #require(token.changeDetector?.snapshot())
+        let first = try token.moment().forgettings
+        try token.requireFinished(made, since: before)
+        #expect(try token.moment().forgettings == first)
+        // The counter, which comes first: somebody is making it now.
+        try Data(count: 8).write(to: rest)
+        try token.requireFinished(made, since: before)
+        let second = try token.moment().forgettings
+        #expect(second > first)
+        // Who knows nothing of the files asks the token itself.
+        try FileManager.default.removeItem(at: rest)
+        try token.requireFinished(made, since: nil)
+        #expect(try token.moment().forgettings > second)
+    }
+
+    @Test func `an object that another program has written over is no success`() throws {
+        let test = try TestKeychain()
+        let token = test.keychain.token
+        let before = try #require(token.changeDetector?.snapshot())
+        _ = try test.keychain.generateKey(.p256, label: "key")
+        let made = try token.readObjects().objects.filter { $0.label?.text == "key" }
+        #expect(made.count == 2)
+        try token.requireFinished(made, since: before)
+        let files = try FileManager.default.contentsOfDirectory(
+            at: directory(of: test), includingPropertiesForKeys: nil)
         // What SoftHSM gives a private key before its maker does.
         func number(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) } }
         let defaults = [99, 0, 2, 3, 3, 3, 0].flatMap { number($0) }
@@ -123,6 +151,7 @@ import Testing
             try handle.write(contentsOf: defaults)
             try handle.close()
         }
-        #expect(code { try token.requireFinished(made, since: start) } == .tokenDisobeyed)
+        #expect(code { try token.requireFinished(made, since: before) } == .tokenDisobeyed)
+        #expect(code { try token.requireFinished(made, since: nil) } == .tokenDisobeyed)
     }
 }

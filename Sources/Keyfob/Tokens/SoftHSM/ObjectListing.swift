@@ -66,6 +66,19 @@ struct ObjectListing: Sendable, Hashable {
         }
     }
 
+    /// The names of some files, by what identifies them in a snapshot; none of what is gone.
+    ///
+    /// - Throws: As `init`.
+    static func names(of identities: Set<UInt64>, in token: SoftHSMToken) throws(KeychainError) -> [String] {
+        var names: [String] = []
+        guard !identities.isEmpty else { return names }
+        try unsafe forEachName(token.directory.filePath) { _, name in
+            guard unsafe identities.contains(digest(name)) else { return }
+            names.append(unsafe String(decoding: name, as: UTF8.self))
+        }
+        return names
+    }
+
     private static func snapshotEntry(_ identity: UInt64, _ entry: Entry) -> TokenSnapshot.Entry {
         TokenSnapshot.Entry(
             identity: identity, version: (entry.size, Int64(bitPattern: entry.inode), entry.modified, entry.changed))
@@ -85,6 +98,20 @@ struct ObjectListing: Sendable, Hashable {
     private static func enumerate(
         _ path: String, _ body: (UnsafeBufferPointer<UInt8>, Entry) -> Void
     ) throws(KeychainError) {
+        try unsafe forEachName(path) { descriptor, name in
+            guard let start = name.baseAddress else { return }
+            var status = stat()
+            let text = unsafe UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
+            // A file that went away since readdir(3) is simply not there.
+            guard unsafe fstatat(descriptor, text, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+            unsafe body(name, Entry(status))
+        }
+    }
+
+    /// Calls `body` with the directory's descriptor and the name of each object file.
+    private static func forEachName(
+        _ path: String, _ body: (Int32, UnsafeBufferPointer<UInt8>) -> Void
+    ) throws(KeychainError) {
         guard let directory = OpenDirectory(path: path) else {
             throw KeychainError(
                 .tokenAbsent, "the token's directory \(path) cannot be read.", details: ["path": path],
@@ -96,11 +123,7 @@ struct ObjectListing: Sendable, Hashable {
                 unsafe memcmp(start + name.count - suffix.count, suffix, suffix.count) == 0,
                 unsafe name.count != tokenName.count || memcmp(start, tokenName, name.count) != 0
             else { return }
-            var status = stat()
-            let text = unsafe UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
-            // A file that went away since readdir(3) is simply not there.
-            guard unsafe fstatat(descriptor, text, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
-            unsafe body(name, Entry(status))
+            unsafe body(descriptor, name)
         }
     }
 }

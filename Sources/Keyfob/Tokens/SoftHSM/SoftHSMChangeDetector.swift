@@ -45,6 +45,12 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
 
     func watch() -> (any TokenWatch)? { token().flatMap { DirectoryWatch($0.directory.filePath) } }
 
+    func hasUnfinishedObjects(since before: TokenSnapshot) throws -> Bool? {
+        guard let token = token(), let now = snapshot() else { return nil }
+        let (added, changed, _) = before.difference(to: now)
+        return try directory.hasUnfinishedObjects(token, among: Set(added + changed))
+    }
+
     private func token() -> SoftHSMToken? {
         if let token = found.withLock({ $0 }) { return token }
         // A token whose files cannot be read cannot tell; the index is then not used.

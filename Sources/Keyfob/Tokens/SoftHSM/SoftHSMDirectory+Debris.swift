@@ -83,9 +83,7 @@ extension SoftHSMDirectory {
     }
 
     private static func isDebris(_ path: String, isObject: Bool) throws(KeychainError) -> Bool {
-        guard let status = status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-            age(status) >= minimumAge
-        else { return false }
+        guard let status = ownFile(path), age(status) >= minimumAge else { return false }
         if !isObject || emptyLengths.contains(Int(status.st_size)) { return true }
         guard status.st_size <= maximumDefaults, let file = try SoftHSMFile(path, limit: maximumDefaults),
             !file.isLocked
@@ -96,6 +94,14 @@ extension SoftHSMDirectory {
     private static func status(_ path: String) -> stat? {
         var status = stat()
         return unsafe lstat(path, &status) == 0 ? status : nil
+    }
+
+    /// What lstat(2) says of a plain file of this user's; `nil` for anything else.
+    private static func ownFile(_ path: String) -> stat? {
+        guard let status = status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            return nil
+        }
+        return status
     }
 
     private static func modification(_ status: stat) -> Date {
@@ -149,9 +155,20 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Whether an object of a token that was written since `start` is not finished, by whomever it is made.
-    func hasUnfinishedObjects(_ token: SoftHSMToken, since start: Date?) throws(KeychainError) -> Bool {
-        try !unfinishedObjects(of: token, since: start).isEmpty
+    /// Whether one of some objects of a token is not finished, by whomever it is made.
+    ///
+    /// Blocks for the names in the token's directory, and for reading those objects.
+    ///
+    /// - Parameter identities: What tells the objects in a snapshot.
+    /// - Throws: `tokenAbsent`, `fileUnavailable`.
+    func hasUnfinishedObjects(
+        _ token: SoftHSMToken, among identities: Set<UInt64>
+    ) throws(KeychainError) -> Bool {
+        for name in try ObjectListing.names(of: identities, in: token) {
+            let path = token.directory.filePath + "/" + name
+            if Self.ownFile(path) != nil, try Self.isUnfinished(path) { return true }
+        }
+        return false
     }
 
     private func unfinishedObjects(
@@ -162,8 +179,8 @@ extension SoftHSMDirectory {
         var unfinished: [(path: String, state: FileState)] = []
         for name in try Self.names(in: token.directory) where name.hasSuffix(".object") && name != "token.object" {
             let path = token.directory.appendingPathComponent(name, isDirectory: false).filePath
-            guard let status = Self.status(path), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-                Self.modification(status) >= earliest, try Self.isUnfinished(path)
+            guard let status = Self.ownFile(path), Self.modification(status) >= earliest,
+                try Self.isUnfinished(path)
             else { continue }
             unfinished.append((path, FileState(status)))
         }
