@@ -178,11 +178,14 @@ final class TokenStore: Sendable {
 
     /// Removes what a change to a token of ours left half made, out of the module's sight.
     ///
+    /// Blocks as `removeUnfinishedObjects(of:since:)` does, and for half a second more where a login rewrites the
+    /// token's file.
+    ///
     /// - Parameter start: When the change began.
     func removeUnfinishedObjects(since start: Date?) throws {
-        guard let softHSM, let serial = uri.serial, let token = try softHSM.token(serial: serial, label: label) else {
-            return
-        }
+        guard let softHSM, let serial = uri.serial,
+            case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
+        else { return }
         try softHSM.removeUnfinishedObjects(of: token, since: start)
     }
 

@@ -139,6 +139,23 @@ import Testing
         #expect(child.waitForEnd().status == 0)
     }
 
+    @Test func `what was being made goes although a login is just rewriting the token's file`() throws {
+        let file = try write(Self.rows[1])
+        let tokenFile = directory.appendingPathComponent("token.object")
+        let content = try Data(contentsOf: tokenFile)
+        // Nobody waits for ever: on a busy machine the file may be empty for longer than that.
+        for _ in 0..<5 where exists(file) {
+            try Data().write(to: tokenFile)
+            let login = POSIXThread.start("login") {
+                usleep(20_000)
+                do { try content.write(to: tokenFile) } catch { Issue.record(error) }
+            }
+            try test.keychain.token.removeUnfinishedObjects(since: nil)
+            try #require(login).join()
+        }
+        #expect(!exists(file))
+    }
+
     @Test func `a file that changes stays`() throws {
         let file = try write(Self.rows[0])
         let isDone = Lock(false)
