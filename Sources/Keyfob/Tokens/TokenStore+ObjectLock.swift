@@ -5,20 +5,21 @@ import PKCS11
 import Synchronization
 
 /// Keeping those who read a token of ours and those who make objects on it apart; see
-/// ``SoftHSMDirectory/holdingObjects(serial:_:deadline:_:)``.
+/// ``SoftHSMDirectory/holdingObjects(serial:label:_:deadline:_:)``.
 extension TokenStore {
     /// Runs `body`, which reads objects in whatever state they are, while nobody of Keyfob's makes any.
     ///
-    /// - Throws: `KeychainError`; `timedOut` where somebody goes on to make some for too long; what `body` throws.
+    /// - Throws: `KeychainError`; `vaultBusy` where somebody goes on to make some for too long; what `body` throws.
     func readingObjects<Result>(_ body: () throws -> Result) throws -> Result {
         try holdingObjects(.reading, body)
     }
 
     /// Runs `body`, which makes, changes or removes objects, while nobody else of Keyfob's looks at those of the token.
     ///
-    /// - Throws: `KeychainError`; `timedOut` where others read or write for too long; what `body` throws.
-    func writingObjects<Result>(_ body: () throws -> Result) throws -> Result {
-        try holdingObjects(.writing) {
+    /// - Parameter deadline: Until when to wait for the others; `nil` for as long as any wait for the token may take.
+    /// - Throws: `KeychainError`; `vaultBusy` where others read or write for too long; what `body` throws.
+    func writingObjects<Result>(until deadline: Deadline? = nil, _ body: () throws -> Result) throws -> Result {
+        try holdingObjects(.writing, until: deadline) {
             objectWriter.store(pthread_self(), ordering: .relaxed)
             defer { objectWriter.store(0, ordering: .relaxed) }
             return try body()
@@ -26,14 +27,14 @@ extension TokenStore {
     }
 
     private func holdingObjects<Result>(
-        _ access: SoftHSMDirectory.ObjectAccess, _ body: () throws -> Result
+        _ access: SoftHSMDirectory.ObjectAccess, until deadline: Deadline? = nil, _ body: () throws -> Result
     ) throws -> Result {
         // Who makes objects reads them, too.
         guard let softHSM, let serial = uri.serial, objectWriter.load(ordering: .relaxed) != pthread_self() else {
             return try body()
         }
         return try softHSM.holdingObjects(
-            serial: serial, access, deadline: .after(configuration.deadline), body)
+            serial: serial, label: label, access, deadline: deadline ?? .after(configuration.deadline), body)
     }
 
     /// Makes sure that objects are on a token of ours as they were made, unless the files that were touched say that

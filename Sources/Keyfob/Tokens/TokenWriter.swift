@@ -118,7 +118,7 @@ struct TokenWriter: Sendable {
     private func alone<Result>(_ body: () throws -> Result) throws -> Result {
         try lock.withLock(until: deadline) {
             try token.regainSight()
-            return try token.writingObjects(body)
+            return try token.writingObjects(until: deadline, body)
         }
     }
 

@@ -18,7 +18,7 @@ import Testing
             DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let holder = Thread {
             do {
-                try softHSM.holdingObjects(serial: serial, access, deadline: .after(.seconds(60))) {
+                try softHSM.holdingObjects(serial: serial, label: "test", access, deadline: .after(.seconds(60))) {
                     begun.signal()
                     over.wait()
                 }
@@ -48,9 +48,9 @@ import Testing
         let keychain = try test.reopen(impatient())
         let key = try keychain.generateKey(.p256, label: "old")
         try whileHeld(.reading, test) {
-            #expect(code { _ = try keychain.generateKey(.p256, label: "new") } == .timedOut)
-            #expect(code { try keychain.delete(key) } == .timedOut)
-            #expect(code { _ = try keychain.update(.keys, [.label: "other"]) } == .timedOut)
+            #expect(code { _ = try keychain.generateKey(.p256, label: "new") } == .vaultBusy)
+            #expect(code { try keychain.delete(key) } == .vaultBusy)
+            #expect(code { _ = try keychain.update(.keys, [.label: "other"]) } == .vaultBusy)
             #expect(try keychain.tokenContents().objects.count { $0.label == "old" } == 2)
             // Passwords are none of the token's objects.
             try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "x"))
@@ -64,8 +64,8 @@ import Testing
         let keychain = try test.reopen(impatient())
         let key = try keychain.tokenKey(for: keychain.generateKey(.p256, label: "old"))
         try whileHeld(.writing, test) {
-            #expect(code { _ = try keychain.tokenContents() } == .timedOut)
-            #expect(code { _ = try keychain.generateKey(.p256, label: "new") } == .timedOut)
+            #expect(code { _ = try keychain.tokenContents() } == .vaultBusy)
+            #expect(code { _ = try keychain.generateKey(.p256, label: "new") } == .vaultBusy)
             // What is known reads nothing.
             let signature = try key.sign([1, 2, 3], using: .ecdsa(.sha256))
             #expect(!signature.isEmpty)
@@ -79,10 +79,15 @@ import Testing
         let serial = try #require(test.keychain.token.uri.serial)
         let hasWritten = Lock(false)
         let ended = DispatchSemaphore(value: 0)
+        func read(for time: Duration) throws {
+            try softHSM.holdingObjects(serial: serial, label: "test", .reading, deadline: .after(time)) {}
+        }
         try whileHeld(.reading, test) {
             let writer = Thread {
                 do {
-                    try softHSM.holdingObjects(serial: serial, .writing, deadline: .after(.seconds(60))) {
+                    try softHSM.holdingObjects(
+                        serial: serial, label: "test", .writing, deadline: .after(.seconds(60))
+                    ) {
                         hasWritten.withLock { $0 = true }
                     }
                 } catch { Issue.record(error) }
@@ -91,14 +96,38 @@ import Testing
             writer.start()
             // Until he waits, everybody reads.
             let deadline = Deadline.after(.seconds(60))
-            while code({ try softHSM.holdingObjects(serial: serial, .reading, deadline: .after(.milliseconds(20))) {} })
-                == nil, !deadline.hasPassed
-            {}
+            while code({ try read(for: .milliseconds(20)) }) == nil, !deadline.hasPassed {}
             #expect(!deadline.hasPassed && !hasWritten.withLock { $0 })
         }
         ended.wait()
         #expect(hasWritten.withLock { $0 })
-        try softHSM.holdingObjects(serial: serial, .reading, deadline: .after(.seconds(60))) {}
+        try read(for: .seconds(60))
+    }
+
+    @Test func `who writes waits for others until his own deadline, and is told which token they have`() throws {
+        let test = try TestKeychain()
+        var options = Keychain.Options()
+        options.timeout = .seconds(60)
+        let keychain = try test.reopen(options)
+        _ = try keychain.generateKey(.p256, label: "key")
+        let patient = try keychain.writer(keychain.keys())
+        // One that has waited for the vault for as long as he may.
+        let writer = TokenWriter(
+            store: patient.store, token: patient.token, lock: patient.lock, index: patient.index, keys: patient.keys,
+            deadline: .after(.zero))
+        try whileHeld(.reading, test) {
+            let clock = ContinuousClock()
+            let begin = clock.now
+            do {
+                try writer.recover()
+                Issue.record("somebody wrote beside a reader")
+            } catch let error as KeychainError {
+                #expect(error.message == "token \"\(keychain.name)\" is in use by another process.")
+                #expect(error.code == .vaultBusy && error.hint?.contains("--timeout") == true)
+            }
+            #expect(begin.duration(to: clock.now) < .seconds(60))
+        }
+        try writer.recover()
     }
 
     /// Where the objects of a keychain's token lie.

@@ -20,9 +20,9 @@ extension SoftHSMDirectory {
     /// those who come later from theirs. One who may not write beside the tokens reads without the lock, for he does no
     /// harm to their files.
     ///
-    /// - Throws: `KeychainError`; `timedOut` at `deadline`, `fileUnavailable` for a writer; what `body` throws.
+    /// - Throws: `KeychainError`; `vaultBusy` at `deadline`, `fileUnavailable` for a writer; what `body` throws.
     func holdingObjects<Result>(
-        serial: String, _ access: ObjectAccess, deadline: Deadline, _ body: () throws -> Result
+        serial: String, label: String, _ access: ObjectAccess, deadline: Deadline, _ body: () throws -> Result
     ) throws -> Result {
         let (turn, objects) = objectLocks(serial: serial)
         let lock: FileLock
@@ -36,7 +36,12 @@ extension SoftHSMDirectory {
             }
             own.release()
         } catch {
-            guard access == .reading, error.code != .timedOut else { throw error }
+            guard error.code != .timedOut else {
+                throw KeychainError(
+                    .vaultBusy, "token \"\(label)\" is in use by another process.", hint: "Wait longer: --timeout 60s",
+                    details: ["token": label], cause: error)
+            }
+            guard access == .reading else { throw error }
             return try body()
         }
         let result = Swift.Result { try body() }
