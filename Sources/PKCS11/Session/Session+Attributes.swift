@@ -14,7 +14,7 @@ extension Session {
     ///
     /// - Throws: `ReturnValue.objectHandleInvalid` when there is no such object, `deviceError`; `generalError`,
     ///   with which SoftHSM answers when asked for a date that was set; `attributeValueInvalid` for a value of more
-    ///   than 64 MiB, for one that grows faster than it is read, or of which the module says so.
+    ///   than 64 MiB, or of which the module says so; `bufferTooSmall` for one that grows faster than it is read.
     public func attributes(
         _ types: [AttributeType], of object: ObjectHandle
     ) throws(PKCS11Error) -> AttributeValues {
@@ -58,10 +58,10 @@ extension Session {
     /// How often a value may have grown between the call that asks for its size and the one that reads it.
     private static let largestGrowth = 3
 
-    /// A value that may not be taken for absent, since it is there.
+    /// A value that may not be taken for absent, since it is there, and is not broken either.
     private static func growing(_ type: AttributeType) -> PKCS11Error {
         PKCS11Error(
-            function: .getAttributeValue, returnValue: .attributeValueInvalid,
+            function: .getAttributeValue, returnValue: .bufferTooSmall,
             detail: "\(type) grew each time that it was to be read")
     }
 
