@@ -56,6 +56,9 @@ static inline int keyfob_is_library_loaded(const char *name) {
 /// The name of the calling thread, cut off after 15 bytes.
 static inline int keyfob_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+/// The number of the calling thread: glibc hides gettid(2) behind _GNU_SOURCE.
+static inline pid_t keyfob_thread_id(void) { return (pid_t)syscall(SYS_gettid); }
+
 /// add_key(2); the key's serial number, or -1 with errno.
 static inline long keyfob_add_key(const char *type, const char *description, const void *payload, size_t count, int keyring) {
     return syscall(SYS_add_key, type, description, payload, count, keyring);

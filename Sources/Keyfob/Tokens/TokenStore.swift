@@ -31,8 +31,8 @@ final class TokenStore: Sendable {
     private let ahead = Lock<[WeakSignatures]>([])
     /// Whether SoftHSM sees all that is there.
     let sight = TokenSight()
-    /// The thread that is making objects on a token of ours; 0 for none.
-    let objectWriter = Atomic<pthread_t>(0)
+    /// The thread that is making objects on a token of ours, as `currentThread` names it; 0 for none.
+    let objectWriter = Atomic<UInt64>(0)
 
     private struct WeakSignatures {
         weak var signatures: SignatureAhead?

@@ -1,7 +1,9 @@
 import Foundation
 import KeyfobPrimitives
+import KeyfobTesting
 import OpenSSL
 import PKCS11
+import TestSupport
 import Testing
 
 @testable import Keyfob
@@ -128,6 +130,25 @@ import Testing
             #expect(begin.duration(to: clock.now) < .seconds(60))
         }
         try writer.recover()
+    }
+
+    @Test func `a child that is forked by who makes objects is not taken for him`() async {
+        await #expect(processExitsWith: .success) { try ObjectLockTests.readInChild() }
+    }
+
+    private static func readInChild() throws {
+        let throwaway = try ThrowawayKeychain()
+        let keychain = try Keychain.open(
+            throwaway.keychain.name, in: throwaway.directories, options: ObjectLockTests().impatient())
+        let status = try keychain.token.writingObjects {
+            // The only thread of the child is a copy of this one, which has the lock for as long.
+            ForkedChild.run {
+                let answer = code { try keychain.token.readingObjects {} }
+                _exit(answer == .vaultBusy ? 0 : 1)
+            }
+        }
+        #expect(status == 0)
+        withExtendedLifetime(throwaway) {}
     }
 
     /// Where the objects of a keychain's token lie.
