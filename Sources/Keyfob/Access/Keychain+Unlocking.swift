@@ -169,14 +169,22 @@ extension Keychain {
             if isLocked { try token.logout() }
             unlocked = keys
         } catch {
-            lockState.withLock { state in
+            let isLocked = lockState.withLock { state in
                 // Another thread has wiped the PIN since, or has set one that it is still to find out about.
-                guard state.lockings == lockings, state.pin == pin else { return }
+                guard state.lockings == lockings else { return true }
+                guard state.pin == pin else { return false }
                 state.pin = previous
                 state.isRestored = wasRestored
+                return false
             }
             // What was refused was not the PIN that counts again.
             if previous.map({ $0 != pin }) ?? false { token.forgetRefusal() }
+            if isLocked, (error as? KeychainError)?.code == .wrappingKeyMissing {
+                // The PIN went with the locking, and without it nobody sees the key.
+                throw KeychainError(
+                    .locked, "keychain \"\(name)\" was locked while it was being unlocked.",
+                    hint: "Unlock it again: keyfob unlock \(name)", cause: error)
+            }
             guard let stored, let refusal = error as? KeychainError, refusal.code == .pinIncorrect else { throw error }
             try memory.remember(pin, serial: serial, label: token.label)
             var details = refusal.details
