@@ -22,7 +22,7 @@ extension Keychain {
     ///
     /// - Returns: What was fetched; empty where nothing was missing, or nobody says where it is.
     /// - Throws: `KeychainError`; `issuerFailed` where a place does not answer, `timedOut` where the places together
-    ///   have not answered within two minutes, and as for adding certificates.
+    ///   have not answered within two minutes, and as for adding certificates. What was fetched before is stored then.
     @available(*, noasync, message: "use the asynchronous form")
     public func fetchIssuers(of certificate: Certificate, with further: [Certificate] = []) throws -> [Certificate] {
         try fetchIssuers(of: certificate, with: further, until: .after(Bounds.patience))
@@ -34,17 +34,28 @@ extension Keychain {
     ) throws -> [Certificate] {
         var fetched: [Certificate] = []
         let anchors = try trustAnchors().map(\.certificate) + SystemRoots.load()
-        while fetched.count < Bounds.issuers {
-            let chain = try chain(of: certificate, with: further + fetched)
-            guard let last = chain.certificates.last, !last.isSelfSigned,
-                !anchors.contains(where: { last == $0 || last.isIssued(by: $0) }),
-                let issuer = try issuer(of: last, until: deadline)
-            else { break }
-            fetched.append(issuer)
+        do {
+            while fetched.count < Bounds.issuers {
+                let chain = try chain(of: certificate, with: further + fetched)
+                guard let last = chain.certificates.last, !last.isSelfSigned,
+                    !anchors.contains(where: { last == $0 || last.isIssued(by: $0) }),
+                    let issuer = try issuer(of: last, until: deadline)
+                else { break }
+                fetched.append(issuer)
+            }
+        } catch {
+            // The first error is the one to report.
+            try? keep(fetched)
+            throw error
         }
+        try keep(fetched)
+        return fetched
+    }
+
+    /// Stores what is not there yet, but no root.
+    private func keep(_ fetched: [Certificate]) throws {
         let new = try fetched.filter { !$0.isSelfSigned }.filter { try storedItems(of: $0).isEmpty }
         try add(contentsOf: new.map { CertificateItem($0) })
-        return fetched
     }
 
     private func issuer(of certificate: Certificate, until deadline: Deadline) throws -> Certificate? {

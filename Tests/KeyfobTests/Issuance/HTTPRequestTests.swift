@@ -1,6 +1,4 @@
 import Foundation
-import Glibc
-import TestSupport
 import Testing
 
 @testable import Keyfob
@@ -8,52 +6,32 @@ import Testing
 @Suite
 struct HTTPRequestTests {
     /// A server that sends one answer: with a length, or in chunks that have no end.
-    private final class Server {
-        let port: String
-        private let process: SpawnedProcess
-
-        init(_ answer: String) throws {
-            let script = """
-                import socket, sys
-                s = socket.create_server(("127.0.0.1", 0))
-                print(s.getsockname()[1], flush=True)
-                while True:
-                    c = s.accept()[0]
-                    try:
-                        c.recv(65536)
-                        if sys.argv[1] == "endless":
-                            c.sendall(b"HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n")
-                            while True: c.sendall(b"10000\\r\\n" + b"x" * 65536 + b"\\r\\n")
-                        n = int(sys.argv[1])
-                        c.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % n + b"x" * n)
-                    except OSError: pass
-                    c.close()
-                """
-            let pipe = try SpawnedProcess.pipe()
-            defer { close(pipe.reading) }
-            do {
-                defer { close(pipe.writing) }
-                process = try SpawnedProcess(
-                    ["python3", "-c", script, answer], environment: ["PATH": "/usr/bin:/bin"],
-                    streams: (0, pipe.writing, 2))
-            }
-            var text = [UInt8](repeating: 0, count: 16)
-            let count = unsafe read(pipe.reading, &text, text.count)
-            port = String(decoding: text.prefix(max(0, count)), as: UTF8.self).trimmingCharacters(in: .newlines)
-        }
-
-        deinit { process.kill() }
-    }
+    private static let server = """
+        import socket, sys
+        s = socket.create_server(("127.0.0.1", 0))
+        print(s.getsockname()[1], flush=True)
+        while True:
+            c = s.accept()[0]
+            try:
+                c.recv(65536)
+                if sys.argv[1] == "endless":
+                    c.sendall(b"HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n")
+                    while True: c.sendall(b"10000\\r\\n" + b"x" * 65536 + b"\\r\\n")
+                n = int(sys.argv[1])
+                c.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % n + b"x" * n)
+            except OSError: pass
+            c.close()
+        """
 
     @Test func `an answer has a length that is bearable`() throws {
-        let server = try Server("100000")
+        let server = try TestServer(Self.server, "100000")
         let response = try HTTPRequest(url: "http://127.0.0.1:\(server.port)/", allowsPlain: true).send()
         #expect(response.status == 200 && response.body.count == 100_000)
     }
 
     @Test(arguments: ["endless", "5000000"])
     func `an answer that is too long, announced or not, is left at once`(_ answer: String) throws {
-        let server = try Server(answer)
+        let server = try TestServer(Self.server, answer)
         let begin = Date()
         let error = #expect(throws: KeychainError.self) {
             _ = try HTTPRequest(url: "http://127.0.0.1:\(server.port)/", allowsPlain: true).send()
