@@ -26,6 +26,7 @@
 //   full                                   no room for another object
 //   write-protected                        no object can be made, changed or destroyed
 //   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
+//   cling=N                                the next N times an object is not destroyed, for the same reason
 //   mute=N                                 the next N times it does not tell the value of a public key
 //   lax                                    it tells of every key that it may leave the token
 //   growing=N                              the next N times that somebody asks how long a label is, it is 200 bytes
@@ -248,7 +249,12 @@ static CK_RV generate_key(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 }
 
 static CK_RV destroy(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
+    static int clung;
     char text[16];
+    if (says("cling", text, sizeof text) && clung < atoi(text)) {
+        clung++;
+        return CKR_VENDOR_DEFINED | 0x114;
+    }
     if (says("keep", text, sizeof text)) {
         static int destroyed;
         if (destroyed >= atoi(text))

@@ -20,7 +20,8 @@ enum AttributeReadBack {
             throw error
         }
         guard let wrong = asked.first(where: { template[$0]?.value != values[$0] }) else { return }
-        // That it does not let go of it either is no reason to say less: an object without protection lies there.
+        // That it does not let go of it either is no reason to say less: an object without protection lies there, at
+        // least until the change is undone.
         var refusal: PKCS11Error?
         do { try session.destroy(handle) } catch { refusal = error }
         throw KeychainError(
@@ -28,7 +29,7 @@ enum AttributeReadBack {
             "token \"\(token)\" did not obey: \(wrong.name) of the new object is not what was asked for.",
             hint: (refusal == nil
                 ? "The object was removed again."
-                : "The object could not be removed again. Look for it, and remove it with the vendor's tool: "
+                : "The object could not be removed at once. If it is still there, remove it with the vendor's tool: "
                     + "keyfob token show \(ShellWord.quoted(token)) --objects.")
                 + " This token cannot protect keys as Keyfob promises.",
             details: ["token": token, "attribute": wrong.name], cause: refusal)
