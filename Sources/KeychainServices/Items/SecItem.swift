@@ -35,7 +35,9 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 ///     after the other.
 ///   - attributesToUpdate: New attributes, and the new `kSecValueData`.
 /// - Returns: `errSecSuccess`; `errSecItemNotFound`, `errSecDuplicateItem` where a new primary key is taken, and as
-///   for `SecItemAdd`. Nothing is changed then, but for those of a list that come before the one that failed.
+///   for `SecItemAdd`. Nothing is changed then, but for those of a list that come before the one that failed. A token
+///   that fails amid several objects of an item may have changed the first; that is taken back at once, or where the
+///   token fails in that too, by the next command that changes it or unlocks the keychain.
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     storing(nil) {
@@ -49,7 +51,8 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 /// - Parameter query: The class or a reference, and attributes; with `kSecMatchItemList` those of its items that match.
 ///   A class alone removes all its items that are not synchronizable.
 /// - Returns: `errSecSuccess`; `errSecItemNotFound`, and as for `SecItemAdd`. Nothing is removed then, but for those of
-///   a list that come before the one that failed.
+///   a list that come before the one that failed. Where the token fails amid several objects of an item, the first may
+///   be gone: the next command that changes the token or unlocks the keychain removes the rest.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     storing(nil) {
