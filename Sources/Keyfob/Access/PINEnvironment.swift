@@ -29,7 +29,8 @@ public struct PINEnvironment: Sendable {
     /// The pinentry program: a name to look up in `PATH`, or a path.
     public var pinentryProgram: String
 
-    /// How long a `cmd:` may run before it is killed, and how long a pipe may keep the PIN back.
+    /// How long a `cmd:` may run before it is killed, and how long a pipe may keep the PIN back: one that is named by
+    /// its descriptor only where there is nobody to ask.
     public var commandDeadline: Duration
 
     /// How long a person has to answer pinentry.
@@ -56,6 +57,9 @@ public struct PINEnvironment: Sendable {
         self.commandDeadline = commandDeadline
         self.pinentryDeadline = pinentryDeadline
     }
+
+    /// Whether somebody is there who may be asked.
+    var hasPerson: Bool { !noInput && prompter != nil }
 
     /// The value that `source` gave when it could still be read.
     func recalled(_ source: PINSource) -> SecretBytes? {

@@ -8,7 +8,8 @@ extension PINSource {
     /// Reads the secret. Blocks for as long as the source takes, at most until its deadline.
     ///
     /// A command, a pipe and whatever else has to come from somebody have that of ``PINEnvironment/commandDeadline``.
-    /// A person who types at a terminal has none.
+    /// A person who types at a terminal has none, nor has a descriptor where there is a person to ask: a program that
+    /// writes to it may be waiting for what that person types.
     ///
     /// One trailing newline (LF or CRLF) is not part of the secret; from files and commands the first
     /// line is taken.
@@ -20,7 +21,7 @@ extension PINSource {
         let secret: SecretBytes
         switch kind {
         case .prompt:
-            guard !environment.noInput, let prompter = environment.prompter else { throw purpose.required }
+            guard environment.hasPerson, let prompter = environment.prompter else { throw purpose.required }
             secret = try prompter.readSecret(prompt: purpose.prompt, confirm: purpose.confirms)
         case .pinentry:
             guard !environment.noInput else { throw purpose.required }
@@ -105,9 +106,14 @@ extension PINSource {
     private static func readAll(
         _ file: borrowing OpenFile, _ environment: PINEnvironment
     ) throws(KeychainError) -> SecretBytes {
+        // Such as gpg(1), which asks for the passphrase of a file before it gives what is in it.
+        try file.read(
+            limit: maximumLength + 3, by: environment.hasPerson ? .never : deadline(of: file, environment))
+    }
+
+    private static func deadline(of file: borrowing OpenFile, _ environment: PINEnvironment) -> Deadline {
         // Who types is not to be hurried; what writes to a pipe may never do so.
-        let isTyped = isatty(file.descriptor) == 1
-        return try file.read(limit: maximumLength + 3, by: isTyped ? .never : .after(environment.commandDeadline))
+        isatty(file.descriptor) == 1 ? .never : .after(environment.commandDeadline)
     }
 
     private static func readFile(
@@ -125,7 +131,9 @@ extension PINSource {
         if !isTrusted {
             try PrivateFile.requirePrivate(try file.status(), path: path, option: "--insecure-file")
         }
-        let bytes = try readAll(file, environment)
+        // Whoever writes to a FIFO need not close it.
+        let bytes = try file.read(
+            limit: maximumLength + 3, by: deadline(of: file, environment), untilNewline: true)
         guard let line = bytes.firstLine(isComplete: bytes.count < maximumLength + 3) else {
             throw PINSource.file(path).tooLong
         }

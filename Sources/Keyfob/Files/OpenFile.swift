@@ -59,9 +59,13 @@ package struct OpenFile: ~Copyable {
 
     /// Reads up to `limit` bytes, to the end of the file at most. Blocks as read(2) does.
     ///
-    /// - Parameter deadline: Until when what is no file on a disk may keep its bytes back.
+    /// - Parameters:
+    ///   - deadline: Until when what is no file on a disk may keep its bytes back.
+    ///   - untilNewline: Whether nothing more is waited for once a newline is there.
     /// - Throws: `timedOut` where the deadline passed before the end; `fileUnavailable` and the like.
-    package func read(limit: Int, by deadline: Deadline = .never) throws(KeychainError) -> SecretBytes {
+    package func read(
+        limit: Int, by deadline: Deadline = .never, untilNewline: Bool = false
+    ) throws(KeychainError) -> SecretBytes {
         let status = try status()
         // What a file says of its size is where to begin, not when to end; a pipe says nothing.
         // A sparse file may say the largest number there is.
@@ -70,32 +74,35 @@ package struct OpenFile: ~Copyable {
         var bytes = SecretBytes([])
         var capacity = min(limit - 1, length) + 1
         while true {
-            let (filled, count) = try read(after: bytes, capacity: capacity, by: isRegular ? nil : deadline)
-            if count < capacity { return filled.prefix(count) }
-            if capacity == limit { return filled }
+            let (filled, count, isOver) = try read(
+                after: bytes, capacity: capacity, by: isRegular ? nil : deadline, untilNewline: untilNewline)
+            if isOver || capacity == limit { return filled.prefix(count) }
             bytes = filled
             capacity = min(limit, capacity * 2)
         }
     }
 
-    /// Reads on behind what there is already until `capacity` bytes are there or the file ends.
+    /// Reads on behind what there is already until `capacity` bytes are there, or the file or the line is over.
     ///
     /// - Parameter deadline: Until when to wait for each of them; `nil` where there is nothing to wait for.
     private func read(
-        after bytes: SecretBytes, capacity: Int, by deadline: Deadline?
-    ) throws(KeychainError) -> (SecretBytes, count: Int) {
+        after bytes: SecretBytes, capacity: Int, by deadline: Deadline?, untilNewline: Bool
+    ) throws(KeychainError) -> (SecretBytes, count: Int, isOver: Bool) {
         var count = bytes.count
+        var isOver = false
         // A FIFO that was opened when its writers were gone never tells poll(2) so; reading what is left of it does.
         // Before the first byte it cannot: nobody may have come yet.
         let asksFirst = fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0
         var mustWait = asksFirst || count == 0
         let filled = try unsafe SecretBytes(count: capacity) { (buffer) throws(KeychainError) in
             unsafe bytes.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
-            while count < buffer.count, let base = buffer.baseAddress {
+            while !isOver, count < buffer.count, let base = buffer.baseAddress {
                 if let deadline, mustWait { try awaitInput(by: deadline) }
                 let received = unsafe Foundation.read(descriptor, base + count, buffer.count - count)
-                if received == 0 { return }
-                if received > 0 {
+                if received == 0 {
+                    isOver = true
+                } else if received > 0 {
+                    isOver = unsafe untilNewline && memchr(base + count, 0x0A, received) != nil
                     count += received
                     mustWait = asksFirst
                 } else if errno == EAGAIN, deadline != nil {
@@ -105,7 +112,7 @@ package struct OpenFile: ~Copyable {
                 }
             }
         }
-        return (filled, count)
+        return (filled, count, isOver)
     }
 
     private func awaitInput(by deadline: Deadline) throws(KeychainError) {

@@ -20,6 +20,8 @@ import Testing
         // Written to, but not at once.
         ("--pin-source stdin --timeout 200s <fifo", 0), ("--pin-source fd:3 --timeout 200s 3<fifo", 0),
         ("--pin-source file:fifo --insecure-file --timeout 200s", 0),
+        // And then held open for more: the first line is all that counts.
+        ("--pin-source file:fifo --insecure-file --timeout 200s 3<>fifo", 0),
         // Opened anew, by us, when whoever wrote to it is gone.
         ("--pin-source file:/dev/fd/3 --insecure-file --timeout 200s 3<fifo", 0),
     ] as [(String, Int32)])

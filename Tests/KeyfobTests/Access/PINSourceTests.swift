@@ -136,6 +136,32 @@ import Testing
         #expect(code { _ = try read("fd:\(number)") } == .fileUnavailable)
     }
 
+    @Test func `a pipe is waited for until the deadline, and without one where somebody may type at its other end`()
+        throws
+    {
+        func read(_ environment: PINEnvironment, by script: String) throws -> String? {
+            let pipe = try SpawnedProcess.pipe()
+            let writer: SpawnedProcess
+            do {
+                defer { close(pipe.writing) }
+                writer = try SpawnedProcess(
+                    ["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"], streams: (0, pipe.writing, 2))
+            }
+            defer { writer.kill() }
+            return try self.read("fd:\(pipe.reading)", environment)
+        }
+        let prompter = TypedPrompter(answer: "")
+        let attended = PINEnvironment(prompter: prompter, commandDeadline: .milliseconds(200))
+        #expect(try read(attended, by: "sleep 2; echo 1234") == "1234")
+        // Not the same one with another setting: it remembers what a descriptor of that number gave.
+        for unattended in [
+            PINEnvironment(prompter: prompter, noInput: true, commandDeadline: .milliseconds(200)),
+            PINEnvironment(commandDeadline: .milliseconds(200)),
+        ] {
+            #expect(code { _ = try read(unattended, by: "sleep 100") } == .timedOut)
+        }
+    }
+
     @Test func `a command that does not end is killed with all it started`() throws {
         let directory = try TemporaryDirectory()
         let started = Date()
