@@ -64,7 +64,12 @@ public struct TestToken: Sendable {
             (try? slot.tokenInfo()).map { !$0.flags.contains(.tokenInitialized) } ?? false
         })
         else {
-            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: "no free slot")
+            // So it is, for a moment, where somebody has just taken the one there was; see below.
+            guard attempts > 1 else {
+                throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: "no free slot")
+            }
+            usleep(20_000)
+            return try initializeToken(label, module, attempts: attempts - 1)
         }
         do throws(PKCS11Error) {
             try slot.initializeToken(label: label, securityOfficerPIN: SecretBytes(utf8: securityOfficerPINText))
