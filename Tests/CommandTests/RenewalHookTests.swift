@@ -48,6 +48,23 @@ import Testing
         #expect(try home.shell("wc -l < runs") == "4\n")
     }
 
+    @Test func `the command finds keyfob where cron does not, and another one that PATH names before`() throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        let hook = "keyfob --version > \(home.file("version"))"
+        let renewed = try home.keyfob("identity", "renew", "web", "--force", "--exec", hook)
+        #expect(renewed.status == 0, "\(renewed.error)")
+        #expect(try home.shell("cat version") == home.keyfob("--version").output)
+        let other = "mkdir bin; printf '#!/bin/sh\\necho other' > bin/keyfob; chmod 755 bin/keyfob"
+        try home.shell(other)
+        let again = try Tool.keyfob(
+            ["identity", "renew", "web", "--force", "--exec", hook],
+            environment: home.environment.merging(["PATH": home.file("bin") + ":/usr/bin:/bin"]) { $1 }
+        ).run()
+        #expect(again.status == 0, "\(again.error)")
+        #expect(try home.shell("cat version") == "other\n")
+    }
+
     @Test func `a command that was killed with us is run by the next renewal`() throws {
         let home = try IdentityHome()
         try make(home, "web")

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import Keyfob
 import KeyfobPrimitives
 
@@ -6,10 +6,20 @@ import KeyfobPrimitives
 enum RenewalHook {
     /// Runs a command with `/bin/sh -c` and returns its exit status. Its output goes to standard error, so that
     /// standard output stays ours. Variables that hold secrets, or say where they are, are not passed on. What it
-    /// makes has the modes that our caller's own files have: servers must be able to read it.
+    /// makes has the modes that our caller's own files have: servers must be able to read it. `keyfob` is this one, where
+    /// PATH names no other.
     static func run(_ command: String) throws -> Int32 {
         let mask = CreationMask.callersText.map { "umask \($0); " } ?? ""
-        return try ProgramRun.status(of: ["/bin/sh", "-c", mask + command], output: STDERR_FILENO)
+        return try ProgramRun.status(of: ["/bin/sh", "-c", mask + ownDirectory + command], output: STDERR_FILENO)
+    }
+
+    /// What lets the shell find the command that it is told to call: cron and systemd look in no home directory.
+    private static var ownDirectory: String {
+        // What cannot be told is no reason to run nothing.
+        guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
+            program.hasSuffix("/keyfob")
+        else { return "" }
+        return "PATH=${PATH:+$PATH:}\(ShellWord.quoted(String(program.dropLast("/keyfob".count)))); export PATH; "
     }
 }
 
