@@ -12,6 +12,8 @@ public struct PINPurpose: Sendable, Hashable {
     /// What it is called, and what to do where a source has an empty one.
     private(set) var secretName = "PIN"
     private(set) var remedyOfEmptiness: String?
+    /// What to do where a source that was named does not give it.
+    private(set) var remedyOfFailure: String?
 
     private init(prompt: String, confirms: Bool = false, absence: String, remedy: String) {
         self.prompt = prompt
@@ -22,11 +24,18 @@ public struct PINPurpose: Sendable, Hashable {
 
     /// The PIN that unlocks a keychain.
     public static func unlock(keychain: String) -> PINPurpose {
-        PINPurpose(
+        var purpose = PINPurpose(
             prompt: "PIN for keychain \"\(keychain)\"",
             absence: "keychain \"\(keychain)\" is locked and there is no terminal to ask for its PIN.",
             remedy: "Give a source: --pin-source file:… | credential:… | env:…, "
                 + "or unlock first: keyfob unlock \(keychain)")
+        purpose.remedyOfFailure = typing("PIN", keychain)
+        return purpose
+    }
+
+    /// The way round a source that the keychain has of its own, which `keyfob unlock` alone would read again.
+    private static func typing(_ secret: String, _ keychain: String) -> String {
+        "Or type the \(secret): keyfob unlock \(keychain) --pin-source prompt"
     }
 
     /// The passphrase that a keychain's PIN is sealed under.
@@ -37,6 +46,7 @@ public struct PINPurpose: Sendable, Hashable {
             remedy: "Give a source: --pin-source file:… | credential:… | env:…, "
                 + "or unlock first: keyfob unlock \(keychain)")
         purpose.secretName = "passphrase"
+        purpose.remedyOfFailure = typing("passphrase", keychain)
         return purpose
     }
 

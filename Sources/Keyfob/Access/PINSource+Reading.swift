@@ -34,7 +34,14 @@ extension PINSource {
         case .descriptor(let number):
             secret = try readDescriptor(number, environment)
         case .command(let command):
-            secret = try ShellCommand.firstLine(of: command, deadline: .after(environment.commandDeadline))
+            do throws(KeychainError) {
+                secret = try ShellCommand.firstLine(of: command, deadline: .after(environment.commandDeadline))
+            } catch {
+                let hints = [error.hint, purpose.remedyOfFailure].compactMap(\.self)
+                throw KeychainError(
+                    error.code, error.message, hint: hints.isEmpty ? nil : hints.joined(separator: " "),
+                    details: error.details, cause: error.cause)
+            }
         case .credential(let name):
             guard let directory = environment.credentialsDirectory, !directory.isEmpty else {
                 throw KeychainError(
@@ -123,8 +130,8 @@ extension PINSource {
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {
             let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)
             throw KeychainError(
-                error.code, error.message, hint: "Check that file. \(purpose.remedy)", details: error.details,
-                cause: error.cause)
+                error.code, error.message, hint: "Check that file. \(purpose.remedyOfFailure ?? purpose.remedy)",
+                details: error.details, cause: error.cause)
         }
         // Through the open descriptor, so that what was looked at is what is read. A symbolic link is
         // followed: Kubernetes and systemd hand secrets out through them, and the target is checked.

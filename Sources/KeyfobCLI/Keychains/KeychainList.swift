@@ -27,8 +27,7 @@ struct KeychainList: ParsableCommand {
         for configuration in listing.keychains {
             let isDefault = configuration.name == defaultName
             let isUnlocked = try state.location(of: configuration.uuid.uuidString.lowercased()) != nil
-            let isUnattended = configuration.pinSource.map { !["prompt", "pinentry"].contains($0) } ?? false
-            let word = (isUnlocked ? KeychainReport.State.unlocked : isUnattended ? .unattended : .locked).rawValue
+            let word = (isUnlocked ? KeychainReport.State.unlocked : configuration.opensUnasked ? .unattended : .locked).rawValue
             let token = configuration.tokenLabel
             table.add([.init(configuration.name), .init(token), .init(word), .init(isDefault ? "yes" : "")])
             list.append(

@@ -87,13 +87,13 @@ struct KeychainReport {
             lines.append("The token wants no login: whoever reaches it opens the keychain.")
         } else if configuration.sealedPIN != nil {
             lines.append("Your passphrase (scrypt) seals the token's PIN.")
-            if let source = configuration.pinSource {
+            if let source = configuration.pinSourceName {
                 lines.append(
-                    "The passphrase comes from \(Self.name(ofSource: source)): whoever reads that opens the keychain.")
+                    "The passphrase comes from \(HomePath.shown(source)): whoever reads that opens the keychain.")
             }
-        } else if let source = configuration.pinSource {
+        } else if let source = configuration.pinSourceName {
             lines.append(
-                "The token's PIN comes from \(Self.name(ofSource: source)): whoever reads that opens the keychain.")
+                "The token's PIN comes from \(HomePath.shown(source)): whoever reads that opens the keychain.")
         } else {
             lines.append("The token's PIN is asked for.")
         }
@@ -102,11 +102,6 @@ struct KeychainReport {
         }
         if location != nil { lines.append("While it is unlocked, every program of yours can read its passwords.") }
         return lines
-    }
-
-    /// A source without what may be a secret in a command.
-    private static func name(ofSource source: String) -> String {
-        source.hasPrefix("cmd:") || source.hasPrefix("|") ? "a command" : HomePath.shown(source)
     }
 
     /// The members of a document.
@@ -188,4 +183,11 @@ extension KeychainConfiguration {
         // A URI that cannot be read is shown as it is.
         (try? PKCS11URI(token))?.token ?? token
     }
+
+    /// Whether it has a source of its PIN or passphrase that asks nobody.
+    var opensUnasked: Bool { pinSource.map { !["prompt", "pinentry"].contains($0) } ?? false }
+
+    /// Where the PIN or the passphrase comes from, without what may be a secret in a command; `nil` where it is asked
+    /// for.
+    var pinSourceName: String? { pinSource.map { $0.hasPrefix("cmd:") || $0.hasPrefix("|") ? "cmd:…" : $0 } }
 }

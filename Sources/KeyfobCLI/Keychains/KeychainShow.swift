@@ -28,13 +28,12 @@ struct KeychainShow: ParsableCommand {
             case .path(let path): path
             case .registered(let name): name
             }
-        let source = configuration.pinSource.map { $0.hasPrefix("cmd:") ? "cmd:…" : $0 }
         let lines: [(String, String)] = [
             ("name", configuration.name), ("default", isDefault ? "yes" : "no"),
             ("uuid", configuration.uuid.uuidString.lowercased()),
             ("token", configuration.tokenLabel), ("token_uri", configuration.token),
             ("module", module), ("vault", configuration.vault),
-            ("pin_source", source ?? "prompt"), ("protection", configuration.protection),
+            ("pin_source", configuration.pinSourceName ?? "prompt"), ("protection", configuration.protection),
             ("recovery_code", configuration.recoverySeal == nil ? "no" : "yes"),
             ("unlock_timeout", String(configuration.unlockTimeout)),
             ("created", RFC3339.string(from: configuration.created)),

@@ -56,12 +56,25 @@ struct LockCommand: ParsableCommand {
         // What was unlocked by a PIN wants one. Only for who locked nothing is a module loaded, which may take its
         // time.
         let asks = locked.isEmpty && !all && !output.isQuiet
-        let open = asks ? chosen.filter { isWithoutLogin($0, keychains) } : []
+        let open = chosen.compactMap { configuration -> (name: String, sentence: String)? in
+            if configuration.opensUnasked {
+                return (configuration.name, Self.openness(configuration))
+            }
+            guard asks, isWithoutLogin(configuration, keychains) else { return nil }
+            return (configuration.name, NewKeychain.openness(configuration))
+        }
         try output.emit(
             Document([
                 "locked": .array(locked.map { .string($0) }), "changed": .boolean(!locked.isEmpty && !global.dryRun),
                 "dry_run": .boolean(global.dryRun), "open": .array(open.map { .string($0.name) }),
-            ]), sentence: ([sentence] + open.map { NewKeychain.openness($0) }).joined(separator: "\n"))
+            ]), sentence: ([sentence] + open.map(\.sentence)).joined(separator: "\n"))
+    }
+
+    /// What to know of a keychain that has the source of its PIN.
+    private static func openness(_ configuration: KeychainConfiguration) -> String {
+        "Keychain \"\(configuration.name)\" opens without asking all the same: its "
+            + "\(configuration.sealedPIN == nil ? "PIN" : "passphrase") comes from "
+            + "\(HomePath.shown(configuration.pinSourceName ?? ""))."
     }
 
     /// Whether the keychain's token lets everybody in, so that locking locks nothing. A token of Keyfob's own does not.

@@ -195,6 +195,7 @@ struct NewKeychain {
                     "token": .string(token), "token_uri": .string(configuration.token), "token_new": .boolean(isNew),
                     "wrapping_key": .string(made.wrappingKey), "wrap_suite": .string(made.suite),
                     "default": .boolean(isDefault), "recovery_file": .optional(recoveryFile?.path),
+                    "pin_source": .optional(configuration.pinSourceName),
                     "protection": .string(wantsLogin ? configuration.protection : "the token wants no login"),
                     "unlocked": isUnlocked.map { .boolean($0) } ?? .null,
                 ]), sentence: "")
@@ -229,6 +230,11 @@ struct NewKeychain {
         if options.unattended {
             try output.say(
                 "The token's PIN lies in a file that only you can read: whoever reads your files opens the keychain.")
+        }
+        if !options.unattended, let source = made.keychain.configuration.pinSourceName {
+            try output.say(
+                "From now on the \(isNew ? "passphrase" : "PIN") comes from \(HomePath.shown(source)): whoever reads that "
+                    + "opens the keychain.")
         }
         if !wantsLogin { try output.say(Self.openness(made.keychain.configuration)) }
         let selector = isDefault ? "" : " --keychain \(name)"

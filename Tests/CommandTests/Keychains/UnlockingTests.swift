@@ -37,6 +37,28 @@ import Testing
         #expect(status == 0 || result.error.contains("in time"), "\(result.error)")
     }
 
+    @Test func `a source that a keychain keeps is told of, and has a way round it where it fails`() throws {
+        let household = try Household()
+        let pass = try household.directory.write(Array("sesame\n".utf8), to: "pass")
+        let made = try household.keyfob(["init", "--pin-source", "file:" + pass])
+        #expect(made.output.contains("From now on the passphrase comes from file:\(pass)"), "\(made.output)")
+        let other = try household.document(["keychain", "create", "other", "--pin-source", "cmd:cat \(pass)"])
+        #expect(other["pin_source"] as? String == "cmd:…")
+        try household.set("a", "value")
+        // To lock it locks nothing, which nobody may believe.
+        let lock = try household.keyfob(["lock"])
+        #expect(lock.status == 0 && lock.output.contains("opens without asking all the same"), "\(lock.output)")
+        #expect(try household.document(["lock", "other"])["open"] as? [String] == ["other"])
+        try FileManager.default.moveItem(atPath: pass, toPath: pass + "-elsewhere")
+        for name in ["login", "other"] {
+            let failure = try household.failure(["unlock", name])
+            #expect(failure.hint.contains("keyfob unlock \(name) --pin-source prompt"), "\(failure.hint)")
+        }
+        let typed = try household.keyfob(["unlock", "--pin-source", "prompt"], typing: ["sesame"])
+        #expect(typed.result.status == 0, "\(typed.result.error)")
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+    }
+
     @Test func `a keychain that is unlocked is not called locked where nobody can be asked`() throws {
         let household = try Household.withPassphrase("sesame")
         #expect(try household.failure(["unlock"]).code == "pin.required")
