@@ -120,4 +120,24 @@ import Testing
         let status = try home.keyfob("status", "--json")
         #expect(status.output.contains("\"next_expiry\":{\"name\":\"web\","), "\(status.output)")
     }
+
+    @Test func `an expired identity hides no other that expires next, and is counted`() throws {
+        let home = try IdentityHome()
+        for (name, days) in [("fresh", 90), ("soon", 7), ("old", -3)] {
+            try home.makeSelfSigned(name, days: days)
+            let imported = try home.keyfob(
+                "identity", "import", home.file(name + ".key"), home.file(name + ".pem"), "--name", name,
+                "--allow-expired")
+            try #require(imported.status == 0, "\(imported.error)")
+        }
+        let document = try home.keyfob("status", "--json")
+        #expect(document.output.contains("\"expired\":1,\"next_expiry\":{\"name\":\"soon\","), "\(document.output)")
+        let status = try home.keyfob("status")
+        #expect(status.output.contains("\nnext        soon expires in "), "\(status.output)")
+        #expect(status.output.contains("\nexpired     1 certificate: keyfob cert expiring\n"), "\(status.output)")
+        // Alone it needs attention too.
+        for name in ["fresh", "soon"] { try #require(home.keyfob("identity", "rm", name, "--yes").status == 0) }
+        let attention = try home.keyfob("status", "--exit-code")
+        #expect(attention.status == 10 && !attention.output.contains("\nnext "), "\(attention.output)")
+    }
 }

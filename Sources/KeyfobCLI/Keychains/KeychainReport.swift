@@ -26,7 +26,10 @@ struct KeychainReport {
     private(set) var passwords: Int?
     private(set) var certificates: Int?
     private(set) var keys: Int?
+    /// What expires next of the certificates that are still valid.
     private(set) var nextExpiry: (name: String, date: Date)?
+    /// How many certificates have expired.
+    private(set) var expired: Int?
     /// The first thing that is wrong.
     private(set) var problem: KeychainError?
 
@@ -57,7 +60,11 @@ struct KeychainReport {
             keys = try keychain.find(.keys.keyClass(.private)).count + keychain.find(.keys.keyClass(.symmetric)).count
             // Nobody renews an older version: its place has been taken.
             let identities = try keychain.find(.identities).filter { $0.nameOfVersion == nil }.map(\.item)
-            nextExpiry = Self.next(identities.isEmpty ? certificateItems.map(\.item) : identities)
+            let terms = Self.terms(identities.isEmpty ? certificateItems.map(\.item) : identities)
+            // One that has expired hides no other: that will be missed when it is too late.
+            let now = Date()
+            nextExpiry = terms.filter { $0.date >= now }.min { $0.date < $1.date }
+            expired = terms.count { $0.date < now }
         } catch let error as KeychainError {
             problem = error
         } catch {
@@ -65,13 +72,16 @@ struct KeychainReport {
         }
     }
 
-    private static func next(_ items: [Item]) -> (name: String, date: Date)? {
-        items.compactMap { item in
+    /// Until when certificates are valid, each once: in several access groups it is several items.
+    private static func terms(_ items: [Item]) -> [(name: String, date: Date)] {
+        var known: Set<Data> = []
+        return items.compactMap { item in
             // What is no certificate does not expire; checks report it.
-            guard let der = item.certificateDER, let certificate = try? Certificate(der: der) else { return nil }
+            guard let der = item.certificateDER, known.insert(der).inserted,
+                let certificate = try? Certificate(der: der)
+            else { return nil }
             return (item.attributes[.label]?.text ?? certificate.subjectSummary ?? "", certificate.notAfter)
         }
-        .min { $0.date < $1.date }
     }
 
     /// The token's name, from the configuration.
@@ -118,6 +128,7 @@ struct KeychainReport {
             .init("passwords", passwords.map { .count($0) } ?? .null),
             .init("certificates", certificates.map { .count($0) } ?? .null),
             .init("keys", keys.map { .count($0) } ?? .null),
+            .init("expired", expired.map { .count($0) } ?? .null),
         ]
         if let nextExpiry {
             members.append(
@@ -138,7 +149,8 @@ struct KeychainReport {
 
     /// Whether somebody should do something about it now.
     var wantsAttention: Bool {
-        problem != nil || state == .locked || (nextExpiry.map { $0.date.timeIntervalSinceNow < 30 * 86_400 } ?? false)
+        problem != nil || state == .locked || expired ?? 0 > 0
+            || (nextExpiry.map { $0.date.timeIntervalSinceNow < 30 * 86_400 } ?? false)
     }
 
     /// The lines for people.
@@ -163,9 +175,11 @@ struct KeychainReport {
                 ))
         }
         if let nextExpiry {
-            let verb = nextExpiry.date < Date() ? "expired" : "expires"
             lines.append(
-                ("next", Visible.text("\(nextExpiry.name) \(verb) \(Phrases.relative(nextExpiry.date, to: Date()))")))
+                ("next", Visible.text("\(nextExpiry.name) expires \(Phrases.relative(nextExpiry.date, to: Date()))")))
+        }
+        if let expired, expired > 0 {
+            lines.append(("expired", "\(Phrases.counted(expired, "certificate")): keyfob cert expiring"))
         }
         if let problem {
             lines.append(("problem", Visible.text(problem.message)))
