@@ -47,6 +47,22 @@ import Testing
     }
 
     @Test(arguments: [
+        (["--keychian", "hunter2", "ls"], "unknown option '--keychian'. Did you mean '--keychain'?"),
+        (["secret", "--no-such", "hunter2", "ls"], "unknown option '--no-such'."),
+        (["-phunter2", "hunter2"], "unknown option '-p…'."), (["-x", "hunter2"], "unknown option '-x'."),
+        (["--help", "nope"], "\"nope\" is no command of keyfob."),
+        (["-qv", "nope"], "\"nope\" is no command of keyfob."),
+        (["--user=hunter2", "nope"], "\"nope\" is no command of keyfob."),
+    ])
+    func `an option before the verb that nobody knows is named, and what may be its value is not`(
+        arguments: [String], message: String
+    ) throws {
+        let error = try #require(throws: UsageError.self) { try Invocation(arguments, root: KeyfobCommand.self) }
+        #expect(error.message == message)
+        #expect(error.hint?.contains("All commands: keyfob") == true && !error.description.contains("hunter2"))
+    }
+
+    @Test(arguments: [
         ("www.example.org", "www.example.org"), ("10.1.1.1", "10.1.1.1"), ("::1", "::1"), ("[::1]", "::1"),
         ("bücher.example", "bücher.example"), ("localhost", "localhost"), ("*.example.org", "*.example.org"),
         ("x.", "x."),

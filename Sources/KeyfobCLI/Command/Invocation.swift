@@ -23,14 +23,19 @@ struct Invocation {
         var path: [String] = []
         var leading: [String] = []
         var index = 0
+        // What stands behind an option that nobody knows may be its value, and a secret.
+        var unknownOption: String?
         while index < arguments.count, arguments[index] != "--" {
             let word = arguments[index]
             if word.hasPrefix("-"), word.count > 1 {
                 leading.append(word)
                 index += 1
+                unknownOption = nil
                 if GlobalOptions.namesTakingValue.contains(word), index < arguments.count {
                     leading.append(arguments[index])
                     index += 1
+                } else if Self.mayTakeValue(word) {
+                    unknownOption = word
                 }
                 continue
             }
@@ -42,11 +47,10 @@ struct Invocation {
                     try Self.checkHelp(arguments[(index + 1)...], children)
                     break
                 }
-                // What stands behind an option that nobody knows may be its value, and a secret.
-                let option = index > 0 && arguments[index - 1].hasPrefix("-") ? arguments[index - 1] : nil
-                let isValue = option.map { !$0.contains("=") && !GlobalOptions.flags.contains($0) } ?? false
-                throw Self.unknown(isValue ? nil : word, after: path, children)
+                if let unknownOption { throw Self.unknown(option: unknownOption, after: path) }
+                throw Self.unknown(word, after: path, children)
             }
+            unknownOption = nil
             command = child
             path.append(Self.name(of: child))
             index += 1
@@ -65,6 +69,15 @@ struct Invocation {
             let name = String(word.dropLast())
             return isEmpty && name.count > 2 && !GlobalOptions.flags.contains(name) ? [name, ""] : [word]
         } + words[end...]
+    }
+
+    /// Whether the word behind an option may be its value: not behind flags, alone or standing together, and not where
+    /// the value is attached.
+    private static func mayTakeValue(_ option: String) -> Bool {
+        guard !option.hasPrefix("--") else {
+            return !option.contains("=") && !GlobalOptions.flags.union(["--help", "--version"]).contains(option)
+        }
+        return !option.hasPrefix("-k") && !option.dropFirst().allSatisfy { "qvyh".contains($0) }
     }
 
     /// Refuses the words after `help` where they name no command: ArgumentParser would explain the nearest above.
@@ -118,16 +131,10 @@ struct Invocation {
     /// What others call `rm`.
     private static let removals: Set = ["remove", "delete", "del", "destroy", "erase", "unlink", "drop"]
 
-    /// - Parameter word: The word; `nil` for one that is not to be repeated.
-    private static func unknown(_ word: String?, after path: [String], _ children: [any ParsableCommand.Type])
+    private static func unknown(_ word: String, after path: [String], _ children: [any ParsableCommand.Type])
         -> UsageError
     {
         let parent = (["keyfob"] + path).joined(separator: " ")
-        guard let word else {
-            return UsageError(
-                "what stands behind an option that \(parent) does not know is no command.",
-                hint: "All commands: \(parent) --help")
-        }
         let names = children.filter { $0.configuration.shouldDisplay }.flatMap(names)
         var hint = "All commands: \(parent) --help"
         // To a guess by letters "remove" is near to "retire"; whoever wants something gone must not be shown another
@@ -136,5 +143,20 @@ struct Invocation {
             ? names.first { $0 == "rm" } : Spelling.nearest(to: word, among: names)
         if let nearest { hint = "Did you mean \"\(nearest)\"? " + hint }
         return UsageError("\"\(Visible.text(word))\" is no command of \(parent).", hint: hint)
+    }
+
+    /// An option before a verb that is none of the global ones. Of letters behind one hyphen, as in -phunter2, no more
+    /// than the first is repeated.
+    private static func unknown(option: String, after path: [String]) -> UsageError {
+        let isLong = option.hasPrefix("--")
+        let name = isLong ? option : String(option.prefix(2)) + (option.count > 2 ? "…" : "")
+        let known = GlobalOptions.namesTakingValue.union(GlobalOptions.flags).filter { $0.hasPrefix("--") }
+        let nearest = isLong
+            ? Spelling.nearest(to: String(option.dropFirst(2)), among: known.map { String($0.dropFirst(2)) }.sorted())
+            : nil
+        return UsageError(
+            "unknown option '\(Visible.text(name))'." + (nearest.map { " Did you mean '--\($0)'?" } ?? ""),
+            hint: "Before a command stand the options that all of them have; its own stand behind it.\n"
+                + "All commands: \((["keyfob"] + path).joined(separator: " ")) --help")
     }
 }
