@@ -47,6 +47,24 @@ import Testing
     }
 
     @Test(arguments: [
+        ["get", "x", "-khome", "-uh a", "-o/tmp/h"], ["-khome", "secret", "get", "-uh a", "-o/tmp/h", "x"],
+        ["secret", "-khome", "get", "-uh a", "-o", "/tmp/h", "--", "x"],
+        ["get", "-k=home", "-u", "h a", "-o=/tmp/h", "x"],
+    ])
+    func `the value of an option of one letter may be attached to it`(arguments: [String]) throws {
+        let invocation = try Invocation(arguments, root: KeyfobCommand.self)
+        let get = try #require(try invocation.parse(root: KeyfobCommand.self) as? SecretGet)
+        #expect(get.name == "x" && get.global.keychain == "home")
+        #expect(get.selection.user == "h a" && get.output == "/tmp/h")
+    }
+
+    @Test(arguments: [["get", "x", "--", "-kx"], ["identity", "check", "x", "-uroot"], ["get", "-qkx", "x"]])
+    func `what no option takes for its value is left as it is`(arguments: [String]) throws {
+        let invocation = try Invocation(arguments, root: KeyfobCommand.self)
+        #expect((invocation.path + invocation.arguments) == arguments)
+    }
+
+    @Test(arguments: [
         (["--keychian", "hunter2", "ls"], "unknown option '--keychian'. Did you mean '--keychain'?"),
         (["secret", "--no-such", "hunter2", "ls"], "unknown option '--no-such'."),
         (["-phunter2", "hunter2"], "unknown option '-p…'."), (["-x", "hunter2"], "unknown option '-x'."),

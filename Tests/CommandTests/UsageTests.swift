@@ -70,8 +70,8 @@ import Testing
     }
 
     @Test func `a message of several lines is shown as one`() throws {
-        let result = try Tool.keyfob(["ls", "-kother"]).run()
-        #expect(result.status == 2 && result.error.contains("'-kother'"), "\(result.error)")
+        let result = try Tool.keyfob(["ls", "-qkother"]).run()
+        #expect(result.status == 2 && result.error.contains("'-qkother'"), "\(result.error)")
         #expect(!result.error.contains("\\n"), "\(result.error)")
     }
 

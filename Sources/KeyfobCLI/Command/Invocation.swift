@@ -57,7 +57,7 @@ struct Invocation {
         }
         self.command = command
         self.path = path
-        self.arguments = leading + arguments[index...]
+        self.arguments = Self.separatingAttachedValues(leading + arguments[index...], of: command, root: root)
     }
 
     /// The words, with `--name=` as two of them: ArgumentParser sees no value there and would take the next word for
@@ -68,6 +68,21 @@ struct Invocation {
             let isEmpty = word.hasPrefix("--") && word.utf8.firstIndex(of: UInt8(ascii: "=")) == word.utf8.indices.last
             let name = String(word.dropLast())
             return isEmpty && name.count > 2 && !GlobalOptions.flags.contains(name) ? [name, ""] : [word]
+        } + words[end...]
+    }
+
+    /// The words, with `-kNAME` as two of them (POSIX XBD 12.2): to ArgumentParser each letter would be an option.
+    private static func separatingAttachedValues(
+        _ words: [String], of command: any ParsableCommand.Type, root: any ParsableCommand.Type
+    ) -> [String] {
+        let end = words.firstIndex(of: "--") ?? words.endIndex
+        return words[..<end].flatMap { word -> [String] in
+            let (name, value) = (String(word.prefix(2)), String(word.dropFirst(2)))
+            // ArgumentParser itself takes -k=NAME.
+            guard ["-k", "-u", "-o"].contains(name), !value.isEmpty, !value.hasPrefix("=") else { return [word] }
+            // The help is made for such a word only: that takes longer than most commands do.
+            let isKnown = name == "-k" || root.helpMessage(for: command).contains("\n  \(name), --")
+            return isKnown ? [name, value] : [word]
         } + words[end...]
     }
 
