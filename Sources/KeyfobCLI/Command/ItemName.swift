@@ -238,10 +238,13 @@ extension ItemName {
         } catch let error as KeychainError where error.code == .itemNotFound {
             guard let identity = try keychain.find(.identity(label: text)).first else { throw error }
             let mark = Self.short(try Self.fingerprints(of: identity.key, in: keychain))
+            // The label of an identity, and of the key in it, is its certificate's.
+            let hash = identity.key.publicKeyHash
+            let object = hash == nil ? nil : try Self.keys(in: keychain).first { $0.publicKeyHash == hash }
             throw KeychainError(
                 error.code,
                 "no key is called \"\(text)\" in keychain \"\(keychain.name)\"; that of identity \"\(text)\" is "
-                    + "\(identity.key.label.map { "\"\($0)\"" } ?? "without a name").",
+                    + "\(object?.label.map { "\"\($0)\"" } ?? "without a name").",
                 hint: "The identity's key: keyfob key rm \(mark)     With its certificate: "
                     + "keyfob identity rm \(ShellWord.quoted(text))",
                 details: error.details)
