@@ -92,4 +92,40 @@ import Testing
         #expect(renewed.error.contains("DNS:x.example"), "\(renewed.error)")
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
     }
+
+    @Test(arguments: ["/no/such/program", "no-such-program"])
+    func `a program that is not there is told before a key is made for it`(program: String) throws {
+        let home = try IdentityHome()
+        let command = ["identity", "create", "web", "--dns", "web.example", "--issuer", "exec:" + program]
+        for options in [[], ["--dry-run"]] {
+            let made = try Tool.keyfob(command + options, environment: home.environment).run()
+            #expect(made.status == 1 && made.error.hasPrefix("keyfob: cannot start \(program): "), "\(made.error)")
+            #expect(made.error.contains("\n    Give the program's path"), "\(made.error)")
+        }
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
+    }
+
+    @Test func `who is left with a key without a certificate is told how to go on, and how to be rid of it`() throws {
+        let home = try IdentityHome()
+        let command = ["identity", "create", "my web", "--dns", "web.example", "--issuer", "exec:true"]
+        for _ in 0..<2 {
+            let failed = try Tool.keyfob(command, environment: home.environment).run()
+            #expect(failed.status == 1, "\(failed.output)")
+            #expect(failed.error.contains("\"true\" ended without printing a certificate."), "\(failed.error)")
+            let remark = "The key is kept: the same command goes on with it, keyfob key rm 'my web' removes it."
+            #expect(failed.error.hasSuffix("\n    \(remark)\n"), "\(failed.error)")
+            #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
+        }
+        #expect(try home.keyfob("key", "rm", "my web", "--yes").status == 0)
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
+
+        try #require(home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
+        let renewal = try home.keyfob("identity", "renew", "web", "--force", "--new-key", "--issuer", "exec:true")
+        let label = renewal.error.firstMatch(of: /key rm (web@[0-9-]+) removes it/).map { String($0.1) }
+        #expect(try home.keyfob("key", "rm", try #require(label, "\(renewal.error)"), "--yes").status == 0)
+        #expect(try home.keyfob("identity", "check", "web").status == 0)
+        // With the key of before nothing is left.
+        let same = try home.keyfob("identity", "renew", "web", "--force", "--issuer", "exec:true")
+        #expect(same.status == 1 && !same.error.contains("The key is kept"), "\(same.error)")
+    }
 }

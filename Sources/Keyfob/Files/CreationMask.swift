@@ -39,7 +39,7 @@ package enum CreationMask {
     }
 
     /// 0, or the error number with which a program cannot be started, looked up as execvp(3) does.
-    private static func whyNotExecutable(_ program: String) -> Int32 {
+    static func whyNotExecutable(_ program: String) -> Int32 {
         guard !program.contains("/") else { return unsafe access(program, X_OK) == 0 ? 0 : errno }
         var reason = ENOENT
         let path = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/bin:/usr/bin"

@@ -16,10 +16,19 @@ public struct CommandIssuer: CertificateIssuer {
 
     /// A program with its arguments.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument` where there is none.
+    /// - Throws: `KeychainError`; `invalidArgument` where there is none, `fileUnavailable` or `refused` for one that
+    ///   cannot be started, as far as that can be told before.
     public init(_ command: [String], patience: Duration = Self.patience) throws {
         guard let program = command.first, !program.isEmpty else {
             throw KeychainError(.invalidArgument, "there is no program to issue the certificate.")
+        }
+        // Before a key is made for it.
+        let reason = CreationMask.whyNotExecutable(program)
+        guard reason == 0 else {
+            let error = KeychainError.file("start", program, reason)
+            throw KeychainError(
+                error.code, error.message, hint: "Give the program's path, as in --issuer exec:/usr/local/bin/sign",
+                details: error.details)
         }
         self.command = command
         self.patience = patience
@@ -41,6 +50,11 @@ public struct CommandIssuer: CertificateIssuer {
                 .issuerFailed, "\(name) ended with status \(result.status).",
                 hint: "Run it by hand to see why; give it the request: keyfob key csr",
                 details: ["status": String(result.status)])
+        }
+        guard !result.output.isEmpty else {
+            throw KeychainError(
+                .issuerFailed, "\(name) ended without printing a certificate.",
+                hint: "It reads the request on standard input, and must print certificates in PEM.")
         }
         let certificates: [Certificate]
         do { certificates = try Certificate.load(result.output) } catch {

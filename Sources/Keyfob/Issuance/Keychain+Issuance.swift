@@ -244,11 +244,12 @@ extension Keychain {
     }
 
     /// The error of an attempt that failed. A key that was made for it goes, unless a certificate for it may be on
-    /// its way: an issuer elsewhere may have answered without our knowing.
+    /// its way: an issuer elsewhere may have answered without our knowing. Then the error says that the key is kept.
     private func abandoning(
         _ key: TokenKey, isNew: Bool, after error: any Error, _ issuer: any CertificateIssuer
     ) -> any Error {
-        guard isNew, issuer.issuerDescription.isLocal else { return error }
+        let isLocal = issuer.issuerDescription.isLocal
+        guard isNew || !isLocal else { return error }
         // What failed may have come after the certificate was installed.
         guard let objects = try? index.objects(keys()),
             !objects.contains(where: { object in
@@ -257,9 +258,21 @@ extension Keychain {
         else { return error }
         let own = Criteria(
             .key, [.keyClass: .number(KeyClass.private.rawValue), .applicationLabel: .data(key.publicKey.identifier)])
+        guard let item = try? findOnToken(own).first else { return error }
+        guard isLocal else { return Self.keeping(item, after: error) }
         // The first error is the one to report; a key that cannot be removed is used by the next attempt.
-        if let item = try? findOnToken(own).first { try? delete(KeyItem(item: item)) }
+        try? delete(KeyItem(item: item))
         return error
+    }
+
+    /// The error of an attempt whose key is kept, with what can be done with that.
+    private static func keeping(_ key: Item, after error: any Error) -> any Error {
+        guard let error = error as? KeychainError, let label = key.attributes[.label]?.text else { return error }
+        let remark = "The key is kept: the same command goes on with it, keyfob key rm \(ShellWord.quoted(label)) "
+            + "removes it."
+        return KeychainError(
+            error.code, error.message, hint: [error.hint, remark].compactMap(\.self).joined(separator: "\n"),
+            details: error.details, cause: error.cause)
     }
 
     private func object(of key: TokenKey) throws -> TokenObject {

@@ -51,8 +51,11 @@ struct IdentityCreateCommand: ParsableCommand {
         }
         guard !global.dryRun else {
             try keychain.checkIsFree(name)
+            switch description {
+            case .authority, .command: _ = try description.resolved(for: keychain, global, issuance)
             // What an authority elsewhere would say, nobody asks it for a trial.
-            if case .authority = description { _ = try description.resolved(for: keychain, global, issuance) }
+            case .itself, .acme: break
+            }
             return try output.emit(
                 Document([
                     "dry_run": true, "changed": false, "name": .string(name),
