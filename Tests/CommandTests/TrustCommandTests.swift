@@ -271,20 +271,48 @@ import Testing
         let installed = try home.keyfob("identity", "install", "api", "--cert", home.file("old.pem"))
         #expect(installed.status == 11 && installed.error.contains("certificate \"old.pem\" expired"), "\(installed.error)")
         // As somebody who is not root; the test may be.
-        let nobody = try Tool(
-            "/usr/bin/setpriv",
-            ["--reuid", "65534", "--clear-groups", Tool.keyfob([]).path, "trust", "add", "x.pem", "--scope", "system"],
-            environment: home.environment
-        ).run()
-        if geteuid() == 0 {
+        for (file, word) in [("x.pem", "x.pem"), ("/a b/x.pem", "'/a b/x.pem'")] where geteuid() == 0 {
+            let nobody = try Tool(
+                "/usr/bin/setpriv",
+                ["--reuid", "65534", "--clear-groups", Tool.keyfob([]).path, "trust", "add", file, "--scope", "system"],
+                environment: home.environment
+            ).run()
             #expect(nobody.status == 12)
             #expect(
                 nobody.error == """
                     keyfob: cannot write the system trust store: needs root.
-                        Run it with sudo, or trust it only for you: keyfob trust add x.pem --scope user
+                        Run it with sudo, or trust it only for you: keyfob trust add \(word) --scope user
 
                     """)
         }
+    }
+
+    @Test func `what is about files alone needs no keychain`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        let missing = try home.keyfob("cert", "verify", "nope.crt")
+        #expect(missing.status == 3, "\(missing.error)")
+        #expect(
+            missing.error.hasPrefix(
+                "keyfob: no certificate \"nope.crt\" in keychain \"login\", and there is no such file.\n"),
+            "\(missing.error)")
+        try #require(home.keyfob("keychain", "rm", "login", "--yes").status == 0)
+        try #require(home.keyfob("cert", "ls").status == 3)
+        let environment = ["KEYFOB": Tool.keyfob([]).path]
+        for options in ["--no-keychain", "--no-system"] {
+            let command = "\"$KEYFOB\" cert verify web.pem --untrusted r10.pem --ca root.pem \(options)"
+            let verified = try home.shell(command, environment: environment)
+            #expect(verified == "ok  www.example.org <- R10 <- Root (trusted this time)\n")
+        }
+        let chain = try home.keyfob(
+            "cert", "chain", home.file("web.pem"), "--untrusted", home.file("above.pem"), "--format", "tsv")
+        #expect(chain.status == 0 && chain.output.split(separator: "\n").count == 4, "\(chain.output)\(chain.error)")
+        if geteuid() == 0 {
+            let trial = try home.keyfob("trust", "add", home.file("root.pem"), "--scope", "system", "--dry-run")
+            #expect(trial.output == "Would trust \"Root\".\n", "\(trial.error)")
+        }
+        // A name is still one of the keychain.
+        #expect(try home.keyfob("cert", "verify", "web").status == 3)
     }
 
     @Test func `missing issuers are fetched from where certificates say they are`() throws {

@@ -54,6 +54,57 @@ public struct CertificateVerification: Sendable {
     public var isTrusted: Bool { result.failure == nil }
 }
 
+extension CertificateVerification {
+    /// Verifies a certificate as `Keychain.verify` does, where no keychain need be there.
+    ///
+    /// - Parameter own: The anchors of a keychain, of those that `policy` includes.
+    /// - Throws: As `Keychain.verify` where it reads no keychain.
+    package init(
+        verifying certificate: Certificate, intermediates: [Certificate], on date: Date, host: String?,
+        usage: CertificateUsage, trusting policy: TrustPolicy, own: [Certificate] = []
+    ) throws {
+        let purpose = try usage.requiredPurpose()
+        let system = policy.includesSystem ? try SystemRoots.load() : []
+        let result = try CertificateChain.verify(
+            leaf: certificate, intermediates: intermediates, anchors: policy.anchors + own + system, on: date,
+            host: host, purpose: purpose)
+        var origin: Origin?
+        var chain: [Certificate]
+        switch result {
+        case .trusted(let trusted):
+            // libcrypto goes on above an anchor that did not sign itself; what stands there made nobody trust anything.
+            chain = trusted
+            for (index, certificate) in trusted.enumerated() {
+                origin =
+                    policy.anchors.contains(certificate)
+                    ? .given : own.contains(certificate) ? .keychain : system.contains(certificate) ? .system : nil
+                guard origin != nil else { continue }
+                chain = Array(trusted[...index])
+                break
+            }
+        case .rejected:
+            chain = CertificateChain.order(leaf: certificate, candidates: intermediates + system, on: date).certificates
+        }
+        self.init(
+            certificate: certificate, result: result, chain: chain, origin: origin, date: date, host: host,
+            usage: usage)
+    }
+}
+
+extension CertificateUsage {
+    /// What a chain is verified for.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` for a usage that is not known.
+    fileprivate func requiredPurpose() throws -> CertificateChain.Purpose {
+        guard let purpose else {
+            throw KeychainError(
+                .invalidArgument, "\"\(self)\" is no usage of certificates.",
+                hint: "One of: " + Self.known.map(\.rawValue).joined(separator: ", "))
+        }
+        return purpose
+    }
+}
+
 extension Keychain {
     /// Verifies a certificate up to an anchor (RFC 5280 6.1), without revocation and without the network.
     ///
@@ -72,37 +123,11 @@ extension Keychain {
         _ certificate: Certificate, intermediates: [Certificate] = [], on date: Date = Date(), host: String? = nil,
         usage: CertificateUsage = .any, trusting policy: TrustPolicy = TrustPolicy()
     ) throws -> CertificateVerification {
-        guard let purpose = usage.purpose else {
-            throw KeychainError(
-                .invalidArgument, "\"\(usage)\" is no usage of certificates.",
-                hint: "One of: " + CertificateUsage.known.map(\.rawValue).joined(separator: ", "))
-        }
+        _ = try usage.requiredPurpose()
         let own = policy.includesKeychain ? try trustAnchors(for: usage).map(\.certificate) : []
-        let system = policy.includesSystem ? try SystemRoots.load() : []
-        let candidates = try knownCertificates() + intermediates
-        let result = try CertificateChain.verify(
-            leaf: certificate, intermediates: candidates, anchors: policy.anchors + own + system, on: date, host: host,
-            purpose: purpose)
-        var origin: CertificateVerification.Origin?
-        var chain: [Certificate]
-        switch result {
-        case .trusted(let trusted):
-            // libcrypto goes on above an anchor that did not sign itself; what stands there made nobody trust anything.
-            chain = trusted
-            for (index, certificate) in trusted.enumerated() {
-                origin =
-                    policy.anchors.contains(certificate)
-                    ? .given : own.contains(certificate) ? .keychain : system.contains(certificate) ? .system : nil
-                guard origin != nil else { continue }
-                chain = Array(trusted[...index])
-                break
-            }
-        case .rejected:
-            chain = CertificateChain.order(leaf: certificate, candidates: candidates + system, on: date).certificates
-        }
-        return CertificateVerification(
-            certificate: certificate, result: result, chain: chain, origin: origin, date: date, host: host,
-            usage: usage)
+        return try CertificateVerification(
+            verifying: certificate, intermediates: knownCertificates() + intermediates, on: date, host: host,
+            usage: usage, trusting: policy, own: own)
     }
 
     /// The chain of a certificate as far as the certificates of the keychain and `further` ones reach, leaf first.

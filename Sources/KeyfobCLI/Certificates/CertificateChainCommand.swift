@@ -28,16 +28,22 @@ struct CertificateChainCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        let keychain = try global.openKeychain()
-        let (leaf, others, name) = try certificate.load(from: keychain)
+        let keychain: Keychain? = try fetch ? global.openKeychain() : global.openKeychainIfThere()
+        let (leaf, others, name) = try certificate.load { try keychain ?? global.openKeychain() }
         let further = others + (try untrusted.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) })
         var fetched: [Certificate] = []
-        if fetch, !global.dryRun { fetched = try keychain.fetchIssuers(of: leaf, with: further) }
-        var result = try keychain.verify(leaf, intermediates: further + fetched)
-        // The certificate of an authority that may not be asked for is no reason to hide the chain.
-        if !result.isTrusted, result.chain.count < 2 { result = try keychain.verify(leaf, intermediates: further) }
+        if fetch, !global.dryRun, let keychain { fetched = try keychain.fetchIssuers(of: leaf, with: further) }
         let now = Date()
-        let known = Set(try keychain.find(.certificates).map(\.der))
+        func verify(_ intermediates: [Certificate]) throws -> CertificateVerification {
+            if let keychain { return try keychain.verify(leaf, intermediates: intermediates) }
+            return try CertificateVerification(
+                verifying: leaf, intermediates: intermediates, on: now, host: nil, usage: .any, trusting: TrustPolicy())
+        }
+        var result = try verify(further + fetched)
+        // The certificate of an authority that may not be asked for is no reason to hide the chain.
+        if !result.isTrusted, result.chain.count < 2 { result = try verify(further) }
+        var known: Set<Data> = []
+        if let keychain { known = Set(try keychain.find(.certificates).map(\.der)) }
         let rows = result.chain.enumerated().map { index, one -> (Int, Certificate, String) in
             let isAnchor = result.isTrusted && index == result.chain.count - 1
             let place = known.contains(one.der) ? "in the keychain" : isAnchor ? "" : "not in the keychain"

@@ -7,7 +7,8 @@ import PKCS11
 /// A certificate that is meant: an item of the keychain by its name, a file that is there, standard input, or an item
 /// by another of its marks.
 struct CertificateSource: ExpressibleByArgument {
-    private let text: String
+    /// What was typed.
+    let text: String
 
     init?(argument: String) {
         guard !argument.isEmpty else { return nil }
@@ -33,15 +34,34 @@ struct CertificateSource: ExpressibleByArgument {
 
     /// The certificate, first where it is a file's, and others of the same file.
     ///
+    /// - Parameter keychain: Opens the keychain; not called for what can only be a file.
     /// - Throws: `KeychainError` of the file; as `ItemName.certificate(in:)`.
-    func load(from keychain: Keychain) throws -> (certificate: Certificate, others: [Certificate], label: String) {
+    func load(
+        from keychain: () throws -> Keychain
+    ) throws -> (certificate: Certificate, others: [Certificate], label: String) {
         // A name is first of all that of an item: a file of the same name lies in the directory by chance.
-        if let file, try text == "-" || text.contains("/") || keychain.publicCertificates(label: text).isEmpty {
+        if let file, try text == "-" || text.contains("/") || !isItem(in: keychain) {
             let all = try KeyFile.certificates(file.read(), fileName: file.name)
             let leaf = all.first { one in !all.contains { $0 != one && $0.isIssued(by: one) } } ?? all[0]
             return (leaf, all.filter { $0 != leaf }, file.name)
         }
-        let item = try ItemName(text).certificate(in: keychain)
-        return (try item.certificate(), [], item.label ?? text)
+        do {
+            let item = try ItemName(text).certificate(in: keychain())
+            return (try item.certificate(), [], item.label ?? text)
+        } catch let error as KeychainError
+            where error.code == .itemNotFound && !PKCS11URI.hasScheme(text)
+            && !FileManager.default.fileExists(atPath: text)
+        {
+            throw KeychainError(
+                error.code, error.message.dropLast() + ", and there is no such file.", hint: error.hint,
+                details: error.details)
+        }
+    }
+
+    /// Whether the keychain has a certificate of the name; where there is no keychain yet, it has not.
+    private func isItem(in keychain: () throws -> Keychain) throws -> Bool {
+        do { return try !keychain().publicCertificates(label: text).isEmpty } catch let error as KeychainError
+            where error.code == .notInitialized
+        { return false }
     }
 }

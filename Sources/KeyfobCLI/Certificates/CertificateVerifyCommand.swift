@@ -49,17 +49,23 @@ struct CertificateVerifyCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let host = try host.map(HostName.init)
-        let keychain = try global.openKeychain()
-        let (leaf, others, name) = try certificate.load(from: keychain)
+        let keychain = try global.openKeychainIfThere()
+        let (leaf, others, name) = try certificate.load { try keychain ?? global.openKeychain() }
         func certificates(_ files: [FileArgument]) throws -> [Certificate] {
             try files.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
         }
         let policy = TrustPolicy(
             includesSystem: !noSystem, includesKeychain: !noKeychain, anchors: try certificates(anchors))
-        let result = try keychain.verify(
-            leaf, intermediates: others + certificates(untrusted), on: at?.date ?? Date(), host: host?.text,
-            usage: usage.usage,
-            trusting: policy)
+        let (intermediates, date) = (try others + certificates(untrusted), at?.date ?? Date())
+        let result: CertificateVerification
+        if let keychain {
+            result = try keychain.verify(
+                leaf, intermediates: intermediates, on: date, host: host?.text, usage: usage.usage, trusting: policy)
+        } else {
+            result = try CertificateVerification(
+                verifying: leaf, intermediates: intermediates, on: date, host: host?.text, usage: usage.usage,
+                trusting: policy)
+        }
         if let error = result.error(name: name, isFile: certificate.isFile) { throw error }
         let chain = result.chain.map { Visible.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
         let origin = switch result.origin {

@@ -17,6 +17,13 @@ extension GlobalOptions {
         return try Keychain.open(selectedKeychainName(), options: options)
     }
 
+    /// As `openKeychain()`; `nil` where there is no keychain at all yet, for a command that can do without.
+    func openKeychainIfThere() throws -> Keychain? {
+        do { return try openKeychain() } catch let error as KeychainError where error.code == .notInitialized {
+            return nil
+        }
+    }
+
     /// How commands use keychains: few calls, a person to ask where there is one.
     ///
     /// - Throws: `KeychainError` with code `invalidArgument` for a PIN source that is none.

@@ -45,9 +45,9 @@ struct TrustAddCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        if scope == .system { try SystemTrustStore.requireRoot(name: certificate.name) }
-        let keychain = try global.openKeychain()
-        let (anchor, others, name) = try certificate.load(from: keychain)
+        if scope == .system { try SystemTrustStore.requireRoot(name: certificate.text) }
+        let keychain: Keychain? = try scope == .user ? global.openKeychain() : nil
+        let (anchor, others, name) = try certificate.load { try keychain ?? global.openKeychain() }
         guard others.isEmpty else {
             throw UsageError(
                 "\(Visible.text(name)) holds \(others.count + 1) certificates; trust is given to one at a time.",
@@ -71,7 +71,7 @@ struct TrustAddCommand: ParsableCommand {
                     ] + CertificatePhrases.members(anchor, on: now)),
                 sentence: "Would trust \"\(subject)\".")
         }
-        if scope == .system {
+        guard let keychain else {
             let path = try SystemTrustStore.add(anchor)
             return try output.emit(
                 Document(members: [
