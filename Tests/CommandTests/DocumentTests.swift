@@ -47,6 +47,29 @@ import Testing
         #expect(try list.rendered(as: .tsv) == "name\tn\textra\na\\tb\t1\t\nc\t\tx\n")
     }
 
+    @Test func `a list in a row of the tsv form is one cell, so that its length changes no column`() throws {
+        let list = Document([
+            "keys": [
+                ["name": "a", "uses": ["sign", "derive"], "last": 1], ["name": "b", "uses": [], "last": 2],
+                ["name": "c", "uses": ["x\ty"], "last": ["of": [["n": 3], .null, true]]],
+            ],
+        ])
+        let expected = """
+            name\tuses\tlast\tlast.of
+            a\tsign,derive\t1\t
+            b\t\t2\t
+            c\tx\\ty\t\t{"n":3},,true
+
+            """
+        #expect(try list.rendered(as: .tsv) == expected)
+        // A single thing has a row for each.
+        #expect(try Document(["uses": ["a", "b"]]).rendered(as: .tsv) == "uses.0\ta\nuses.1\tb\n")
+        let household = try Household.unattended()
+        try #require(household.keyfob(["key", "generate", "k"]).status == 0)
+        let keys = try household.keyfob(["key", "ls", "--format", "tsv"])
+        #expect(keys.output.contains("\tuses\t") && keys.output.contains("\tsign,derive\t"), "\(keys.output)")
+    }
+
     @Test func `the tsv form of an empty list is empty, and that of a result with one has a row per member`() throws {
         let list = Document(["keychain": "login", "items": []])
         #expect(try list.rendered(as: .tsv).isEmpty)

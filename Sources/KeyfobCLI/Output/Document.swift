@@ -86,11 +86,11 @@ struct Document: Equatable, Sendable {
         if let list = firstList, isListing || !list.isEmpty {
             var names: [String] = []
             var known: Set<String> = []
-            let leaves = list.map { element in element.leaves().map { ($0.path.joined(separator: "."), $0.text) } }
-            for (name, _) in leaves.joined() where known.insert(name).inserted { names.append(name) }
+            let cells = list.map { element in element.cells().map { ($0.path.joined(separator: "."), $0.text) } }
+            for (name, _) in cells.joined() where known.insert(name).inserted { names.append(name) }
             // Of nothing there is no heading: nobody knows it.
             if !names.isEmpty { rows.append(names) }
-            for element in leaves {
+            for element in cells {
                 let texts = Dictionary(element) { first, _ in first }
                 rows.append(names.map { texts[$0] ?? "" })
             }
@@ -135,6 +135,24 @@ extension Value {
         case .array(let elements):
             elements.enumerated().flatMap { index, element in element.leaves(path + [String(index)]) }
         case .object(let members): members.flatMap { $0.value.leaves(path + [$0.name]) }
+        }
+    }
+
+    /// As `leaves`, for a row below a heading, whose columns must not depend on how long a list is: a list is one cell,
+    /// its elements joined by commas.
+    fileprivate func cells(_ path: [String] = []) -> [(path: [String], text: String)] {
+        switch self {
+        case .array(let elements): [(path, elements.map(\.element).joined(separator: ","))]
+        case .object(let members): members.flatMap { $0.value.cells(path + [$0.name]) }
+        default: leaves(path)
+        }
+    }
+
+    /// The value as an element of a list in a cell.
+    private var element: String {
+        switch self {
+        case .array, .object: json
+        default: leaves().first?.text ?? ""
         }
     }
 
