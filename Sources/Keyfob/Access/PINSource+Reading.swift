@@ -64,7 +64,8 @@ extension PINSource {
             }
             throw KeychainError(
                 .pinRequired, "\(name) has no \(purpose.secretName) in it: it is empty.",
-                hint: purpose.remedyOfEmptiness, details: ["source": name])
+                hint: purpose.remedyOfEmptiness ?? "Put the \(purpose.secretName) there, or give another source.",
+                details: ["source": name])
         }
         return secret
     }
@@ -98,16 +99,23 @@ extension PINSource {
         if number == 0 {
             // A copy of the descriptor, because closing 0 would give its number to the next file.
             let copy = dup(0)
-            guard copy >= 0 else { throw .file("read", description, errno) }
+            guard copy >= 0 else { throw closed(number, errno) }
             value = try Self.readAll(OpenFile(adopting: copy, path: description), environment)
         } else {
-            guard fcntl(number, F_GETFD) >= 0 else { throw .file("read", description, errno) }
+            guard fcntl(number, F_GETFD) >= 0 else { throw closed(number, errno) }
             value = try Self.readAll(OpenFile(adopting: number, path: description), environment)
         }
         guard value.count <= Self.maximumLength + 2 else { throw tooLong }
         let secret = value.withoutNewline
         environment.keep(secret, from: self)
         return secret
+    }
+
+    /// The error for a descriptor that nobody has opened.
+    private func closed(_ number: Int32, _ reason: Int32) -> KeychainError {
+        let error = KeychainError.file("read", description, reason)
+        return KeychainError(
+            error.code, error.message, hint: "Let the shell open it: \(number)< FILE", details: error.details)
     }
 
     private static func readAll(

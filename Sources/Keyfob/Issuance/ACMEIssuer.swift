@@ -100,7 +100,8 @@ public struct ACMEIssuer: CertificateIssuer {
     ) throws {
         guard settings.directory.hasPrefix("https://"), URLComponents(string: settings.directory)?.host != nil else {
             throw KeychainError(
-                .invalidArgument, "\"\(settings.directory)\" is no URL of an ACME directory: it begins with https://.")
+                .invalidArgument, "\"\(settings.directory)\" is no URL of an ACME directory: it begins with https://.",
+                hint: "Such as: --issuer acme:https://acme-v02.api.letsencrypt.org/directory")
         }
         let ways = [settings.webRoot != nil, settings.listener != nil, settings.dnsCommand?.isEmpty == false]
         guard ways.filter({ $0 }).count == 1 else {

@@ -32,7 +32,8 @@ extension KeychainError {
                 cause: error)
         default:
             KeychainError(
-                .unsupportedFormat, "\(fileName) cannot be read: \(error.detail).", details: details, cause: error)
+                .unsupportedFormat, "\(fileName) cannot be used: \(error.detail).", hint: otherForm, details: details,
+                cause: error)
         }
     }
 
@@ -52,9 +53,18 @@ extension KeychainError {
             KeychainError(
                 .fileDamaged, "\(fileName) is damaged: \(error.detail).", hint: "Get the file again.", details: details,
                 cause: error)
+        case .notFound:
+            KeychainError(
+                .unsupportedFormat, "\(fileName) cannot be used: \(error.detail).",
+                hint: "Name the file that holds it; this one is empty, or holds something else.", details: details,
+                cause: error)
         default:
             KeychainError(
-                .unsupportedFormat, "\(fileName) cannot be used: \(error.detail).", details: details, cause: error)
+                .unsupportedFormat, "\(fileName) cannot be used: \(error.detail).", hint: otherForm, details: details,
+                cause: error)
         }
     }
+
+    private static let otherForm =
+        "Name a file of another form: certificates in PEM or DER, private keys in PEM, DER or PKCS#12."
 }

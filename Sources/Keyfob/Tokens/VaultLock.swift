@@ -47,7 +47,9 @@ struct VaultLock: Sendable {
         // As SQLite's refusal of the same is told.
         case EACCES, EPERM, EROFS:
             return KeychainError(
-                .refused, "\(name) is read-only; nothing was changed.", hint: reason, details: ["path": path])
+                .refused, "\(name) is read-only; nothing was changed.",
+                hint: reason + " Check who may write there, and how its file system is mounted.",
+                details: ["path": path])
         default: return KeychainError(.vaultUnavailable, "the lock " + reason, details: ["path": path])
         }
     }

@@ -285,7 +285,9 @@ final class SQLiteStore: ItemStore {
                 cause: error.withoutSQL)
         case .SQLITE_READONLY:
             return KeychainError(
-                .refused, "\(title) is read-only; nothing was changed.", details: details, cause: error.withoutSQL)
+                .refused, "\(title) is read-only; nothing was changed.",
+                hint: "Check who may write \(path), and how its file system is mounted.", details: details,
+                cause: error.withoutSQL)
         case .SQLITE_FULL:
             return KeychainError.diskFull(at: path, cause: error.withoutSQL)
         default:

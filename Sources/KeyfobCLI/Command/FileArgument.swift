@@ -28,8 +28,7 @@ struct FileArgument: ExpressibleByArgument {
             defer { closeIgnoringFailure(handle) }
             var status = stat()
             if unsafe fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-                throw KeychainError(
-                    .fileUnavailable, "cannot read \(path): it is a directory.", details: ["file": path])
+                throw Self.unreadable(path, "it is a directory")
             }
             let data = try handle.read(upToCount: Self.limit + 1) ?? Data()
             guard data.count <= Self.limit else {
@@ -39,11 +38,29 @@ struct FileArgument: ExpressibleByArgument {
         } catch let error as KeychainError {
             throw error
         } catch {
-            let reason =
-                (error as NSError).code == CocoaError.fileReadNoSuchFile.rawValue
-                ? "there is no such file" : Self.reason(error)
-            throw KeychainError(
-                .fileUnavailable, "cannot read \(path): \(reason).", details: ["file": path], cause: error)
+            throw Self.unreadable(path, Self.reason(error), cause: error)
+        }
+    }
+
+    /// The error for a file that cannot be read, with the same words wherever one is named.
+    static func unreadable(_ path: String, _ reason: String, cause: (any Error)? = nil) -> KeychainError {
+        KeychainError(
+            .fileUnavailable, "cannot read \(path): \(reason).", hint: remedy(path), details: ["file": path],
+            cause: cause)
+    }
+
+    /// What to do about a file that cannot be read.
+    static func remedy(_ path: String) -> String {
+        "Check the path, and who may read it: ls -ld \(ShellWord.quoted(path))"
+    }
+
+    /// What an error number of a file that cannot be read means.
+    static func reason(_ number: Int32) -> String {
+        switch number {
+        case ENOENT: "there is no such file"
+        case EACCES: "permission denied"
+        case EISDIR: "it is a directory"
+        default: unsafe String(cString: strerror(number))
         }
     }
 
@@ -54,7 +71,8 @@ struct FileArgument: ExpressibleByArgument {
 
     private static func reason(_ error: any Error) -> String {
         switch (error as NSError).code {
-        case CocoaError.fileReadNoPermission.rawValue: "permission denied"
+        case CocoaError.fileReadNoSuchFile.rawValue: reason(ENOENT)
+        case CocoaError.fileReadNoPermission.rawValue: reason(EACCES)
         default: "it cannot be opened"
         }
     }

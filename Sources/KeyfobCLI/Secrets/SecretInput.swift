@@ -70,8 +70,7 @@ struct SecretInput: ParsableArguments {
         } else if let fromFile {
             let descriptor = unsafe keyfob_open(fromFile, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
             guard descriptor >= 0 else {
-                throw Self.unreadable(
-                    fromFile, hint: "Check the path, and who may read it: ls -ld \(ShellWord.quoted(fromFile))")
+                throw Self.unreadable(fromFile, hint: FileArgument.remedy(fromFile))
             }
             defer { close(descriptor) }
             do {
@@ -83,7 +82,9 @@ struct SecretInput: ParsableArguments {
             } catch let error as KeychainError where error.code == .fileUnavailable {
                 // What reads descriptors does not know their names.
                 let message = error.message.replacing("a file", with: Visible.text(fromFile), maxReplacements: 1)
-                throw KeychainError(.fileUnavailable, message, details: ["path": fromFile], cause: error)
+                throw KeychainError(
+                    .fileUnavailable, message, hint: FileArgument.remedy(fromFile), details: ["path": fromFile],
+                    cause: error)
             }
         } else if let fromFd {
             guard fcntl(fromFd, F_GETFD) >= 0 else {
@@ -108,8 +109,8 @@ struct SecretInput: ParsableArguments {
 
     /// The error for what could not be opened, by `errno`.
     private static func unreadable(_ path: String, hint: @autoclosure () -> String) -> KeychainError {
-        let reason = unsafe String(cString: strerror(errno))
+        let reason = FileArgument.reason(errno)
         return KeychainError(
-            .fileUnavailable, "\(Visible.text(path)) cannot be read: \(reason).", hint: hint(), details: ["path": path])
+            .fileUnavailable, "cannot read \(Visible.text(path)): \(reason).", hint: hint(), details: ["path": path])
     }
 }

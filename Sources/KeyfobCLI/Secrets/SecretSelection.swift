@@ -41,7 +41,9 @@ struct SecretSelection: ParsableArguments {
                 "a generic password has no server, protocol, port or path.",
                 hint: "Leave them out, or give --kind internet")
         }
-        if let port, !(0...65535).contains(port) { throw UsageError("a port is a number from 0 to 65535.") }
+        if let port, !(0...65535).contains(port) {
+            throw UsageError("a port is a number from 0 to 65535.", hint: "Such as: --port 443")
+        }
         _ = try choice.internetProtocol()
     }
 

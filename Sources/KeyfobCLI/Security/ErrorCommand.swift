@@ -50,7 +50,9 @@ struct ErrorCommand: ParsableCommand {
         }
         if !list.isEmpty { try output.emit(Document(["errors": .array(list)]), table: table) }
         guard unknown.isEmpty else {
-            throw KeychainError(.itemNotFound, "no result code is known by \(unknown.joined(separator: ", ")).")
+            throw KeychainError(
+                .itemNotFound, "no result code is known by \(unknown.joined(separator: ", ")).",
+                hint: "The codes of Keychain Services are meant, such as -25300 or errSecItemNotFound.")
         }
     }
 }

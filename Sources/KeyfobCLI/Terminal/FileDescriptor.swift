@@ -15,7 +15,8 @@ enum FileDescriptor {
             if count < 0 {
                 if errno == EINTR { continue }
                 if errno == EPIPE { endByPipeSignal() }
-                throw failure("written", descriptor)
+                let number = errno
+                throw failure("\(name(of: descriptor)) cannot be written", number)
             }
             unsafe rest = rest.dropFirst(count)
         }
@@ -28,7 +29,8 @@ enum FileDescriptor {
         while true {
             let count = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
-            if errno != EINTR { throw failure("read", descriptor) }
+            let number = errno
+            if number != EINTR { throw failure("cannot read \(name(of: descriptor))", number) }
         }
     }
 
@@ -41,15 +43,17 @@ enum FileDescriptor {
         _exit(128 + SIGPIPE)
     }
 
-    private static func failure(_ participle: String, _ descriptor: Int32) -> KeychainError {
-        let number = errno
-        let what = switch descriptor {
+    private static func name(of descriptor: Int32) -> String {
+        switch descriptor {
         case STDIN_FILENO: "standard input"
         case STDOUT_FILENO: "standard output"
         default: "a file"
         }
-        return KeychainError(
+    }
+
+    private static func failure(_ what: String, _ number: Int32) -> KeychainError {
+        KeychainError(
             [ENOSPC, EDQUOT].contains(number) ? .diskFull : .fileUnavailable,
-            "\(what) cannot be \(participle): \(unsafe String(cString: strerror(number))).")
+            "\(what): \(FileArgument.reason(number)).")
     }
 }

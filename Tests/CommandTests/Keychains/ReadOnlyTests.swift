@@ -20,6 +20,7 @@ struct ReadOnlyTests {
                 status=0
                 echo other | "$KEYFOB" $command >output 2>error || status=$?
                 echo "$status $(head -n 1 error)"
+                sed -n 2p error | grep -q 'how its file system is mounted' || echo "!! $command: $(cat error)"
             done
             """
         let namespace = try #require(MountNamespace.options)
