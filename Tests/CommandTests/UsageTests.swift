@@ -138,6 +138,8 @@ import Testing
     @Test(arguments: [
         (["cert", "verify", "web", "--at", "tomorrow"], "such as 2026-12-24"),
         (["cert", "expiring", "--within", "soon"], "or 30d"), (["ls", "--timeout", "long"], "10s"),
+        (["identity", "create", "x", "--cn", "x", "--self-signed", "--lifetime", "100000d"], "no more than 100y"),
+        (["unlock", "--for", "1month"], "(ms, s, m, h, d, w, y)"),
         (["key", "pub", "web", "-o", "/nonexist/no where/x"], "mkdir -p '/nonexist/no where'"),
         (["set", "a", "--from-file", "no where"], "ls -ld 'no where'"),
         (["set", "a", "--from-env", "NOPE"], "export NOPE"), (["set", "a", "--from-fd", "977"], "977< FILE"),

@@ -31,7 +31,7 @@ enum Suggestion {
     static func form(for message: String) -> String? {
         switch message.firstMatch(of: /is invalid for '[^']*<([a-z]+)>'/)?.1 {
         case "date": "A day, or a moment with its zone, such as 2026-12-24 or 2026-12-24T08:00:00Z."
-        case "duration": "A number and a unit, such as 500ms, 10s, 8h or 30d."
+        case "duration": "A number and a unit (ms, s, m, h, d, w, y), such as 10s or 30d; no more than 100y."
         default: nil
         }
     }
