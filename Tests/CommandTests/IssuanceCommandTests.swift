@@ -158,11 +158,12 @@ import Testing
         let renewed = try home.keyfob(
             "identity", "renew", "web", "--force", "--new-key", "--exec", "echo done > \"$HOME/hooked\"; exit 0")
         let lines = renewed.output.split(separator: "\n")
-        try #require(lines.count == 4, "\(renewed.output)\(renewed.error)")
+        try #require(lines.count == 5, "\(renewed.output)\(renewed.error)")
         #expect(lines[0] == "web: 0% of its lifetime used, renewing (issuer: root, new key: yes)")
         #expect(lines[1].hasPrefix("  certificate valid until 20"))
         #expect(lines[2].hasPrefix("  installed; old certificate kept as web@20"))
-        #expect(lines[3] == "  ran: echo done > \"$HOME/hooked\"; exit 0 (ok)")
+        #expect(lines[3] == "  each renewal makes a new key from now on; --same-key ends that")
+        #expect(lines[4] == "  ran: echo done > \"$HOME/hooked\"; exit 0 (ok)")
         #expect(try home.shell("cat \"$HOME/hooked\"") == "done\n")
         let kept = String(lines[2].dropFirst("  installed; old certificate kept as ".count))
         let failing = try home.keyfob("identity", "renew", "web", "--force", "--exec", "exit 3", "--json")
@@ -317,6 +318,7 @@ import Testing
         // What is said of the key is remembered.
         let again = try home.keyfob("identity", "renew", "web", "--force")
         #expect(again.output.contains("new key: \(key == "--new-key" ? "yes" : "no")"))
+        #expect(renewed.output.contains("from now on") == (key == "--new-key") && !again.output.contains("from now on"))
     }
 
     @Test func `a lifetime that the authority does not live to see is said to be shorter`() throws {

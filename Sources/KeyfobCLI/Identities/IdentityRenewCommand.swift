@@ -32,10 +32,10 @@ struct IdentityRenewCommand: ParsableCommand {
     @Flag(help: "Renew although it is not due yet.")
     var force = false
 
-    @Flag(help: "A new key for the next certificate.")
+    @Flag(help: "A new key for the next certificate, and for each from now on.")
     var newKey = false
 
-    @Flag(help: "The same key for the next certificate.")
+    @Flag(help: "The same key for the next certificate, and from now on.")
     var sameKey = false
 
     @OptionGroup(title: "Who issues it") var issuance: IssuerOptions
@@ -266,6 +266,9 @@ struct IdentityRenewCommand: ParsableCommand {
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
         try output.say("  " + (steps.all + ["certificate valid until \(end)"]).joined(separator: ", "))
         try output.say("  installed" + made.kept.map { "; old certificate kept as \(Visible.text($0))" }.joined())
+        if case .new = wanted, identity.renewalPolicy?.renewsKey != true {
+            try output.say("  each renewal makes a new key from now on; --same-key ends that")
+        }
         return (
             try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept, chain: made.chain)
                 .value, .renewed
