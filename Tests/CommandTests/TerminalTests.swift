@@ -37,11 +37,13 @@ import Testing
 
     @Test func `end of file at a prompt cancels`() throws {
         let pair = try PseudoTerminal()
-        _ = pair.type(["\u{4}"], after: "PIN: ")
+        let typist = pair.type(["\u{4}"], after: "PIN: ")
         let error = try #require(throws: KeychainError.self) {
             try Terminal(mayAsk: true, device: pair.path).readSecret("PIN: ", hint: "")
         }
         #expect(error.code == .cancelled)
+        // The message that follows stands on a line of its own.
+        #expect(typist.wait().utf8.last == UInt8(ascii: "\n"))
         #expect(pair.echoes)
     }
 

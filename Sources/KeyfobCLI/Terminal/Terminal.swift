@@ -178,7 +178,11 @@ struct Terminal: Sendable {
         let line = try unsafe SecretBytes(count: longestLine) { buffer throws(KeychainError) in
             count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
         }
-        guard count > 0 else { throw KeychainError(.cancelled, "cancelled.") }
+        guard count > 0 else {
+            // Ctrl-D is not echoed: the message would stand on the prompt's line.
+            try write("\n", to: descriptor)
+            throw KeychainError(.cancelled, "cancelled.")
+        }
         guard count < longestLine else {
             // The kernel drops what goes beyond, and says nothing.
             throw KeychainError(
