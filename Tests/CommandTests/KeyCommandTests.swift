@@ -41,6 +41,18 @@ import Testing
         #expect(try !home.keyfob("identity", "ls").output.contains("web"))
     }
 
+    @Test func `what lies on a token is listed by class and name`() throws {
+        let household = try Household.unattended()
+        for name in ["c", "a", "d", "b"] { try #require(household.keyfob(["key", "generate", name]).status == 0) }
+        let objects = try #require(
+            try household.document(["token", "show", "--objects"])["objects"] as? [[String: Any]])
+        let pairs = objects.map { "\($0["class"] ?? "") \($0["label"] ?? "")" }
+        #expect(pairs.filter { $0.hasPrefix("public") } == ["a", "b", "c", "d"].map { "public key " + $0 })
+        #expect(pairs.filter { $0.hasPrefix("private") } == ["a", "b", "c", "d"].map { "private key " + $0 })
+        let classes = objects.compactMap { $0["class"] as? String }
+        #expect(classes.indices.dropFirst().count { classes[$0] != classes[$0 - 1] } == 2, "\(classes)")
+    }
+
     @Test(arguments: [
         (["--type", "rsa", "--size", "2048"], "RSA 2048"), (["--type", "ec"], "EC P-256"),
         (["--type", "ec", "--curve", "p384"], "EC P-384"), (["--type", "ed25519"], "Ed25519"),

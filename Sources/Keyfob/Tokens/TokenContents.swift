@@ -24,7 +24,7 @@ public struct TokenContents: Sendable {
         public let isWrappingKey: Bool
     }
 
-    /// Certificates and keys.
+    /// Certificates and keys, by class, label and identifier: a token gives them in any order.
     public let objects: [Object]
     /// How many objects are there that nobody can use: remains of processes that were killed while writing.
     public let debris: Int
@@ -39,6 +39,9 @@ public struct TokenContents: Sendable {
                 sizeInBits: object.sizeInBits, isExtractable: object.flags.contains(.extractable),
                 isPrivate: object.flags.contains(.isPrivate),
                 isWrappingKey: object.objectClass == .secretKey && wrappingKeyIDs.contains(object.id))
+        }.sorted { left, right in
+            (left.objectClass.rawValue, left.label ?? "", left.id.hexadecimal)
+                < (right.objectClass.rawValue, right.label ?? "", right.id.hexadecimal)
         }
     }
 
