@@ -35,6 +35,16 @@ import Testing
         }
     }
 
+    @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain"])
+    func `an empty list is a heading, of whatever it is a list`(noun: String) throws {
+        let household = try noun == "keychain" ? Household() : Household.unattended()
+        let list = try household.keyfob([noun, "ls"])
+        #expect(list.status == 0 && list.output.hasPrefix("NAME   "), "\(list.output)\(list.error)")
+        #expect(list.output.split(separator: "\n").count == 1, "\(list.output)")
+        #expect(list.error.contains(" yet. ") == ["secret", "keychain"].contains(noun), "\(list.error)")
+        #expect(try household.keyfob([noun, "ls", "--format", "tsv"]).output.isEmpty)
+    }
+
     @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain"], ["destroy", "erase", "del", "Remove"])
     func `whoever wants something gone is shown rm and nothing else`(noun: String, word: String) throws {
         let result = try Tool.keyfob([noun, word, "x"]).run()

@@ -45,10 +45,9 @@ struct KeychainList: ParsableCommand {
                     .init("default", .boolean(isDefault)), .init("problem", KeychainReport.problem(error)),
                 ]))
         }
-        if list.isEmpty, !output.format.isMachineReadable {
-            if !output.isQuiet { StandardError.write("There is no keychain yet. Make one: keyfob init\n") }
-            return
-        }
         try output.emit(Document(["keychains": .array(list)]), table: table)
+        if list.isEmpty, !output.format.isMachineReadable, !output.isQuiet {
+            StandardError.write("There is no keychain yet. Make one: keyfob init\n")
+        }
     }
 }

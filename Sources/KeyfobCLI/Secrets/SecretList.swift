@@ -140,8 +140,7 @@ struct SecretList: ParsableCommand {
             guard isTable else {
                 return try list.finish([.init("count", .count(count)), .init("damaged", .count(damaged))])
             }
-            // A heading over nothing says nothing.
-            if count > 0 { try table.finish() }
+            try table.finish()
         }
     }
 }
