@@ -29,12 +29,19 @@ struct SecretRemove: ParsableCommand {
         let keychain = try global.openKeychain()
         // All names are looked up before anything goes: a slip in the last must not cost the first.
         var items: [Item] = []
+        var missing: [String] = []
         for name in names {
             let item: Item
             do { item = try selection.choice.one(name, in: keychain) } catch let error as KeychainError
                 where ifExists && error.code == .itemNotFound
-            { continue }
+            {
+                missing.append("\"\(Visible.text(name))\"")
+                continue
+            }
             if !items.contains(where: { $0.reference == item.reference }) { items.append(item) }
+        }
+        if !missing.isEmpty {
+            try output.say("Nothing to do: there is no item \(ListOfNames(missing).text) in \"\(keychain.name)\".")
         }
         var removed: [Item] = []
         var kept: [String] = []
@@ -54,7 +61,10 @@ struct SecretRemove: ParsableCommand {
             // Another process may have been faster.
             do { try keychain.delete(Criteria(reference)) } catch let error as KeychainError
                 where ifExists && error.code == .itemNotFound
-            { continue }
+            {
+                try output.say("Nothing to do: \(what) is gone from \"\(keychain.name)\" already.")
+                continue
+            }
             removed.append(item)
             try Output.afterChange { try output.say("Removed \(what) from \"\(keychain.name)\".") }
         }

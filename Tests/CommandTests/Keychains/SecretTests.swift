@@ -275,7 +275,10 @@ import Testing
         #expect(partly.status == 130 && partly.output == "Removed \"c\" from \"login\".\n", "\(partly)")
         #expect(partly.error.contains("\"a\" kept"), "\(partly.error)")
         #expect(try household.keyfob(["rm", "a", "b", "--yes"]).status == 0)
-        #expect(try household.keyfob(["rm", "a", "--if-exists", "--yes"]).status == 0)
+        let gone = try household.keyfob(["rm", "a", "b", "a", "--if-exists", "--yes"])
+        #expect(gone.status == 0, "\(gone.error)")
+        #expect(gone.output == "Nothing to do: there is no item \"a\", \"b\" in \"login\".\n")
+        #expect(try household.keyfob(["rm", "a", "--if-exists", "--yes", "--quiet"]).output.isEmpty)
         #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)
     }
 
