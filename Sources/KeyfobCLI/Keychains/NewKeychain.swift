@@ -94,7 +94,9 @@ struct NewKeychain {
     // MARK: A token of its own
 
     private func describe(_ keychains: Keychains) throws {
-        try output.say("No token configured; using SoftHSM, a software token. Keys stay in files only you can read.")
+        // Of a second keychain that would not be true: there is the first one's.
+        let start = try keychains.listing().names.isEmpty ? "No token configured; using" : "Using"
+        try output.say("\(start) SoftHSM, a software token. Keys stay in files only you can read.")
         let tokens = HomePath.shown(keychains.directories.data.appendingPathComponent("tokens").path)
         let isFirst = try keychains.defaultName() == nil
         try output.say("  module    softhsm2")
