@@ -126,6 +126,20 @@ import Testing
         #expect(try home.shell("\"$KEYFOB\" trust add file.pem", environment: environment).contains("the-file"))
     }
 
+    @Test func `who verifies an item that signed itself is told how to trust that`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("ca")
+        try #require(home.keyfob("cert", "import", home.file("ca.pem"), "--name", "my ca").status == 0)
+        let refused = try home.keyfob("cert", "verify", "my ca")
+        #expect(refused.status == 11, "\(refused.output)")
+        let remedy = try #require(refused.error.firstMatch(of: /If you do: keyfob (.*)\n/)).1
+        #expect(remedy == "trust add 'my ca' --scope user", "\(refused.error)")
+        try home.shell("'\(Tool.keyfob([]).path)' \(remedy)")
+        #expect(try home.keyfob("cert", "verify", "my ca").status == 0)
+        let file = try home.keyfob("cert", "verify", home.file("ca.pem"), "--no-keychain")
+        #expect(file.error.contains("keyfob trust add FILE "), "\(file.error)")
+    }
+
     @Test func `an incomplete chain is one document, and so is an issuer that is junk`() throws {
         let home = try IdentityHome()
         let port = try home.freePorts(1)[0]

@@ -53,7 +53,7 @@ extension CertificateVerification {
                     ? "certificate \"\(name)\" signed itself, and nobody has decided to trust it."
                     : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
                         + "which nobody has decided to trust.",
-                "If you do: keyfob trust add FILE --scope user")
+                "If you do: keyfob trust add \(isLeaf && !isFile ? ShellWord.quoted(name) : "FILE") --scope user")
         case .hostMismatch, .addressMismatch:
             let names = certificate.subjectAlternativeNames
             let listed = names.prefix(8).map { $0.ipText ?? $0.text }.joined(separator: ", ")
