@@ -20,6 +20,7 @@ import Testing
         let other = try add("--name", "other", "--json")
         #expect(other.status == 4 && other.output.isEmpty)
         #expect(try IdentityHome.code(other) == "item.exists")
+        #expect(other.error.contains("keyfob identity rm web"), "\(other.error)")
         let extractable = try add("--name", "web", "--extractable")
         #expect(extractable.status == 4 && extractable.error.contains("--extractable"))
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)

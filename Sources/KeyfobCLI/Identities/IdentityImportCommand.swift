@@ -131,11 +131,13 @@ struct IdentityImportCommand: ParsableCommand {
             let known = try keychain.find(.certificates).first { $0.der == pair.certificate.der }
             if let known, let label = known.label, !label.isIdentical(to: name) {
                 let word = ShellWord.quoted(label)
+                // Of an identity `cert rm` would leave the key behind.
+                let noun = try keychain.find(.identity(label: label)).isEmpty ? "cert" : "identity"
                 throw KeychainError(
                     .duplicateItem,
                     "the certificate of \(pair.certificateFileName) is in the keychain already, as \"\(label)\"; "
                         + "nothing was imported as \"\(name)\".",
-                    hint: "Use that name: --name \(word)     or remove it first: keyfob cert rm \(word)",
+                    hint: "Use that name: --name \(word)     or remove it first: keyfob \(noun) rm \(word)",
                     details: ["keychain": keychain.name, "name": label])
             }
         }
