@@ -72,6 +72,17 @@ import Testing
         #expect(try home.keyfob("cert", "ls", "--json").output.contains("\"certificates\":[]"))
     }
 
+    @Test(arguments: [["set"], ["secret", "generate"], ["secret", "copy", "a"]], ["keyfob://login/x", "KEYFOB://x"])
+    func `no item has the name that a reference will have`(command: [String], name: String) throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let refused = try household.keyfob(command + [name], input: Data("x".utf8))
+        #expect(refused.status == 2 && refused.error.contains("\"keyfob://\""), "\(refused.error)")
+        #expect((try household.document(["ls"])["items"] as? [Any])?.count == 1)
+        // It may stand inside of a name.
+        try household.set("a/keyfob://x", "value")
+    }
+
     @Test func `the choices that an option has stand in one line`() throws {
         let result = try Tool.keyfob(["ls", "--format", "xml"]).run()
         #expect(result.status == 2)

@@ -49,7 +49,10 @@ struct SecretCopy: ParsableCommand {
                 "a copy needs another name or another keychain.",
                 hint: "keyfob secret copy NAME NEW-NAME, or --to KEYCHAIN")
         }
-        if let newName { try selection.check(name: newName) }
+        if let newName {
+            try selection.check(name: newName)
+            try SecretSelection.requireNoReference(newName)
+        }
         let source = try global.openKeychain()
         var target = source
         if let to, to != source.name {

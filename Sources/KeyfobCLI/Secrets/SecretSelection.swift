@@ -47,8 +47,22 @@ struct SecretSelection: ParsableArguments {
         _ = try choice.internetProtocol()
     }
 
+    /// Refuses a name for a new item that begins as a reference to an item will: later no command would find it.
+    ///
+    /// - Throws: `UsageError`.
+    static func requireNoReference(_ name: String) throws {
+        let scheme = "keyfob://"
+        guard name.lowercased().hasPrefix(scheme) else { return }
+        throw UsageError(
+            "a name that begins with \"\(scheme)\" is kept for references to items; nothing was stored.",
+            hint: "Leave that out, and name the keychain with -k.")
+    }
+
     /// An item to be added.
+    ///
+    /// - Throws: `UsageError` for a name that is kept for references.
     func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
+        try Self.requireNoReference(name)
         var item: Item
         if choice.isInternet {
             item =
