@@ -41,6 +41,15 @@ import Testing
         #expect(result.output.contains("keyfob"))
     }
 
+    @Test func `a completion script comes in a document where one is asked for, and never because of a variable`() throws {
+        let plain = try Tool.keyfob(["completion", "bash"], environment: ["KEYFOB_FORMAT": "json"]).run()
+        #expect(plain.status == 0 && plain.output.hasPrefix("#!"), "\(plain.output.prefix(80))")
+        let result = try Tool.keyfob(["completion", "bash", "--json"]).run()
+        let document = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+        #expect(document?["schema"] as? String == "keyfob/v1" && document?["shell"] as? String == "bash")
+        #expect(document?["script"] as? String == plain.output)
+    }
+
     @Test(arguments: [["help"], ["help", "secret"], ["help", "secret", "get"], ["help", "get"]])
     func `help explains what there is`(arguments: [String]) throws {
         let result = try Tool.keyfob(arguments).run()

@@ -9,8 +9,9 @@ struct CompletionCommand: ParsableCommand {
             "keyfob completion zsh > \"${fpath[1]}/_keyfob\"",
             "keyfob completion fish > ~/.config/fish/completions/keyfob.fish"),
         discussion: """
-            The directory must be there, and writable. For the running shell alone: source <(keyfob completion bash), \
-            the same with zsh, or keyfob completion fish | source.
+            The directory must be there, and writable: mkdir -p ~/.local/share/bash-completion/completions. For the \
+            running shell alone: source <(keyfob completion bash), the same with zsh, or keyfob completion fish \
+            | source.
             """)
 
     /// A shell that can complete.
@@ -33,6 +34,10 @@ struct CompletionCommand: ParsableCommand {
     var global: GlobalOptions
 
     func run() throws {
-        try StandardOutput.write(CompletedCommand<KeyfobCommand>.script(for: shell.completion) + "\n")
+        let script = CompletedCommand<KeyfobCommand>.script(for: shell.completion)
+        // A variable must not change what a shell evaluates when it starts.
+        guard global.json || global.formatOption != nil else { return try StandardOutput.write(script + "\n") }
+        try global.output().emit(
+            Document(["shell": .string(shell.rawValue), "script": .string(script + "\n")]), text: script)
     }
 }
