@@ -83,9 +83,24 @@ import Testing
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         #expect(try household.keyfob(["key", "generate", "api", "--type", "ec"]).status == 0)
+        let authority = try household.directory.write(
+            household.keyfob(["cert", "export", "web"]).output.utf8, to: "web.pem")
+        try #require(household.keyfob(["identity", "rm", "web", "--yes"]).status == 0)
+        try #require(household.keyfob(["cert", "import", authority, "--name", "ca"]).status == 0)
+        #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         #expect(try bash(household, ["keyfob", "identity", "show", "w"]) == ["web"])
-        #expect(try bash(household, ["keyfob", "uri", ""]).sorted() == ["api", "web"])
+        #expect(try bash(household, ["keyfob", "uri", ""]).sorted() == ["api", "ca", "web"])
+        for (line, offered) in [
+            ("identity check", ["web"]), ("identity retire", ["web"]), ("cert show", ["ca", "web"]),
+            ("cert rm", ["ca", "web"]), ("key pub", ["api", "web"]), ("key rm", ["api", "web"]),
+        ] {
+            let words = ["keyfob"] + line.split(separator: " ").map(String.init) + [""]
+            #expect(try bash(household, words).sorted() == offered, "\(line)")
+        }
+        try #require(household.keyfob(["cert", "rm", "ca", "--yes"]).status == 0)
         #expect(try household.keyfob(["lock"]).status == 0)
+        #expect(try bash(household, ["keyfob", "identity", "check", ""]) == ["web"])
+        #expect(try bash(household, ["keyfob", "key", "rm", ""]).isEmpty)
         #expect(try bash(household, ["keyfob", "cert", "export", ""]) == ["web"])
         #expect(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
         try household.set("inother", "x", ["-k", "other"])
@@ -102,7 +117,9 @@ import Testing
         try household.directory.write(Array("x".utf8), to: "home/web.pem")
         try household.directory.write(Array("x".utf8), to: "home/$(touch ran).pem")
         let table: [(line: String, offered: [String])] = [
-            ("ls --format y", ["yaml"]), ("cert export web --format p", ["pem", "pkcs12"]),
+            ("ls --format y", ["yaml"]), ("ls --format p", []), ("--format j", ["json"]),
+            ("cert export web --format p", ["pem"]), ("identity export web --format p", ["pkcs12"]),
+            ("-k login key pub web --format s", ["ssh"]),
             ("cert verify web --usage ser", ["server"]), ("trust add web --for cl", ["client"]),
             ("identity import we", ["web.pem"]), ("identity import --key we", ["web.pem"]),
             ("identity import --cert we", ["web.pem"]), ("identity import --chain we", ["web.pem"]),

@@ -84,10 +84,14 @@ import Testing
     }
 
     @Test func `the choices that an option has stand in one line`() throws {
-        let result = try Tool.keyfob(["ls", "--format", "xml"]).run()
+        let result = try Tool.keyfob(["cert", "verify", "x", "--usage", "baking"]).run()
         #expect(result.status == 2)
-        #expect(result.error.contains("one of: table, json, yaml,"), "\(result.error)")
+        #expect(result.error.contains("one of: any, server, client,"), "\(result.error)")
         #expect(!result.error.contains("\\n"))
+        // Those alone that the command takes.
+        let format = try Tool.keyfob(["ls", "--format", "xml"]).run()
+        #expect(format.error.contains("'json'") && !format.error.contains("pkcs12"), "\(format.error)")
+        #expect(try !Tool.keyfob(["ls", "--help"]).run().output.contains("pkcs12"))
     }
 
     @Test func `a message of several lines is shown as one`() throws {

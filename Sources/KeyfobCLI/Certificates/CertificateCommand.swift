@@ -54,7 +54,7 @@ struct CertificateShowCommand: ParsableCommand {
         examples: Examples(
             "keyfob cert show web", "keyfob cert show sha256:9a11 --json", "keyfob cert show 'Example CA'"))
 
-    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.certificateNames)
     var name: ItemName
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

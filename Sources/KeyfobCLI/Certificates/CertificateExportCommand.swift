@@ -5,16 +5,18 @@ import KeyfobPrimitives
 import OpenSSL
 
 /// `keyfob cert export`: a certificate, or its chain as servers send it.
-struct CertificateExportCommand: ParsableCommand {
+struct CertificateExportCommand: ParsableCommand, ContentWriter {
+    static let contentFormats: [ContentFormat] = [.pem, .der]
+
     static let configuration = CommandConfiguration(
         "export", "Write a certificate, or its chain as servers send it.",
         examples: Examples(
             "keyfob cert export web --chain -o fullchain.pem",
             "keyfob cert export web > web.pem",
             "keyfob cert export web --format der -o web.crt"),
-        discussion: "Needs no PIN.")
+        discussion: "Needs no PIN. --format also takes pem and der.")
 
-    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.certificateNames)
     var name: ItemName
 
     @Flag(help: "Also the certificates above it, without the root.")
@@ -34,7 +36,7 @@ struct CertificateExportCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        let (output, form) = try global.output(writing: [.pem, .der])
+        let (output, form) = try global.output(writing: Self.contentFormats)
         guard chain || (!root && !noLeaf) else {
             throw UsageError("--root and --no-leaf are for chains.", hint: "Add --chain.")
         }

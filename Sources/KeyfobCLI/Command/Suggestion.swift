@@ -32,6 +32,7 @@ enum Suggestion {
         switch message.firstMatch(of: /is invalid for '[^']*<([a-z]+)>'/)?.1 {
         case "date": "A day, or a moment with its zone, such as 2026-12-24 or 2026-12-24T08:00:00Z."
         case "duration": "A number and a unit (ms, s, m, h, d, w, y), such as 10s or 30d; no more than 100y."
+        case "format": "A command that writes a file also takes the forms of that: see its --help."
         default: nil
         }
     }

@@ -15,7 +15,7 @@ struct IdentityCheckCommand: ParsableCommand {
             with --exit-code also with 10 when it needs attention.
             """)
 
-    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
     var name: ItemName
 
     @Flag(help: "Exit with 10 when something needs attention.")

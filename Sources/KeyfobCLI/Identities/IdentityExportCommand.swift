@@ -4,16 +4,19 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob identity export`: key and certificates as a PKCS#12 file, where the key may leave the token.
-struct IdentityExportCommand: ParsableCommand {
+struct IdentityExportCommand: ParsableCommand, ContentWriter {
+    static let contentFormats: [ContentFormat] = [.pkcs12]
+
     static let configuration = CommandConfiguration(
         "export", "Write key and certificates to a PKCS#12 file, where the key may leave the token.",
         examples: Examples(
             "keyfob identity export web -o web.p12 --pass-source file:/run/keys/web.pass",
             "keyfob identity export web --format pkcs12 -o web.p12",
             "keyfob identity export web --pass-source env:P12_PASS > web.p12"),
-        discussion: "A key may leave only if it was imported or generated with --extractable.")
+        discussion: "A key may leave only if it was imported or generated with --extractable. --format also takes "
+            + "pkcs12.")
 
-    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
     var name: ItemName
 
     @Option(
@@ -29,7 +32,7 @@ struct IdentityExportCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        let (output, _) = try global.output(writing: [.pkcs12])
+        let (output, _) = try global.output(writing: Self.contentFormats)
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
         let label = identity.label ?? name.text

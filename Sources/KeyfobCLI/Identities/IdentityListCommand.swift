@@ -38,7 +38,7 @@ struct IdentityShowCommand: ParsableCommand {
         examples: Examples(
             "keyfob identity show web", "keyfob identity show web --json", "keyfob identity show sha256:9a11"))
 
-    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
     var name: ItemName
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

@@ -23,7 +23,7 @@ struct IdentityRenewCommand: ParsableCommand {
             given no variable that holds a secret, and none of KEYFOB_…: name the keychain there, with -k.
             """)
 
-    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
     var name: ItemName?
 
     @Flag(help: "Every identity whose renewal is due and whose issuer is known.")

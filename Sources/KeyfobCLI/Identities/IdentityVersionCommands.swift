@@ -15,7 +15,7 @@ struct IdentityUseCommand: ParsableCommand {
             name must be that of an older version (keyfob identity ls), which then changes places with the one in use.
             """)
 
-    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
     var name: ItemName
 
     @Option(help: ArgumentHelp("The service to prefer it for.", valueName: "url"))
@@ -72,7 +72,7 @@ struct IdentityRetireCommand: ParsableCommand {
 
     @Argument(
         help: "Name or fingerprint of the identity for all its older versions, or of one version.",
-        completion: NameCompletion.objects)
+        completion: NameCompletion.identities)
     var name: String
 
     @Flag(help: "Only versions that have expired.")

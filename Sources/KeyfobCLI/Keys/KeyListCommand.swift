@@ -71,7 +71,7 @@ struct KeyShowCommand: ParsableCommand {
         "show", "Show a key in full; never its value.",
         examples: Examples("keyfob key show api", "keyfob key show api --json", "keyfob key show sha256:77be"))
 
-    @Argument(help: "Name, fingerprint or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.keys)
     var name: ItemName
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

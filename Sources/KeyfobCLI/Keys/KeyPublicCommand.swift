@@ -5,14 +5,17 @@ import KeyfobPrimitives
 import OpenSSL
 
 /// `keyfob key pub`: the public key, for other programs.
-struct KeyPublicCommand: ParsableCommand {
+struct KeyPublicCommand: ParsableCommand, ContentWriter {
+    static let contentFormats: [ContentFormat] = [.pem, .der, .ssh]
+
     static let configuration = CommandConfiguration(
         "pub", "Write the public key.",
         examples: Examples(
             "keyfob key pub api > api.pub.pem", "keyfob key pub ci --format ssh >> ~/.ssh/authorized_keys",
-            "keyfob key pub api --format der -o api.pub"))
+            "keyfob key pub api --format der -o api.pub"),
+        discussion: "--format also takes pem, der and ssh.")
 
-    @Argument(help: "Name, fingerprint or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.keys)
     var name: ItemName
 
     @OptionGroup var file: OutputFileOptions
@@ -23,7 +26,7 @@ struct KeyPublicCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        let (output, form) = try global.output(writing: [.pem, .der, .ssh])
+        let (output, form) = try global.output(writing: Self.contentFormats)
         let keychain = try global.openKeychain()
         let key = try name.key(in: keychain)
         let label = key.label ?? name.text

@@ -9,7 +9,7 @@ struct KeyRemoveCommand: ParsableCommand {
         discussion: "It cannot be brought back. Its certificate stays; keyfob identity rm removes both.",
         aliases: ["remove", "delete"])
 
-    @Argument(help: "Name, fingerprint or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.keysAlone)
     var name: ItemName
 
     @Flag(help: "Succeed where there is no such key.")

@@ -5,7 +5,9 @@ import KeyfobPrimitives
 import OpenSSL
 
 /// `keyfob key csr`: a certification request that the token signs.
-struct KeyRequestCommand: ParsableCommand {
+struct KeyRequestCommand: ParsableCommand, ContentWriter {
+    static let contentFormats: [ContentFormat] = [.pem, .der]
+
     static let configuration = CommandConfiguration(
         "csr", "Write a certification request for a key.",
         examples: Examples(
@@ -14,7 +16,7 @@ struct KeyRequestCommand: ParsableCommand {
             "keyfob key csr web -o web.csr"),
         discussion: """
             The token signs it; the key stays there. Without names, the request asks for what the certificate of the \
-            same name has. Then: keyfob identity install NAME --cert FILE
+            same name has. Then: keyfob identity install NAME --cert FILE. --format also takes pem and der.
             """)
 
     /// A digest for the signature.
@@ -30,7 +32,7 @@ struct KeyRequestCommand: ParsableCommand {
         }
     }
 
-    @Argument(help: "Name, fingerprint or PKCS#11 URI.")
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.keys)
     var name: ItemName
 
     @OptionGroup(title: "Whom and what for") var wishes: CertificateWishes
@@ -49,7 +51,7 @@ struct KeyRequestCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        let (output, form) = try global.output(writing: [.pem, .der])
+        let (output, form) = try global.output(writing: Self.contentFormats)
         let keychain = try global.openKeychain()
         let key = try name.key(in: keychain)
         let label = key.label ?? name.text

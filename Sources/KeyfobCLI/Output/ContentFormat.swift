@@ -12,6 +12,11 @@ enum ContentFormat: String, CaseIterable, Sendable {
     case pkcs12
 }
 
+/// A command that writes a file in one of several forms, the first unless one is named.
+protocol ContentWriter {
+    static var contentFormats: [ContentFormat] { get }
+}
+
 /// The word after `--format`: how results are printed, or the form of a file that is written.
 enum FormatName: Equatable, Sendable, ExpressibleByArgument {
     case result(OutputFormat)
@@ -27,10 +32,16 @@ enum FormatName: Equatable, Sendable, ExpressibleByArgument {
         }
     }
 
-    /// What completion scripts and messages about a wrong word offer.
-    static var allValueStrings: [String] {
-        OutputFormat.allCases.map(\.rawValue) + ContentFormat.allCases.map(\.rawValue)
-    }
+    /// What help, and messages about a wrong word, offer: what every command takes.
+    static var allValueStrings: [String] { OutputFormat.allCases.map(\.rawValue) }
 
-    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+    /// What the command on the line takes.
+    static var defaultCompletionKind: CompletionKind {
+        .custom { words, _, prefix in
+            // A line that makes no sense yet has no command.
+            let command = (try? Invocation(Array(words.dropFirst()), root: KeyfobCommand.self))?.command
+            let own = command.flatMap { $0 as? any ContentWriter.Type }?.contentFormats ?? []
+            return (allValueStrings + own.map(\.rawValue)).filter { $0.hasPrefix(prefix) }
+        }
+    }
 }

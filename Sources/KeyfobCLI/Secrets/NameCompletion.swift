@@ -37,13 +37,51 @@ enum NameCompletion {
 
     /// Names of identities, certificates and, while the keychain is unlocked, of keys.
     static var objects: CompletionKind {
+        labels { keychain in
+            var names = try keychain.publicCertificates().map(\.label)
+            if keychain.isUnlocked { names += try keychain.find(.keys).map(\.label) }
+            return names
+        }
+    }
+
+    /// Names of identities; of all certificates while the keychain is locked, as nobody knows then which have a key.
+    static var identities: CompletionKind {
+        labels { keychain in
+            guard keychain.isUnlocked else { return try keychain.publicCertificates().map(\.label) }
+            return try keychain.find(.identities).map(\.label)
+        }
+    }
+
+    /// Names of certificates.
+    static var certificateNames: CompletionKind {
+        labels { keychain in try keychain.publicCertificates().map(\.label) }
+    }
+
+    /// Names of keys, and of identities, which mean theirs.
+    static var keys: CompletionKind {
+        labels { keychain in
+            guard keychain.isUnlocked else { return try keychain.publicCertificates().map(\.label) }
+            var names = try keychain.find(.keys).map(\.label)
+            names += try keychain.find(.identities).map(\.label)
+            return names
+        }
+    }
+
+    /// Names of keys alone, while the keychain is unlocked.
+    static var keysAlone: CompletionKind {
+        labels { keychain in
+            guard keychain.isUnlocked else { return [] }
+            return try keychain.find(.keys).map(\.label)
+        }
+    }
+
+    /// The labels that `find` gets from the keychain on the line.
+    private static func labels(_ find: @escaping @Sendable (Keychain) throws -> [String?]) -> CompletionKind {
         .custom { words, _, prefix in
             do {
-                let keychain = try Keychain.open(keychain(in: words), options: options)
-                var names = Set(try keychain.publicCertificates().compactMap(\.label))
-                if keychain.isUnlocked { names.formUnion(try keychain.find(.keys).compactMap(\.label)) }
+                let found = try find(Keychain.open(keychain(in: words), options: options))
                 let start = literalStart(of: prefix)
-                let fitting = names.filter { $0.utf8.starts(with: start.utf8) }.sorted()
+                let fitting = Set(found.compactMap(\.self)).filter { $0.utf8.starts(with: start.utf8) }.sorted()
                 return candidates(fitting, for: CompletionShell.requesting)
             } catch {
                 return []

@@ -4,12 +4,15 @@ import KeyfobPrimitives
 import OpenSSL
 
 /// `keyfob trust export`: the anchors as a bundle.
-struct TrustExportCommand: ParsableCommand {
+struct TrustExportCommand: ParsableCommand, ContentWriter {
+    static let contentFormats: [ContentFormat] = [.pem]
+
     static let configuration = CommandConfiguration(
         "export", "Write the certificates that the keychain trusts, for other programs.",
         examples: Examples(
             "keyfob trust export > anchors.pem", "keyfob trust export --for server -o anchors.pem",
-            "keyfob trust export --json"))
+            "keyfob trust export --json"),
+        discussion: "--format also takes pem.")
 
     @Option(name: .customLong("for"), help: "Only those trusted for this: server, client, email, …")
     var usage: UsageName = .any
@@ -19,7 +22,7 @@ struct TrustExportCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        let (output, _) = try global.output(writing: [.pem])
+        let (output, _) = try global.output(writing: Self.contentFormats)
         let keychain = try global.openKeychain()
         let anchors = try keychain.trustAnchors(for: usage.usage)
         let text = anchors.map(\.certificate.pem).joined()
