@@ -288,6 +288,37 @@ import Testing
         #expect(try IdentityHome.code(missing) == "item.not_found")
     }
 
+    @Test func `what a certificate may be used for is shown to people and to programs`() throws {
+        let household = try Household.unattended()
+        for command in [
+            "root --cn Root --authority --path-length 1 --self-signed",
+            "web --cn web --email a@b.example --usage client --issuer root",
+        ] {
+            let words = ["identity", "create"] + command.split(separator: " ").map(String.init)
+            let made = try household.keyfob(words)
+            try #require(made.status == 0, "\(made.error)")
+        }
+        let root = try household.document(["identity", "show", "root"])
+        #expect(root["path_length"] as? Int == 1 && (root["key_usage"] as? [String])?.contains("keyCertSign") == true)
+        let lines = try household.keyfob(["identity", "show", "root"]).output
+        #expect(lines.contains("\nauthority    yes, with no more than 1 below it\n"), "\(lines)")
+        for noun in ["identity", "cert"] {
+            let shown = try household.document([noun, "show", "web"])
+            #expect(shown["usage"] as? [String] == ["clientAuth"])
+            #expect(shown["key_usage"] as? [String] == ["digitalSignature"])
+            #expect((shown["names"] as? [String])?.count == 1 && shown["path_length"] is NSNull)
+            let issuer = try #require(shown["authority_key_id"] as? String)
+            #expect(issuer == root["subject_key_id"] as? String)
+            let sha1 = try #require(shown["fingerprint_sha1"] as? String)
+            #expect(sha1.hasPrefix("sha1:") && sha1.utf8.count == 45)
+            let text = try household.keyfob([noun, "show", "web"]).output
+            let begin = shown["not_before"] as? String ?? "?"
+            for value in [issuer, String(sha1.dropFirst(5)), begin, "digitalSignature"] {
+                #expect(text.contains(" \(value)\n"), "\(value): \(text)")
+            }
+        }
+    }
+
     @Test func `removing needs an answer, and takes key and certificate`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")

@@ -71,7 +71,8 @@ struct CertificateShowCommand: ParsableCommand {
                 members: [
                     .init("name", .optional(item.label)), .init("keychain", .string(keychain.name)),
                     .init("uri", .string(uri)),
-                ] + CertificatePhrases.members(certificate, on: now, isReplaced: item.nameOfVersion != nil)),
+                ] + CertificatePhrases.members(certificate, on: now, isReplaced: item.nameOfVersion != nil)
+                    + CertificatePhrases.details(certificate)),
             text: CertificatePhrases.text(
                 [("name", item.label ?? "")] + CertificatePhrases.lines(certificate, on: now) + [("uri", uri)]))
     }

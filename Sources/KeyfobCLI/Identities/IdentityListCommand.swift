@@ -59,7 +59,8 @@ struct IdentityShowCommand: ParsableCommand {
                 .init("extractable", .boolean(identity.key.isExtractable)),
                 .init("created", .time(identity.creationDate)),
                 .init("chain", .array(above.map { .string($0) })), .init("chain_complete", .boolean(chain.isComplete)),
-            ] + CertificatePhrases.members(certificate, on: now, isReplaced: identity.nameOfVersion != nil))
+            ] + CertificatePhrases.members(certificate, on: now, isReplaced: identity.nameOfVersion != nil)
+                + CertificatePhrases.details(certificate))
         var lines = [("name", identity.label ?? ""), ("token", keychain.tokenLabel)]
         lines += CertificatePhrases.lines(certificate, on: now)
         if !above.isEmpty { lines.append(("chain", above.joined(separator: ", "))) }

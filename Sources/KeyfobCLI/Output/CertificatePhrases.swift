@@ -85,6 +85,20 @@ enum CertificatePhrases {
         ]
     }
 
+    /// The members that `show` has in addition: what its lines have.
+    static func details(_ certificate: Certificate) -> [Value.Member] {
+        let keyUsage = certificate.keyUsage.map { $0.description.split(separator: ", ").map(String.init) }
+        return [
+            .init("names", .array(certificate.subjectAlternativeNames.map { .string($0.description) })),
+            .init("usage", .array(certificate.extendedKeyUsage.map { .string($0.description) })),
+            .init("key_usage", keyUsage.map { .array($0.map { .string($0) }) } ?? .null),
+            .init("path_length", certificate.pathLength.map { .count($0) } ?? .null),
+            .init("subject_key_id", .optional(certificate.subjectKeyIdentifier?.hexadecimal)),
+            .init("authority_key_id", .optional(certificate.authorityKeyIdentifier?.hexadecimal)),
+            .init("fingerprint_sha1", .string("sha1:" + certificate.sha1Fingerprint.hexadecimal)),
+        ]
+    }
+
     /// The lines by which `show` describes a certificate.
     static func lines(_ certificate: Certificate, on date: Date) -> [(String, String)] {
         var lines = [
@@ -92,6 +106,7 @@ enum CertificatePhrases {
             ("issuer", certificate.issuer.description),
             ("serial", certificate.serialNumber.hexadecimal),
             ("validity", validity(certificate, on: date)),
+            ("not before", RFC3339.string(from: certificate.notBefore)),
             ("key", certificate.publicKey.algorithm.description),
         ]
         let names = certificate.subjectAlternativeNames.map(\.description)
@@ -99,7 +114,11 @@ enum CertificatePhrases {
         if !certificate.extendedKeyUsage.isEmpty {
             lines.append(("usage", certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")))
         }
-        if certificate.isCA { lines.append(("authority", "yes")) }
+        if let usage = certificate.keyUsage { lines.append(("key usage", usage.description)) }
+        let below = certificate.pathLength.map { ", with no more than \($0) below it" } ?? ""
+        lines.append(("authority", certificate.isCA ? "yes" + below : "no"))
+        if let identifier = certificate.subjectKeyIdentifier { lines.append(("subject id", identifier.hexadecimal)) }
+        if let identifier = certificate.authorityKeyIdentifier { lines.append(("issuer id", identifier.hexadecimal)) }
         lines.append(("sha256", certificate.sha256Fingerprint.hexadecimal))
         lines.append(("sha1", certificate.sha1Fingerprint.hexadecimal))
         return lines
