@@ -46,8 +46,9 @@ struct TrustAddCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         if scope == .system { try SystemTrustStore.requireRoot(name: certificate.text) }
-        let keychain: Keychain? = try scope == .user ? global.openKeychain() : nil
-        let (anchor, others, name) = try certificate.load { try keychain ?? global.openKeychain() }
+        // For the whole machine's trust it is only where a name may come from.
+        let opened: Keychain? = try scope == .user ? global.openKeychain() : nil
+        let (anchor, others, name) = try certificate.load { try opened ?? global.openKeychain() }
         guard others.isEmpty else {
             throw UsageError(
                 "\(Visible.text(name)) holds \(others.count + 1) certificates; trust is given to one at a time.",
@@ -71,7 +72,7 @@ struct TrustAddCommand: ParsableCommand {
                     ] + CertificatePhrases.members(anchor, on: now)),
                 sentence: "Would trust \"\(subject)\".")
         }
-        guard let keychain else {
+        guard let keychain = opened else {
             let path = try SystemTrustStore.add(anchor)
             return try output.emit(
                 Document(members: [
