@@ -208,4 +208,12 @@ import Testing
 
                 """)
     }
+
+    @Test func `the README tells what each exit status means`() throws {
+        let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+        let text = try String(contentsOf: top.appendingPathComponent("README.md"), encoding: .utf8)
+        for status in Set(ExitStatus.table.values.map(\.rawValue)) {
+            #expect(text.contains("\n| \(status) | "), "\(status)")
+        }
+    }
 }
