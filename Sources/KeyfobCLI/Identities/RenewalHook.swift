@@ -6,8 +6,8 @@ import KeyfobPrimitives
 enum RenewalHook {
     /// Runs a command with `/bin/sh -c` and returns its exit status. Its output goes to standard error, so that
     /// standard output stays ours. Variables that hold secrets, or say where they are, are not passed on. What it
-    /// makes has the modes that our caller's own files have: servers must be able to read it. `keyfob` is this one, where
-    /// PATH names no other.
+    /// makes has the modes that our caller's own files have: servers must be able to read it. `keyfob` is this one,
+    /// where PATH names no other.
     static func run(_ command: String) throws -> Int32 {
         let mask = CreationMask.callersText.map { "umask \($0); " } ?? ""
         return try ProgramRun.status(of: ["/bin/sh", "-c", mask + ownDirectory + command], output: STDERR_FILENO)
@@ -19,7 +19,10 @@ enum RenewalHook {
         guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
             program.hasSuffix("/keyfob")
         else { return "" }
-        return "PATH=${PATH:+$PATH:}\(ShellWord.quoted(String(program.dropLast("/keyfob".count)))); export PATH; "
+        let directory = String(program.dropLast("/keyfob".count))
+        // An empty element is the current directory, and nothing protects a colon.
+        guard !directory.contains(":") else { return "" }
+        return "PATH=${PATH:+$PATH:}\(ShellWord.quoted(directory.isEmpty ? "/" : directory)); export PATH; "
     }
 }
 
