@@ -254,7 +254,9 @@ struct IdentityRenewCommand: ParsableCommand {
             // Where nothing was renewed there is nothing to do after it; where that cannot be told, there may be. While
             // another process is at it, the record may be that one's too.
             let now = try? keychain.only(.identity(label: identity.label ?? "")).der
-            if isFirst, !isBusy, now == identity.der { try pending.remove(identity.label ?? "") }
+            if isFirst, now == identity.der, !keychain.isOrdering(identity.label ?? "") {
+                try pending.remove(identity.label ?? "")
+            }
             // Of two timers one comes second, and has nothing to complain of.
             if !force, isBusy, let now, now != identity.der {
                 try output.say("  nothing to do: \(label) was renewed by another process meanwhile")
