@@ -33,6 +33,9 @@ public struct PINEnvironment: Sendable {
     /// its descriptor only where there is nobody to ask.
     public var commandDeadline: Duration
 
+    /// How long a descriptor may keep the PIN back, whoever is there; `nil` where nobody has said.
+    public var descriptorDeadline: Duration?
+
     /// How long a person has to answer pinentry.
     public var pinentryDeadline: Duration
 
@@ -47,7 +50,7 @@ public struct PINEnvironment: Sendable {
         prompter: (any Prompter)? = nil, noInput: Bool = false, allowInsecureFiles: Bool = false,
         credentialsDirectory: String? = PINEnvironment.credentialsDirectory,
         pinentryProgram: String = "pinentry", commandDeadline: Duration = .seconds(30),
-        pinentryDeadline: Duration = .seconds(120)
+        descriptorDeadline: Duration? = nil, pinentryDeadline: Duration = .seconds(120)
     ) {
         self.prompter = prompter
         self.noInput = noInput
@@ -55,6 +58,7 @@ public struct PINEnvironment: Sendable {
         self.credentialsDirectory = credentialsDirectory
         self.pinentryProgram = pinentryProgram
         self.commandDeadline = commandDeadline
+        self.descriptorDeadline = descriptorDeadline
         self.pinentryDeadline = pinentryDeadline
     }
 

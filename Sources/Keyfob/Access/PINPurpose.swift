@@ -35,7 +35,7 @@ public struct PINPurpose: Sendable, Hashable {
 
     /// The way round a source that the keychain has of its own, which `keyfob unlock` alone would read again.
     private static func typing(_ secret: String, _ keychain: String) -> String {
-        "Or type the \(secret): keyfob unlock \(keychain) --pin-source prompt"
+        "To type the \(secret): keyfob unlock \(keychain) --pin-source prompt"
     }
 
     /// The passphrase that a keychain's PIN is sealed under.

@@ -8,8 +8,8 @@ extension PINSource {
     /// Reads the secret. Blocks for as long as the source takes, at most until its deadline.
     ///
     /// A command, a pipe and whatever else has to come from somebody have that of ``PINEnvironment/commandDeadline``.
-    /// A person who types at a terminal has none, nor has a descriptor where there is a person to ask: a program that
-    /// writes to it may be waiting for what that person types.
+    /// A person who types at a terminal has none, nor has a descriptor where there is a person to ask, and nobody has
+    /// given it one: a program that writes to it may be waiting for what that person types.
     ///
     /// One trailing newline (LF or CRLF) is not part of the secret; from files and commands the first
     /// line is taken.
@@ -39,7 +39,7 @@ extension PINSource {
             } catch {
                 let hints = [error.hint, purpose.remedyOfFailure].compactMap(\.self)
                 throw KeychainError(
-                    error.code, error.message, hint: hints.isEmpty ? nil : hints.joined(separator: " "),
+                    error.code, error.message, hint: hints.isEmpty ? nil : hints.joined(separator: "\n"),
                     details: error.details, cause: error.cause)
             }
         case .credential(let name):
@@ -122,8 +122,8 @@ extension PINSource {
         _ file: borrowing OpenFile, _ environment: PINEnvironment
     ) throws(KeychainError) -> SecretBytes {
         // Such as gpg(1), which asks for the passphrase of a file before it gives what is in it.
-        try file.read(
-            limit: maximumLength + 3, by: environment.hasPerson ? .never : deadline(of: file, environment))
+        let mayBeTyped = environment.hasPerson && environment.descriptorDeadline == nil
+        return try file.read(limit: maximumLength + 3, by: mayBeTyped ? .never : deadline(of: file, environment))
     }
 
     private static func deadline(of file: borrowing OpenFile, _ environment: PINEnvironment) -> Deadline {
@@ -138,7 +138,7 @@ extension PINSource {
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {
             let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)
             throw KeychainError(
-                error.code, error.message, hint: "Check that file. \(purpose.remedyOfFailure ?? purpose.remedy)",
+                error.code, error.message, hint: "Check that file.\n\(purpose.remedyOfFailure ?? purpose.remedy)",
                 details: error.details, cause: error.cause)
         }
         // Through the open descriptor, so that what was looked at is what is read. A symbolic link is

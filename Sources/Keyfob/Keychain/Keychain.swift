@@ -45,6 +45,9 @@ public final class Keychain: Sendable {
         public var timeout: Duration
         /// How long a command that gives the PIN may run before it is killed, and how long a pipe may keep it back.
         public var pinCommandTimeout: Duration
+        /// How long a descriptor may keep the PIN back also where somebody may be asked; `nil` where there is no limit
+        /// then, for a program that writes to it may be asking, too.
+        public var pinDescriptorTimeout: Duration?
         /// Asks a person for PINs and passphrases; without one nobody is asked.
         public var prompter: (any Prompter)?
         /// Whether anybody may be asked; without, sources that need a person fail at once, pinentry too.
@@ -107,7 +110,7 @@ public final class Keychain: Sendable {
         self.lockState = lockState
         pinEnvironment = PINEnvironment(
             prompter: options.prompter, noInput: !options.allowsAsking, allowInsecureFiles: options.allowsInsecureFiles,
-            commandDeadline: options.pinCommandTimeout)
+            commandDeadline: options.pinCommandTimeout, descriptorDeadline: options.pinDescriptorTimeout)
         self.token = token
         index = ObjectIndex(store: store, token: token)
         token.refusedPIN.withLock { $0 = { [weak self] in self?.pinWasRefused() } }

@@ -154,11 +154,13 @@ import Testing
         let attended = PINEnvironment(prompter: prompter, commandDeadline: .milliseconds(200))
         #expect(try read(attended, by: "sleep 2; echo 1234") == "1234")
         // Not the same one with another setting: it remembers what a descriptor of that number gave.
-        for unattended in [
+        for limited in [
             PINEnvironment(prompter: prompter, noInput: true, commandDeadline: .milliseconds(200)),
             PINEnvironment(commandDeadline: .milliseconds(200)),
+            // Who has said how long, is not to wait longer.
+            PINEnvironment(prompter: prompter, commandDeadline: .milliseconds(200), descriptorDeadline: .zero),
         ] {
-            #expect(code { _ = try read(unattended, by: "sleep 100") } == .timedOut)
+            #expect(code { _ = try read(limited, by: "sleep 100") } == .timedOut)
         }
     }
 
