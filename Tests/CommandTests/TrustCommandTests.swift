@@ -138,6 +138,16 @@ import Testing
         #expect(try home.keyfob("cert", "verify", "my ca").status == 0)
         let file = try home.keyfob("cert", "verify", home.file("ca.pem"), "--no-keychain")
         #expect(file.error.contains("keyfob trust add FILE "), "\(file.error)")
+
+        // A name that the command would take for a path.
+        try home.makeSelfSigned("other")
+        try #require(home.keyfob("cert", "import", home.file("other.pem"), "--name", "svc/ca").status == 0)
+        let print = try home.shell("openssl x509 -in other.pem -noout -fingerprint -sha256 | cut -d = -f 2 | tr -d :")
+        let mark = "sha256:" + print.trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
+        let slashed = try home.keyfob("cert", "verify", mark)
+        let way = try #require(slashed.error.firstMatch(of: /If you do: keyfob (.*)\n/)).1
+        try home.shell("'\(Tool.keyfob([]).path)' \(way)")
+        #expect(try home.keyfob("cert", "verify", mark).status == 0)
     }
 
     @Test func `an incomplete chain is one document, and so is an issuer that is junk`() throws {
@@ -325,6 +335,9 @@ import Testing
             let trial = try home.keyfob("trust", "add", home.file("root.pem"), "--scope", "system", "--dry-run")
             #expect(trial.output == "Would trust \"Root\".\n", "\(trial.error)")
         }
+        // Whoever names a keychain wants what it says.
+        let named = try home.keyfob("cert", "verify", home.file("web.pem"), "-k", "prod", "--ca", home.file("above.pem"))
+        #expect(named.status == 3, "\(named.output)\(named.error)")
         // A name is still one of the keychain.
         #expect(try home.keyfob("cert", "verify", "web").status == 3)
     }

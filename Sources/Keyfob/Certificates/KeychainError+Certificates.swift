@@ -30,6 +30,11 @@ extension CertificateVerification {
         {
             return make(error.code, error.message, error.hint)
         }
+        /// What names the certificate in a command: one with a slash is taken for a path, one with a hyphen for options.
+        func word(for name: String) -> String {
+            name.contains("/") || name.hasPrefix("-")
+                ? "sha256:" + culprit.sha256Fingerprint.hexadecimal.prefix(16) : ShellWord.quoted(name)
+        }
         let issuer = culprit.issuer.commonName.map { "CN=\($0)" } ?? culprit.issuer.description
         switch code {
         case .expired, .notYetValid:
@@ -53,7 +58,7 @@ extension CertificateVerification {
                     ? "certificate \"\(name)\" signed itself, and nobody has decided to trust it."
                     : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
                         + "which nobody has decided to trust.",
-                "If you do: keyfob trust add \(isLeaf && !isFile ? ShellWord.quoted(name) : "FILE") --scope user")
+                "If you do: keyfob trust add \(isLeaf && !isFile ? word(for: name) : "FILE") --scope user")
         case .hostMismatch, .addressMismatch:
             let names = certificate.subjectAlternativeNames
             let listed = names.prefix(8).map { $0.ipText ?? $0.text }.joined(separator: ", ")

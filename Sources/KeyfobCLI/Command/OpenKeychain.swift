@@ -17,11 +17,12 @@ extension GlobalOptions {
         return try Keychain.open(selectedKeychainName(), options: options)
     }
 
-    /// As `openKeychain()`; `nil` where there is no keychain at all yet, for a command that can do without.
+    /// As `openKeychain()`; `nil` where there is no keychain at all yet and none was named, for a command that can do
+    /// without.
     func openKeychainIfThere() throws -> Keychain? {
-        do { return try openKeychain() } catch let error as KeychainError where error.code == .notInitialized {
-            return nil
-        }
+        do { return try openKeychain() } catch let error as KeychainError
+            where error.code == .notInitialized && keychainName == nil && tokenName == nil
+        { return nil }
     }
 
     /// How commands use keychains: few calls, a person to ask where there is one.
@@ -33,6 +34,7 @@ extension GlobalOptions {
         if let timeout {
             options.timeout = timeout.duration
             options.pinCommandTimeout = timeout.duration
+            options.pinDescriptorTimeout = timeout.duration
         }
         // The variable KEYFOB_PIN_SOURCE is the library's to read: it goes after a URI's source.
         options.pinSource = try explicitPINSource.map { try PINSource(parsing: $0) }
@@ -51,7 +53,8 @@ extension GlobalOptions {
     func pinEnvironment(noInput: Bool) -> PINEnvironment {
         PINEnvironment(
             prompter: TerminalPrompter(terminal), noInput: noInput, allowInsecureFiles: insecureFile,
-            commandDeadline: timeout?.duration ?? Keychain.Options().pinCommandTimeout)
+            commandDeadline: timeout?.duration ?? Keychain.Options().pinCommandTimeout,
+            descriptorDeadline: timeout?.duration)
     }
 
     /// The keychain's name: `--keychain`, else the keychain on the token of `--token`, else that of `KEYFOB_KEYCHAIN`,
