@@ -174,8 +174,9 @@ enum NameCompletion {
             return words.last { $0.hasPrefix("\(names[0])=") }.map { String($0.dropFirst(names[0].count + 1)) }
         }
         if let named = value(of: "--keychain", "-k") { return named }
-        if let attached = words.last(where: { $0.hasPrefix("-k") && $0.utf8.count > 2 }) {
-            return String(attached.dropFirst(2))
+        if let attached = words.prefix(while: { $0 != "--" }).last(where: { $0.hasPrefix("-k") && $0.utf8.count > 2 }) {
+            let value = attached.dropFirst(2)
+            return String(value.hasPrefix("=") ? value.dropFirst() : value)
         }
         if let token = value(of: "--token") { return try GlobalOptions.keychainName(onToken: token) }
         if let named = Environment.nonEmpty("KEYFOB_KEYCHAIN") { return named }
