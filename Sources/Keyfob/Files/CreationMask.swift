@@ -33,20 +33,8 @@ package enum CreationMask {
     static func restored(for command: [String]) throws(KeychainError) -> [String] {
         guard let callersText else { return command }
         let program = command.first ?? ""
-        let reason = whyNotExecutable(program)
+        let reason = ProgramLookup.failure(of: program)
         guard reason == 0 else { throw .file("start", program, reason) }
         return ["/bin/sh", "-c", "umask \(callersText); exec \"$@\"", "sh"] + command
-    }
-
-    /// 0, or the error number with which a program cannot be started, looked up as execvp(3) does.
-    static func whyNotExecutable(_ program: String) -> Int32 {
-        guard !program.contains("/") else { return unsafe access(program, X_OK) == 0 ? 0 : errno }
-        var reason = ENOENT
-        let path = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/bin:/usr/bin"
-        for directory in path.split(separator: ":", omittingEmptySubsequences: false) {
-            if unsafe access((directory.isEmpty ? "." : directory) + "/" + program, X_OK) == 0 { return 0 }
-            if errno == EACCES { reason = EACCES }
-        }
-        return reason
     }
 }

@@ -23,7 +23,7 @@ public struct CommandIssuer: CertificateIssuer {
             throw KeychainError(.invalidArgument, "there is no program to issue the certificate.")
         }
         // Before a key is made for it.
-        let reason = CreationMask.whyNotExecutable(program)
+        let reason = ProgramLookup.failure(of: program)
         guard reason == 0 else {
             let error = KeychainError.file("start", program, reason)
             throw KeychainError(

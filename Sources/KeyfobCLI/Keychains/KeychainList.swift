@@ -27,7 +27,9 @@ struct KeychainList: ParsableCommand {
         for configuration in listing.keychains {
             let isDefault = configuration.name == defaultName
             let isUnlocked = try state.location(of: configuration.uuid.uuidString.lowercased()) != nil
-            let word = (isUnlocked ? KeychainReport.State.unlocked : configuration.opensUnasked ? .unattended : .locked).rawValue
+            let condition: KeychainReport.State =
+                isUnlocked ? .unlocked : configuration.opensUnasked ? .unattended : .locked
+            let word = condition.rawValue
             let token = configuration.tokenLabel
             table.add([.init(configuration.name), .init(token), .init(word), .init(isDefault ? "yes" : "")])
             list.append(

@@ -97,13 +97,13 @@ struct KeychainReport {
             lines.append("The token wants no login: whoever reaches it opens the keychain.")
         } else if configuration.sealedPIN != nil {
             lines.append("Your passphrase (scrypt) seals the token's PIN.")
-            if let source = configuration.pinSourceName {
+            if configuration.opensUnasked, let source = configuration.pinSourceName {
                 lines.append(
-                    "The passphrase comes from \(HomePath.shown(source)): whoever reads that opens the keychain.")
+                    "The passphrase comes from \(source): whoever reads that opens the keychain.")
             }
-        } else if let source = configuration.pinSourceName {
+        } else if configuration.opensUnasked, let source = configuration.pinSourceName {
             lines.append(
-                "The token's PIN comes from \(HomePath.shown(source)): whoever reads that opens the keychain.")
+                "The token's PIN comes from \(source): whoever reads that opens the keychain.")
         } else {
             lines.append("The token's PIN is asked for.")
         }
@@ -179,7 +179,11 @@ struct KeychainReport {
                 ("next", Visible.text("\(nextExpiry.name) expires \(Phrases.relative(nextExpiry.date, to: Date()))")))
         }
         if let expired, expired > 0 {
-            lines.append(("expired", "\(Phrases.counted(expired, "certificate")): keyfob cert expiring"))
+            lines.append((
+                "expired",
+                "\(Phrases.counted(expired, "certificate")): keyfob cert expiring"
+                    + (isDefault ? "" : " -k \(configuration.name)")
+            ))
         }
         if let problem {
             lines.append(("problem", Visible.text(problem.message)))
@@ -189,19 +193,4 @@ struct KeychainReport {
             name + String(repeating: " ", count: max(1, 12 - name.count)) + text
         }.joined(separator: "\n")
     }
-}
-
-extension KeychainConfiguration {
-    /// The token's name, by which documents call it everywhere.
-    var tokenLabel: String {
-        // A URI that cannot be read is shown as it is.
-        (try? PKCS11URI(token))?.token ?? token
-    }
-
-    /// Whether it has a source of its PIN or passphrase that asks nobody.
-    var opensUnasked: Bool { pinSource.map { !["prompt", "pinentry"].contains($0) } ?? false }
-
-    /// Where the PIN or the passphrase comes from, without what may be a secret in a command; `nil` where it is asked
-    /// for.
-    var pinSourceName: String? { pinSource.map { $0.hasPrefix("cmd:") || $0.hasPrefix("|") ? "cmd:…" : $0 } }
 }

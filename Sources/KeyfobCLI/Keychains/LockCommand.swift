@@ -57,24 +57,15 @@ struct LockCommand: ParsableCommand {
         // time.
         let asks = locked.isEmpty && !all && !output.isQuiet
         let open = chosen.compactMap { configuration -> (name: String, sentence: String)? in
-            if configuration.opensUnasked {
-                return (configuration.name, Self.openness(configuration))
-            }
+            if configuration.opensUnasked { return (configuration.name, configuration.opennessThoughLocked) }
             guard asks, isWithoutLogin(configuration, keychains) else { return nil }
-            return (configuration.name, NewKeychain.openness(configuration))
+            return (configuration.name, configuration.opennessWithoutLogin)
         }
         try output.emit(
             Document([
                 "locked": .array(locked.map { .string($0) }), "changed": .boolean(!locked.isEmpty && !global.dryRun),
                 "dry_run": .boolean(global.dryRun), "open": .array(open.map { .string($0.name) }),
             ]), sentence: ([sentence] + open.map(\.sentence)).joined(separator: "\n"))
-    }
-
-    /// What to know of a keychain that has the source of its PIN.
-    private static func openness(_ configuration: KeychainConfiguration) -> String {
-        "Keychain \"\(configuration.name)\" opens without asking all the same: its "
-            + "\(configuration.sealedPIN == nil ? "PIN" : "passphrase") comes from "
-            + "\(HomePath.shown(configuration.pinSourceName ?? ""))."
     }
 
     /// Whether the keychain's token lets everybody in, so that locking locks nothing. A token of Keyfob's own does not.

@@ -209,14 +209,6 @@ struct NewKeychain {
         }
     }
 
-    /// What to know of a keychain whose token wants no login.
-    static func openness(_ configuration: KeychainConfiguration) -> String {
-        // A token that cannot be named is not reached.
-        let token = (try? PKCS11URI(configuration.token))?.token ?? configuration.token
-        return "Token \"\(Visible.text(token))\" wants no login: whoever reaches it opens keychain "
-            + "\"\(configuration.name)\"."
-    }
-
     private func tell(
         _ made: Keychains.Creation, _ token: String, _ recoveryFile: RecoveryFile?, isNew: Bool, isDefault: Bool,
         wantsLogin: Bool
@@ -233,12 +225,9 @@ struct NewKeychain {
             try output.say(
                 "The token's PIN lies in a file that only you can read: whoever reads your files opens the keychain.")
         }
-        if !options.unattended, let source = made.keychain.configuration.pinSourceName {
-            try output.say(
-                "From now on the \(isNew ? "passphrase" : "PIN") comes from \(HomePath.shown(source)): whoever reads that "
-                    + "opens the keychain.")
-        }
-        if !wantsLogin { try output.say(Self.openness(made.keychain.configuration)) }
+        let configuration = made.keychain.configuration
+        if !options.unattended, configuration.opensUnasked { try output.say(configuration.opennessBySource) }
+        if !wantsLogin { try output.say(configuration.opennessWithoutLogin) }
         let selector = isDefault ? "" : " --keychain \(name)"
         try output.say("Next: keyfob set github.com/alice\(selector)")
     }

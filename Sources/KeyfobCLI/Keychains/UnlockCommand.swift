@@ -65,7 +65,7 @@ struct UnlockCommand: ParsableCommand {
                 Document([
                     "keychain": .string(keychain.name), "state": "unattended", "until": .null, "location": .null,
                     "changed": false, "dry_run": false,
-                ]), sentence: "Nothing to unlock. " + NewKeychain.openness(keychain.configuration))
+                ]), sentence: "Nothing to unlock. " + keychain.configuration.opennessWithoutLogin)
         }
         let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
         let until =
