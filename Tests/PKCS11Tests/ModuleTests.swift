@@ -51,6 +51,21 @@ import Testing
         #expect(try module.slot(matching: uri) == nil)
     }
 
+    @Test("A token that is in another slot than asked for is not looked for among those that cannot be read")
+    func slotDescriptionBesideUnreadable() throws {
+        let unreadable = try TestToken.make(label: "unreadable")
+        let token = try TestToken.make(label: "readable")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory, saying: "slot=Here unreadable=\(unreadable.label)")
+        let module = try Module.load(path: faulty.path)
+        var uri = token.uri
+        uri.slotDescription = "There"
+        #expect(try module.slot(matching: uri) == nil)
+        // Of a label alone there may be another token.
+        uri.serial = nil
+        #expect(try refusal { try module.slot(matching: uri) }?.returnValue == .generalError)
+    }
+
     @Test("A library is one module, by whatever path it is loaded")
     func onePerLibrary() throws {
         let module = try TestToken.loadModule()

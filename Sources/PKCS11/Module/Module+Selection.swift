@@ -55,12 +55,16 @@ extension Module {
             do throws(PKCS11Error) {
                 let info = try slot.tokenInfo()
                 guard uri.matches(info) else { continue }
-                if uri.namesSlot { guard try uri.matches(slot.info(), id: slot.id) else { continue } }
-                result.append((slot, info))
-                // Serial numbers of SoftHSM's are random, so there is no second one; and to ask it for a token is to
-                // have it read the token's file. That of a token which somebody is logging in to is empty, and
-                // SoftHSM may take the token for broken from then on.
-                if isExact, info.manufacturer == "SoftHSM project" { break }
+                let isInItsSlot = uri.namesSlot ? try uri.matches(slot.info(), id: slot.id) : true
+                if isInItsSlot { result.append((slot, info)) }
+                // Serial numbers of SoftHSM's are random, so there is no second one, whatever its slot; and to ask it
+                // for a token is to have it read the token's file. That of a token which somebody is logging in to is
+                // empty, and SoftHSM may take the token for broken from then on.
+                if isExact, info.manufacturer == "SoftHSM project" {
+                    // Who could not be asked is somebody else.
+                    failure = nil
+                    break
+                }
             } catch {
                 // A token that was pulled, or that nobody can read, is not the one. SoftHSM fails in general with a
                 // token that somebody is just logging in to.
