@@ -20,10 +20,13 @@ extension TokenStore {
         return try retryingUnseen { try body(reach(first)) }
     }
 
-    /// Runs `body`, and again where a token of ours could not be seen whole in it.
+    /// Runs `body`, and again where a token of ours could not be seen whole in it: a dozen times, and on until the
+    /// deadline where the machine is so busy that a dozen looks met an emptied file each.
     private func retryingUnseen<Result>(_ body: () throws -> Result) throws -> Result {
         guard let softHSM else { return try body() }
-        for attempt in 0..<12 {
+        let deadline = Deadline.after(configuration.deadline)
+        var attempt = 0
+        while attempt < Self.attempts || !deadline.hasPassed {
             do {
                 return try body()
             } catch let error as PKCS11Error where Self.isUnseen(error) {
@@ -31,9 +34,12 @@ extension TokenStore {
                 // Not in step with a process that logs in again and again.
                 usleep(.random(in: 1_000...10_000) << UInt32(min(attempt, 4)))
             }
+            attempt += 1
         }
         return try body()
     }
+
+    private static let attempts = 12
 
     /// What the token says of itself, which needs no login.
     ///
@@ -105,6 +111,8 @@ extension TokenStore {
         }
         let isUnknown = error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized
         guard isRestored || isUnknown && attempt >= 1 || attempt >= 8 else { return }
+        // Others in this process lose their sessions by it: seldom, where it has not helped yet.
+        guard isRestored || attempt < Self.attempts || attempt.isMultiple(of: 4) else { return }
         forgetHandles()
         try pool().module.reinitialize()
     }
