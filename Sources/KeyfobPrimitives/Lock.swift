@@ -1,4 +1,4 @@
-import Foundation
+public import Glibc
 
 /// A value behind a `pthread_mutex_t`, with a condition to wait on.
 ///
@@ -12,10 +12,11 @@ import Foundation
 ///
 /// > Important: Never hold it across a C call into which user code could run, nor across a suspension.
 @safe public final class Lock<Value>: @unchecked Sendable {
-    // Unchecked because the value is reached only through `withLock` and `wait`, under the mutex.
-    private var value: Value
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    // Unchecked because the value is reached only through `withLock` and `wait`, under the mutex; whoever holds it and
+    // comes again waits for ever, and never gets as far as to meet himself at the value.
+    @exclusivity(unchecked) @usableFromInline var value: Value
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
     private let node: UnsafeMutablePointer<ForkSafety.Node>
 
     /// Wraps `value`, unlocked.
@@ -51,8 +52,10 @@ import Foundation
         unsafe mutex.deallocate()
     }
 
+    // Inlined: a generic function of another module would make the types of its arguments at each call.
+
     /// Runs `body` with exclusive access to the value. - Throws: What `body` throws.
-    public func withLock<Result, Failure: Error>(
+    @inlinable public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         unsafe pthread_mutex_lock(mutex)
@@ -61,7 +64,7 @@ import Foundation
     }
 
     /// As `withLock(_:)`, without waiting: `nil` where another thread has the value. For event loops.
-    public func withLockIfFree<Result, Failure: Error>(
+    @inlinable public func withLockIfFree<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
@@ -72,7 +75,7 @@ import Foundation
     /// Waits until `body` returns a value, or until `deadline`; `nil` in the latter case.
     ///
     /// `body` runs once at the start and again after each `broadcast()`. - Throws: What `body` throws.
-    public func wait<Result, Failure: Error>(
+    @inlinable public func wait<Result, Failure: Error>(
         until deadline: Deadline, _ body: (inout sending Value) throws(Failure) -> sending Result?
     ) throws(Failure) -> sending Result? {
         unsafe pthread_mutex_lock(mutex)
