@@ -129,6 +129,8 @@ extension TestChild {
             case SIGALRM: hung += 1
             default: exit(74)
             }
+            // Who says nothing for minutes is killed.
+            if index % 25 == 24 { say(".") }
             usleep(.random(in: 0...500))
         }
         say("\(done) \(refused) \(hung)")
