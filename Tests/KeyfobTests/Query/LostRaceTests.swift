@@ -40,16 +40,18 @@ import Testing
         }
     }
 
-    private func watched(_ keychain: Keychain, before: @escaping @Sendable () throws -> Void) -> Keychain {
-        Keychain(
-            configuration: keychain.configuration, directories: keychain.directories, options: keychain.options,
+    private func watched(
+        _ keychain: Keychain, timeout: Duration? = nil, before: @escaping @Sendable () throws -> Void
+    ) -> Keychain {
+        var options = keychain.options
+        if let timeout { options.timeout = timeout }
+        return Keychain(
+            configuration: keychain.configuration, directories: keychain.directories, options: options,
             store: WatchedStore(keychain, before: before), token: keychain.token, lockState: keychain.lockState)
     }
 
     private func makeKeychain() throws -> TestKeychain {
-        var options = Keychain.Options()
-        options.timeout = .seconds(2)
-        let test = try TestKeychain(options)
+        let test = try TestKeychain(.patient)
         for account in ["a", "b"] {
             try test.keychain.add(GenericPassword(service: "s", account: account), secret: SecretBytes(account))
         }
@@ -73,7 +75,7 @@ import Testing
     ) throws {
         let test = try makeKeychain()
         let rest = Lock(row.lost)
-        let watched = watched(test.keychain) {
+        let watched = watched(test.keychain, timeout: row.succeeds ? nil : .seconds(2)) {
             let left = rest.withLock { rest in
                 rest -= 1
                 return rest
