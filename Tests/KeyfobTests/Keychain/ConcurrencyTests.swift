@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `8 threads and 4 processes that add, find and delete leave the right items`() async throws {
-        let test = try TestKeychain()
+        let test = try TestKeychain(.patient)
         let children = try (0..<4).map { try Child(test, ["mixed", "p\($0)", "25"]) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for thread in 0..<8 {
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `whoever changes an item that others change as well gets through, every time`() throws {
-        let test = try TestKeychain()
+        let test = try TestKeychain(.patient)
         try test.keychain.add(GenericPassword(service: "s", account: "0"), secret: SecretBytes("s"))
         let failures = Lock<[String]>([])
         let threads = (0..<8).map { thread in

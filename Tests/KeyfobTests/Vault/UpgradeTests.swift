@@ -76,7 +76,7 @@ import Testing
         let children = try (0..<3).map { _ in try Child(test, ["secrets", "50"]) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
-                let keychain = try test.reopen()
+                let keychain = try test.reopen(.patient)
                 group.addTask {
                     let found = try await keychain.find(.genericPasswords)
                     #expect(found.count == 50)
