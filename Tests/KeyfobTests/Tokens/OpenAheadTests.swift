@@ -63,18 +63,19 @@ import Testing
     ///
     /// As long there is a file, whose path `body` is given: what finds it did not wait for the token.
     private func holdingUpLogins(of test: TestKeychain, _ body: (String) throws -> Void) throws {
-        let softHSM = SoftHSMDirectory(root: TestKeychain.tokens)
+        let lock = TestKeychain.tokens.appendingPathComponent("login.lock", isDirectory: false)
         let mark = test.throwaway.directories.data.appendingPathComponent("held-up").path
         let isHeld = Lock(false)
         let holder = try #require(
             POSIXThread.start("test") {
                 do {
-                    try softHSM.holdingLoginLock {
+                    // Not as others do, who go on without the lock where they cannot have it soon.
+                    try FileLock.holding(lock, deadline: .after(.seconds(60))) { () throws(KeychainError) in
                         #expect(FileManager.default.createFile(atPath: mark, contents: nil))
                         isHeld.withLock { $0 = true }
                         isHeld.broadcast()
                         usleep(200_000)
-                        try FileManager.default.removeItem(atPath: mark)
+                        #expect(unsafe unlink(mark) == 0)
                     }
                 } catch {
                     Issue.record(error)
