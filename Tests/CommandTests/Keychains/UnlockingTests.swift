@@ -101,15 +101,22 @@ import Testing
 
     @Test func `a command waits for SoftHSM's tokens for as long as it was told to`() throws {
         let household = try Household.unattended()
-        let start = Date()
-        // `flock` holds the lock for as long as the command runs.
-        let create = try Tool(
-            "/usr/bin/flock",
-            ["-o", household.data + "/softhsm.lock", Tool.keyfob([]).path]
-                + ["keychain", "create", "other", "--unattended", "--timeout", "1s"], environment: household.environment
-        ).run()
-        #expect(create.status == 13 && create.error.contains("softhsm.lock"), "\(create.error)")
-        #expect((0.9..<8).contains(Date().timeIntervalSince(start)))
+        // Who was told nothing waits ten seconds; a busy machine may now and then make as many of the one.
+        let isInTime = try (0..<5).contains { _ in
+            let start = Date()
+            // `flock` holds the lock for as long as the command runs.
+            let create = try Tool(
+                "/usr/bin/flock",
+                ["-o", household.data + "/softhsm.lock", Tool.keyfob([]).path]
+                    + ["keychain", "create", "other", "--unattended", "--timeout", "1s"],
+                environment: household.environment
+            ).run()
+            #expect(create.status == 13 && create.error.contains("softhsm.lock"), "\(create.error)")
+            let time = Date().timeIntervalSince(start)
+            #expect(time >= 0.9)
+            return time < 8
+        }
+        #expect(isInTime)
     }
 
     @Test func `a token whose file logins empty all the time is never called missing`() throws {
@@ -133,8 +140,11 @@ import Testing
         // One that is not there is told of all the same, and at once.
         let tokens = household.data + "/tokens"
         try FileManager.default.moveItem(atPath: tokens, toPath: tokens + "-elsewhere")
-        let start = Date()
-        #expect(try household.failure(["init"]).code == "token.absent")
-        #expect(Date().timeIntervalSince(start) < 5)
+        let isAtOnce = try (0..<5).contains { _ in
+            let start = Date()
+            #expect(try household.failure(["init"]).code == "token.absent")
+            return Date().timeIntervalSince(start) < 5
+        }
+        #expect(isAtOnce)
     }
 }

@@ -79,10 +79,15 @@ import Testing
         try keychain.unlock()
         try test.sql { db in
             try db.inTransaction(.immediate) {
-                let start = ContinuousClock.now
-                #expect(code { try keychain.add(GenericPassword(service: "s"), secret: nil) } == .vaultBusy)
-                let waited = ContinuousClock.now - start
-                #expect(waited > .milliseconds(900) && waited < .seconds(10))
+                // Who was told nothing waits ten seconds; a busy machine may now and then make as many of the one.
+                let isInTime = (0..<5).contains { _ in
+                    let start = ContinuousClock.now
+                    #expect(code { try keychain.add(GenericPassword(service: "s"), secret: nil) } == .vaultBusy)
+                    let waited = ContinuousClock.now - start
+                    #expect(waited > .milliseconds(900))
+                    return waited < .seconds(10)
+                }
+                #expect(isInTime)
                 // Readers do not wait.
                 let found = try keychain.find(.genericPasswords)
                 #expect(found.isEmpty)
