@@ -8,7 +8,7 @@
 //
 //   target=PATH                            the module behind it
 //   create-private, create-secret, unwrap  refused
-//   hold                                   C_Sign waits until the word is gone, or for 4 minutes. The file
+//   hold                                   C_Sign waits until the word is gone, or for 20 minutes. The file
 //                                          faulty.so.signing has as many bytes as calls have begun to wait
 //   hesitate                               C_Initialize waits for 10 minutes, and says so by the file
 //                                          faulty.so.initializing
@@ -472,7 +472,7 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
                   CK_ULONG_PTR signature_length) {
     if (refuses("hold")) {
         note("signing");
-        for (int i = 0; i < 24000 && refuses("hold"); i++)
+        for (int i = 0; i < 120000 && refuses("hold"); i++)
             usleep(10000);
     }
     // Also taken away while it was at work.

@@ -94,17 +94,12 @@ struct TokenTroubleTests {
             handshakes.append(Task { try await Connection(slowServer, slow).echo("late") })
             try await waitForSignatures(count, module)
         }
-        let clock = ContinuousClock()
-        var answers: [String?] = []
-        let echo = try await clock.measure { answers.append(try await running.echo("meanwhile")) }
-        let other = try await clock.measure {
-            let connection = try await Connection(quickServer, quick)
-            answers.append(try await connection.echo("quick"))
-            try await connection.close()
-        }
-        #expect(answers == ["meanwhile", "quick"])
-        // Signatures wait for four minutes, or until they are let go.
-        #expect(echo < .seconds(100) && other < .seconds(100), "\(echo), \(other)")
+        #expect(try await running.echo("meanwhile") == "meanwhile")
+        let connection = try await Connection(quickServer, quick)
+        #expect(try await connection.echo("quick") == "quick")
+        try await connection.close()
+        // All four still wait: a thread whose signature had been let go would have begun to wait with the next.
+        #expect(try module.heldSignatures == 4)
         #expect(slowServer.counters.withLock { $0.handshakes } == 1)
         try module.say("")
         for handshake in handshakes { #expect(try await handshake.value == "late") }
