@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 
 /// Signatures are made by threads, also those of a key that is quick.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(30)))
 struct SigningThreadsTests {
     private struct Answer {
         /// Whether the signature was there when the call returned.
