@@ -24,23 +24,6 @@ import Testing
         _ = try test.keychain.find(.keys)
     }
 
-    /// Whether this process has a POSIX lock on a file, as the kernel lists them.
-    ///
-    /// It lists them page by page, and where others lock and unlock in between it passes over some.
-    private func hasLock(on path: String) throws -> Bool {
-        for _ in 0..<50 where try isListed(path) { return true }
-        return false
-    }
-
-    private func isListed(_ path: String) throws -> Bool {
-        let inode = try #require(FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int)
-        return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").contains {
-            let fields = $0.split(separator: " ")
-            return fields.contains("POSIX") && fields.contains("\(getpid())")
-                && fields.contains { $0.hasSuffix(":\(inode)") }
-        }
-    }
-
     /// Locks a file as SoftHSM does, on a descriptor that stays open while `body` runs.
     private func locking(_ path: String, _ body: () throws -> Void) throws {
         let descriptor = unsafe keyfob_open(path, O_RDWR | O_CLOEXEC, 0)
@@ -48,7 +31,7 @@ import Testing
         var lock = flock()
         lock.l_type = Int16(F_WRLCK)
         #expect(unsafe fcntl(descriptor, F_SETLK, &lock) == 0)
-        try #require(try hasLock(on: path))
+        try #require(try hasPOSIXLock(on: path))
         try body()
     }
 
@@ -56,10 +39,10 @@ import Testing
         let file = softHSM.tokenFile(token.directory.lastPathComponent).path
         try locking(file) {
             #expect(try softHSM.tokens().contains(token))
-            #expect(try hasLock(on: file))
+            #expect(try hasPOSIXLock(on: file))
             try softHSM.refreshCopies()
             try softHSM.heal()
-            #expect(try hasLock(on: file))
+            #expect(try hasPOSIXLock(on: file))
         }
     }
 
@@ -69,7 +52,7 @@ import Testing
         try locking(object) {
             try softHSM.removeUnfinishedObjects(of: token, since: nil)
             #expect(FileManager.default.fileExists(atPath: object))
-            #expect(try hasLock(on: object))
+            #expect(try hasPOSIXLock(on: object))
         }
         try softHSM.removeUnfinishedObjects(of: token, since: nil)
         #expect(!FileManager.default.fileExists(atPath: object))
