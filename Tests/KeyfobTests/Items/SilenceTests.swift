@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import KeyfobPrimitives
 import OpenSSL
+import TestSupport
 import Testing
 
 @testable import Keyfob
@@ -35,8 +36,6 @@ import Testing
 
     private func errors(_ test: TestKeychain, _ planted: Planted, _ item: GenericPassword) -> [any Error] {
         let keychain = test.keychain
-        var wrongPIN = Keychain.Options()
-        wrongPIN.pinSource = .environment("KEYFOB_SILENCE_TEST")
         let all = Query.genericPassword(service: "s")
         let attempts: [() throws -> Void] = [
             { try keychain.add(item, secret: SecretBytes(planted.secret)) },
@@ -55,9 +54,11 @@ import Testing
                     Data(planted.secret.utf8), fileName: "f", passphrase: SecretBytes(planted.pin))
             },
             {
-                unsafe setenv("KEYFOB_SILENCE_TEST", planted.pin, 1)
+                let directory = try TemporaryDirectory()
+                var wrongPIN = Keychain.Options()
+                wrongPIN.pinSource = .file(try directory.write(planted.pin.utf8, to: "pin"))
                 try keychain.lock()
-                try test.reopen(wrongPIN).unlock()
+                try withExtendedLifetime(directory) { try test.reopen(wrongPIN).unlock() }
             },
             {
                 try test.sql { try $0.execute(sql: "UPDATE item SET attributes_tag = zeroblob(16)") }
@@ -96,6 +97,7 @@ import Testing
         for value in values { #expect(leaks(planted, in: printed(value)) == [], "\(type(of: value))") }
         let errors = errors(test, planted, item)
         #expect(errors.count == 15)
+        #expect(errors.contains { ($0 as? KeychainError)?.code == .pinIncorrect })
         for error in errors {
             #expect(leaks(planted, in: printed(error)) == [], "\(printed(error))")
         }
