@@ -4,7 +4,8 @@ import Testing
 
 @testable import Keyfob
 
-@Suite struct RunningChildrenTests {
+/// One after the other, because a signal that is passed on reaches the programs of all of them.
+@Suite(.serialized) struct RunningChildrenTests {
     /// The state of a process, as proc(5) has it: `T` for one that is stopped.
     private func state(_ identifier: Int32) throws -> Character? {
         let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
