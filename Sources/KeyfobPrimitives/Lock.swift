@@ -21,7 +21,7 @@ public import Glibc
 
     /// Wraps `value`, unlocked.
     public init(_ value: sending Value) {
-        self.value = value
+        unsafe self.value = value
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(mutex, nil)
@@ -60,7 +60,7 @@ public import Glibc
     ) throws(Failure) -> sending Result {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        return try body(&value)
+        return try unsafe body(&value)
     }
 
     /// As `withLock(_:)`, without waiting: `nil` where another thread has the value. For event loops.
@@ -69,7 +69,7 @@ public import Glibc
     ) throws(Failure) -> sending Result? {
         guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
         defer { unsafe pthread_mutex_unlock(mutex) }
-        return try body(&value)
+        return try unsafe body(&value)
     }
 
     /// Waits until `body` returns a value, or until `deadline`; `nil` in the latter case.
@@ -81,13 +81,13 @@ public import Glibc
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         while true {
-            if let result = try body(&value) { return result }
+            if let result = try unsafe body(&value) { return result }
             guard var moment = deadline.monotonicTime else {
                 unsafe pthread_cond_wait(condition, mutex)
                 continue
             }
             if unsafe pthread_cond_timedwait(condition, mutex, &moment) == ETIMEDOUT {
-                return try body(&value)
+                return try unsafe body(&value)
             }
         }
     }
