@@ -50,35 +50,40 @@ public struct TestToken: Sendable {
     /// - Throws: `PKCS11Error` of whatever failed.
     public static func make(label: String = "test") throws -> TestToken {
         let module = try loadModule()
+        // The library's own code under test takes the free slot, too (`SoftHSMDirectory.createToken`), and has SoftHSM
+        // look anew, which ends all sessions and numbers the slots differently. What is half made then stays as it is.
+        let deadline = Deadline.after(.seconds(30))
+        while true {
+            let generation = module.generation
+            do {
+                let token = try make(label, in: module)
+                if module.generation == generation || deadline.hasPassed { return token }
+            } catch let error as PKCS11Error {
+                guard !deadline.hasPassed else { throw error }
+            }
+            usleep(20_000)
+        }
+    }
+
+    private static func make(_ label: String, in module: Module) throws -> TestToken {
         let unique = String(label.prefix(20)) + "-" + UUID().uuidString.suffix(10)
         // SoftHSM has one free slot at a time, and a new token takes it.
-        let token = try initialization.withLock { _ in try initializeToken(unique, module, attempts: 10) }
+        let token = try initialization.withLock { _ in try initializeToken(unique, module) }
         try token.initializePIN()
         return token
     }
 
-    private static func initializeToken(_ label: String, _ module: Module, attempts: Int) throws -> TestToken {
+    private static func initializeToken(_ label: String, _ module: Module) throws -> TestToken {
         // The newest slot is the free one, unless the module was initialised again. Others are not asked: SoftHSM may
         // take a token for broken that it reads while another test logs in to it.
         guard let slot = try module.slots().newestFirst.first(where: { slot in
             (try? slot.tokenInfo()).map { !$0.flags.contains(.tokenInitialized) } ?? false
         })
         else {
-            // So it is, for a moment, where somebody has just taken the one there was; see below.
-            guard attempts > 1 else {
-                throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: "no free slot")
-            }
-            usleep(20_000)
-            return try initializeToken(label, module, attempts: attempts - 1)
+            // So it is, for a moment, where somebody has just taken the one there was.
+            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: "no free slot")
         }
-        do throws(PKCS11Error) {
-            try slot.initializeToken(label: label, securityOfficerPIN: SecretBytes(utf8: securityOfficerPINText))
-        } catch {
-            // The library's own code under test (`SoftHSMDirectory.createToken`) took the slot just now, and may have a
-            // session with it already.
-            guard [.pinIncorrect, .sessionExists].contains(error.returnValue), attempts > 1 else { throw error }
-            return try initializeToken(label, module, attempts: attempts - 1)
-        }
+        try slot.initializeToken(label: label, securityOfficerPIN: SecretBytes(utf8: securityOfficerPINText))
         return TestToken(
             module: module, slot: slot, label: label, serialNumber: try slot.tokenInfo().serialNumber)
     }
