@@ -50,8 +50,7 @@ import Testing
         let token = try TestToken.make(label: "growing")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory)
-        let slot = try #require(try Module.load(path: faulty.path).slot(matching: token.uri))
-        let session = try slot.openSession()
+        let session = try token.behind(faulty).openSession(loggedIn: false)
         // Longer than what is offered at first.
         let object = try session.create([
             .objectClass(.data), .token(false), .isPrivate(false), .label(String(repeating: "a", count: 1000)),
@@ -77,8 +76,7 @@ import Testing
         let token = try TestToken.make(label: "growing")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory, saying: "growing=2")
-        let slot = try #require(try Module.load(path: faulty.path).slot(matching: token.uri))
-        let session = try slot.openSession()
+        let session = try token.behind(faulty).openSession(loggedIn: false)
         let object = try session.create([.objectClass(.data), .token(false), .isPrivate(false), .label("a")])
         #expect(try session.secretAttribute(.label, of: object)?.count == 401)
     }

@@ -96,6 +96,18 @@ public struct TestToken: Sendable {
         try session.close()
     }
 
+    /// The same token in a module of the test's own, which no other test initialises anew: that ends all sessions, and
+    /// numbers the slots differently.
+    ///
+    /// - Throws: `PKCS11Error` where it cannot be loaded, or was loaded before the token was made.
+    public func behind(_ faulty: FaultyModule) throws -> TestToken {
+        let module = try Module.load(path: faulty.path)
+        guard let slot = try module.slot(matching: uri) else {
+            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: label)
+        }
+        return TestToken(module: module, slot: slot, label: label, serialNumber: serialNumber)
+    }
+
     /// A session with the token, logged in unless said otherwise.
     ///
     /// Login is the token's: it ends when the last session of the test is closed.
