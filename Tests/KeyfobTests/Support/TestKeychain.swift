@@ -66,6 +66,19 @@ final class TestKeychain: Sendable {
     var vaultFiles: [String] { ["", "-wal", "-shm"].map { configuration.vault + $0 } }
 }
 
+extension TokenStore {
+    /// Runs `body`, and again where another test of this process had SoftHSM initialised anew meanwhile: that ends all
+    /// sessions, and what lives in them.
+    func undisturbed<Result>(_ body: () throws -> Result) throws -> Result {
+        for _ in 0..<20 {
+            let before = generation
+            let result = Swift.Result { try body() }
+            if generation == before { return try result.get() }
+        }
+        return try body()
+    }
+}
+
 /// The code of the `KeychainError` that `body` throws; `nil` when it throws none.
 func code(_ body: () throws -> Void) -> KeychainError.Code? {
     do {

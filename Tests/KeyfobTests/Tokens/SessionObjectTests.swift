@@ -10,15 +10,21 @@ import Testing
     @Test func `an object that lives as long as a session is no item`() throws {
         let test = try TestKeychain()
         let token = test.keychain.token
-        let before = try token.readObjects()
-        let other = try token.pool().openSession()
-        _ = try other.generateKey(
-            Mechanism(.aesKeyGeneration),
-            template: [
-                .objectClass(.secretKey), .keyType(.aes), .valueLength(32), .token(false), .isPrivate(true), .id([9]),
-            ])
-        #expect(try token.withSession(.read) { session in try session.findObjects([.token(false)]).count } == 1)
-        let after = try token.readObjects()
+        let (before, count, after) = try token.undisturbed {
+            let before = try token.readObjects()
+            let other = try token.pool().openSession()
+            _ = try other.generateKey(
+                Mechanism(.aesKeyGeneration),
+                template: [
+                    .objectClass(.secretKey), .keyType(.aes), .valueLength(32), .token(false), .isPrivate(true),
+                    .id([9]),
+                ])
+            let count = try token.withSession(.read) { session in try session.findObjects([.token(false)]).count }
+            let after = try token.readObjects()
+            try other.close()
+            return (before, count, after)
+        }
+        #expect(count == 1)
         #expect(after.objects.count == before.objects.count)
         // It has no file, and the files are compared with what is listed.
         #expect(after.listed == before.listed)
