@@ -19,8 +19,7 @@ final class TLSHome: Sendable {
 
     /// A home on a token of SoftHSM's.
     convenience init() throws {
-        _ = try TestToken.loadModule()
-        let throwaway = try Self.makeKeychain()
+        let throwaway = try TestToken.retrying { try ThrowawayKeychain() }
         try self.init(throwaway.keychain, throwaway, TemporaryDirectory())
     }
 
@@ -49,14 +48,6 @@ final class TLSHome: Sendable {
             openssl req -new -key inter.key -subj "/CN=Test Intermediate" |
                 openssl x509 -req -CA root.pem -CAkey root.key -set_serial 2 -days 30 -extfile ext -extensions ca -out inter.pem
             """)
-    }
-
-    /// Making a token meets the logins of the other tests of the process, which rewrite SoftHSM's files.
-    private static func makeKeychain() throws -> ThrowawayKeychain {
-        for _ in 0..<4 {
-            do { return try ThrowawayKeychain() } catch { Thread.sleep(forTimeInterval: 0.2) }
-        }
-        return try ThrowawayKeychain()
     }
 
     private static let extensions = """

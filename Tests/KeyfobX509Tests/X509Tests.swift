@@ -15,14 +15,8 @@ struct X509Tests {
     private var keychain: Keychain { throwaway.keychain }
 
     init() throws {
-        _ = try TestToken.loadModule()
         directory = try TemporaryDirectory()
-        var made: ThrowawayKeychain?
-        for _ in 0..<4 where made == nil {
-            // Making a token meets the logins of the other tests of the process, which rewrite SoftHSM's files.
-            do { made = try ThrowawayKeychain() } catch { Thread.sleep(forTimeInterval: 0.2) }
-        }
-        throwaway = try made ?? ThrowawayKeychain()
+        throwaway = try TestToken.retrying { try ThrowawayKeychain() }
     }
 
     @discardableResult

@@ -65,6 +65,19 @@ public struct TestToken: Sendable {
         }
     }
 
+    /// Makes something on a new token that the code under test makes, such as a keychain: five times at most.
+    ///
+    /// Making a token meets the logins of the other tests of the process, which rewrite SoftHSM's files.
+    ///
+    /// - Throws: `PKCS11Error` where the module cannot be loaded; what `body` throws the last time.
+    public static func retrying<Result>(_ body: () throws -> Result) throws -> Result {
+        _ = try loadModule()
+        for _ in 0..<4 {
+            do { return try body() } catch { usleep(200_000) }
+        }
+        return try body()
+    }
+
     private static func make(_ label: String, in module: Module) throws -> TestToken {
         let unique = String(label.prefix(20)) + "-" + UUID().uuidString.suffix(10)
         // SoftHSM has one free slot at a time, and a new token takes it.

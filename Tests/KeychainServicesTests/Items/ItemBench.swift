@@ -16,19 +16,7 @@ final class ItemBench: @unchecked Sendable {  // Immutable but for the groups, w
     var keychain: Keychain { throwaway.keychain }
     var groups: [String]? = nil
 
-    init() throws {
-        _ = try TestToken.loadModule()
-        let tokens = URL(fileURLWithPath: TestToken.configurationPath).deletingLastPathComponent()
-        throwaway = try Self.make(tokens)
-    }
-
-    /// Making a token meets the logins of the other tests of the process, which rewrite SoftHSM's files.
-    private static func make(_ tokens: URL) throws -> ThrowawayKeychain {
-        for _ in 0..<4 {
-            do { return try ThrowawayKeychain(tokens: tokens) } catch { usleep(200_000) }
-        }
-        return try ThrowawayKeychain(tokens: tokens)
-    }
+    init() throws { throwaway = try TestKeychain.make() }
 
     typealias Dictionary = [String: Any]
 

@@ -9,9 +9,8 @@ import TestSupport
 enum TestKeychain {
     /// Makes one.
     static func make(_ options: Keychain.Options = .init()) throws -> ThrowawayKeychain {
-        _ = try TestToken.loadModule()
         let tokens = URL(filePath: TestToken.configurationPath).deletingLastPathComponent()
-        return try ThrowawayKeychain(options: options, tokens: tokens)
+        return try TestToken.retrying { try ThrowawayKeychain(options: options, tokens: tokens) }
     }
 
     /// Runs `body` with Apple's functions working on a keychain of its own.

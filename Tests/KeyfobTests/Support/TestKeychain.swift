@@ -15,8 +15,7 @@ final class TestKeychain: Sendable {
     var configuration: KeychainConfiguration { keychain.configuration }
 
     init(_ options: Keychain.Options = .init()) throws {
-        _ = try TestToken.loadModule()
-        throwaway = try ThrowawayKeychain(options: options, tokens: Self.tokens)
+        throwaway = try TestToken.retrying { try ThrowawayKeychain(options: options, tokens: Self.tokens) }
     }
 
     /// The directory that this process is bound to, also of SoftHSM's users that know nothing of Keyfob.
