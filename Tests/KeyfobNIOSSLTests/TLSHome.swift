@@ -160,14 +160,13 @@ final class TLSHome: Sendable {
 
     /// A session with the keychain's token, past the keychain.
     func withSession<Result>(_ body: (borrowing Session) throws -> Result) throws -> Result {
-        let module = try TestToken.loadModule()
-        let slot = try #require(try module.slots().first { (try? $0.tokenInfo().label) == keychain.name })
-        let session = try slot.openSession(readWrite: true)
         let pin = SecretBytes(utf8: try pin)
-        do throws(PKCS11Error) { try session.login(pin: pin) } catch {
-            guard error.returnValue == .userAlreadyLoggedIn else { throw error }
+        return try TestToken.withSession(PKCS11URI(keychain.configuration.token)) { session in
+            do throws(PKCS11Error) { try session.login(pin: pin) } catch {
+                guard error.returnValue == .userAlreadyLoggedIn else { throw error }
+            }
+            return try body(session)
         }
-        return try body(session)
     }
 }
 

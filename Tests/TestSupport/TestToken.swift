@@ -115,10 +115,38 @@ public struct TestToken: Sendable {
     /// - Throws: `PKCS11Error` where it cannot be loaded, or was loaded before the token was made.
     public func behind(_ faulty: FaultyModule) throws -> TestToken {
         let module = try Module.load(path: faulty.path)
+        return TestToken(
+            module: module, slot: try Self.findSlot(of: uri, in: module), label: label, serialNumber: serialNumber)
+    }
+
+    private static func findSlot(of uri: PKCS11URI, in module: Module) throws -> Slot {
         guard let slot = try module.slot(matching: uri) else {
-            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: label)
+            throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: uri.token)
         }
-        return TestToken(module: module, slot: slot, label: label, serialNumber: serialNumber)
+        return slot
+    }
+
+    /// Runs `body` with a session with a token that the code under test made, past that code; and again where another
+    /// test has the module initialised anew meanwhile, which ends all sessions.
+    ///
+    /// The token is named by label and serial number: others are then not asked, which SoftHSM may take for broken when
+    /// another test logs in to them.
+    ///
+    /// - Throws: `PKCS11Error`, with `tokenNotPresent` where there is no such token; what `body` throws.
+    public static func withSession<Result>(
+        _ uri: PKCS11URI, readWrite: Bool = true, _ body: (borrowing Session) throws -> Result
+    ) throws -> Result {
+        let module = try loadModule()
+        let deadline = Deadline.after(.seconds(30))
+        while true {
+            let generation = module.generation
+            do {
+                let session = try findSlot(of: uri, in: module).openSession(readWrite: readWrite)
+                return try body(session)
+            } catch let error as PKCS11Error {
+                guard module.generation != generation, !deadline.hasPassed else { throw error }
+            }
+        }
     }
 
     /// A session with the token, logged in unless said otherwise.

@@ -15,11 +15,13 @@ extension ItemBench {
 
     /// What other tools see: the `CKA_LABEL`s of the objects of a class.
     func tokenLabels(_ objectClass: ObjectClass) throws -> [String] {
-        let module = try TestToken.loadModule()
-        let uri = try PKCS11URI(keychain.configuration.token)
-        let session = try #require(try module.slot(matching: uri)).openSession(readWrite: false)
-        return try session.findObjects([.objectClass(objectClass)]).map { handle in
-            String(decoding: try session.attributes([.label], of: handle)[.label] ?? [], as: UTF8.self)
+        try TestToken.withSession(PKCS11URI(keychain.configuration.token), readWrite: false) { session in
+            var labels: [String] = []
+            for handle in try session.findObjects([.objectClass(objectClass)]) {
+                labels.append(
+                    String(decoding: try session.attributes([.label], of: handle)[.label] ?? [], as: UTF8.self))
+            }
+            return labels
         }
     }
 }

@@ -18,11 +18,10 @@ extension ItemBench {
 
     /// Gives an object another label, as another program does.
     fileprivate func relabel(_ objectClass: ObjectClass, _ label: String) throws {
-        let module = try TestToken.loadModule()
-        let slot = try #require(try module.slot(matching: PKCS11URI(keychain.configuration.token)))
-        let session = try slot.openSession(readWrite: true)
-        let handle = try #require(try session.findObjects([.objectClass(objectClass)]).first)
-        try session.setAttributes([.label(label)], of: handle)
+        try TestToken.withSession(PKCS11URI(keychain.configuration.token)) { session in
+            let found = try session.findObjects([.objectClass(objectClass)]).first
+            try session.setAttributes([.label(label)], of: #require(found))
+        }
     }
 }
 
@@ -35,14 +34,13 @@ extension ItemBench {
 
     /// Writes a certificate to the token, as another program does.
     fileprivate func write(_ certificate: Certificate, _ label: String) throws {
-        let module = try TestToken.loadModule()
-        let slot = try #require(try module.slot(matching: PKCS11URI(keychain.configuration.token)))
-        let session = try slot.openSession(readWrite: true)
-        _ = try session.create([
-            .objectClass(.certificate), .certificateType(.x509), .token(true), .isPrivate(false), .label(label),
-            .bytes(.subject, [UInt8](certificate.subject.der)), .bytes(.value, [UInt8](certificate.der)),
-            .id([UInt8](certificate.publicKey.identifier)),
-        ])
+        try TestToken.withSession(PKCS11URI(keychain.configuration.token)) { session in
+            _ = try session.create([
+                .objectClass(.certificate), .certificateType(.x509), .token(true), .isPrivate(false), .label(label),
+                .bytes(.subject, [UInt8](certificate.subject.der)), .bytes(.value, [UInt8](certificate.der)),
+                .id([UInt8](certificate.publicKey.identifier)),
+            ])
+        }
     }
 }
 

@@ -27,12 +27,10 @@ import Testing
         #expect(created.pin.count == 28 && created.securityOfficerPIN.count == 28)
         #expect(created.pin != created.securityOfficerPIN)
         #expect(created.uri.token == label && created.uri.serial == created.token.serial)
-        let module = try TestToken.loadModule()
-        let slot = try #require(module.slots().newestFirst.first { (try? $0.tokenInfo())?.label == label })
-        let session = try slot.openSession()
-        try session.login(pin: created.pin)
-        try session.logout()
-        try session.close()
+        try TestToken.withSession(created.uri) { session in
+            try session.login(pin: created.pin)
+            try session.logout()
+        }
         #expect(code { _ = try directory.createToken(label: label) } == .duplicateKeychain)
         #expect(FileManager.default.fileExists(
             atPath: directory.copyFile(created.token.directory.lastPathComponent).path))
