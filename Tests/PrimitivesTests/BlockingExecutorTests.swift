@@ -4,7 +4,12 @@ import TestSupport
 import Testing
 
 struct BlockingExecutorTests {
-    @Test func `a forked child has threads of its own, and does nothing that waited in its parent`() {
+    @Test func `a forked child has threads of its own, and does nothing that waited in its parent`() async {
+        // Of this process the child could inherit a lock that another test's thread holds, for ever.
+        await #expect(processExitsWith: .success) { BlockingExecutorTests.startInChild() }
+    }
+
+    private static func startInChild() {
         let executor = BlockingExecutor(width: 1)
         let isOver = Lock(false)
         // The only thread is busy, and what waits behind it is the parent's.
