@@ -129,24 +129,26 @@ import Testing
     func callCount(_ row: Count) throws {
         let token = try TestToken.make(label: "count")
         let counting = try CountingModule(token.module)
-        let session = try Slot(module: counting.module, id: token.slot.id).openSession()
+        let own = try token.openSession(loggedIn: false)
+        let session = counting.session(own)
         let object = try session.create([
             .objectClass(.data), .token(false), .isPrivate(false), .label("counted"), .application("tests"),
             .value([UInt8](repeating: 5, count: row.valueCount)),
         ])
-        let before = CountingModule.calls.withLock { $0[counting.session(session), default: 0] }
+        let before = CountingModule.calls(own)
         let values = try session.attributes(row.types, of: object)
-        let after = CountingModule.calls.withLock { $0[counting.session(session), default: 0] }
+        let after = CountingModule.calls(own)
         #expect(after - before == row.calls)
         #expect(values.label == (row.types.contains(.label) ? "counted" : nil))
         #expect(values[.value]?.count == (row.types.contains(.value) ? row.valueCount : nil))
         #expect(values[.keyType] == nil && values[.modulus] == nil)
+        try own.close()
     }
 }
 
 /// SoftHSM behind a table of its own that counts the reads of attributes for each session.
 struct CountingModule {
-    static let calls = Lock<[UInt: Int]>([:])
+    private static let counts = Lock<[UInt: Int]>([:])
     // Set once before the table is used, to the same function every time.
     nonisolated(unsafe) private static var original: CK_C_GetAttributeValue?
     let module: Module
@@ -154,18 +156,30 @@ struct CountingModule {
     init(_ base: Module) throws {
         let table = UnsafeMutablePointer<CK_FUNCTION_LIST>.allocate(capacity: 1)
         unsafe table.initialize(to: base.functions.table.pointee)
-        Self.calls.withLock { _ in
+        Self.counts.withLock { _ in
             if unsafe Self.original == nil { unsafe Self.original = unsafe table.pointee.C_GetAttributeValue }
         }
         unsafe table.pointee.C_GetAttributeValue = { session, object, attributes, count in
-            CountingModule.calls.withLock { $0[session, default: 0] += 1 }
+            CountingModule.counts.withLock { $0[session, default: 0] += 1 }
             guard let original = unsafe CountingModule.original else { return CKR_FUNCTION_FAILED }
             return unsafe original(session, object, attributes, count)
         }
+        // The base module closes its sessions: calls of two modules that open or close any do not wait for each other.
+        unsafe table.pointee.C_CloseSession = { _ in CKR_OK }
         // The base module stays with the test support, so the functions stay where they are.
         module = try unsafe Module(
             functions: FunctionList(table), path: "counting", name: nil, initializationArguments: nil, release: nil)
     }
 
-    func session(_ session: borrowing Session) -> UInt { session.handle }
+    /// A session of the base module, for as long as that is open, as one whose reads are counted.
+    func session(_ session: borrowing Session) -> Session {
+        Session(
+            slot: Slot(module: module, id: session.slot.id), handle: session.handle, generation: module.generation)
+    }
+
+    /// How often attributes were read in a session.
+    static func calls(_ session: borrowing Session) -> Int {
+        let handle = session.handle
+        return counts.withLock { $0[handle, default: 0] }
+    }
 }
