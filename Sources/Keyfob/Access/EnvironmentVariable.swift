@@ -76,8 +76,7 @@ package enum EnvironmentVariable {
         guard let source else { return }
         if source.hasPrefix("env:") { withhold(String(source.dropFirst(4))) }
         if source.hasPrefix("fd:"), let number = Int32(source.dropFirst(3)), number > 2 {
-            // One that is not open is for whoever reads it to report.
-            _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+            NamedDescriptor.withhold(number)
         }
     }
 

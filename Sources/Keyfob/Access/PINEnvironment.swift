@@ -39,8 +39,26 @@ public struct PINEnvironment: Sendable {
     /// How long a person has to answer pinentry.
     public var pinentryDeadline: Duration
 
-    // One or two entries, and mostly none: a dictionary is more work to set up than ever to search this.
-    let memory = Lock<[(source: PINSource, secret: SecretBytes)]>([])
+    /// What sources that give their secret only once have given.
+    struct Memory {
+        // One or two entries, and mostly none: a dictionary is more work to set up than ever to search this.
+        private var secrets: [(source: PINSource, secret: SecretBytes)] = []
+        /// What is being read, and in which process: of the threads that were at it, a forked child has none.
+        fileprivate var readers: [(source: PINSource, process: pid_t)] = []
+
+        fileprivate func recalled(_ source: PINSource) -> SecretBytes? {
+            secrets.first { $0.source == source }?.secret
+        }
+
+        fileprivate mutating func keep(_ secret: SecretBytes, from source: PINSource) {
+            secrets.removeAll { $0.source == source }
+            secrets.append((source, secret))
+        }
+
+        fileprivate mutating func forget() { secrets = [] }
+    }
+
+    let memory = Lock(Memory())
 
     /// `$CREDENTIALS_DIRECTORY`.
     public static var credentialsDirectory: String? { EnvironmentVariable.value("CREDENTIALS_DIRECTORY") }
@@ -65,21 +83,41 @@ public struct PINEnvironment: Sendable {
     /// Whether somebody is there who may be asked.
     var hasPerson: Bool { !noInput && prompter != nil }
 
-    /// The value that `source` gave when it could still be read.
-    func recalled(_ source: PINSource) -> SecretBytes? {
-        memory.withLock { memory in memory.first { $0.source == source }?.secret }
+    /// What `read` reads from `source`, which gives it only once; where it was read before, what it gave then.
+    ///
+    /// Blocks while another thread reads it, which needs its time or a person.
+    ///
+    /// - Throws: What `read` throws.
+    func once(
+        _ source: PINSource, _ read: () throws(KeychainError) -> SecretBytes
+    ) throws(KeychainError) -> SecretBytes {
+        let process = getpid()
+        let known = memory.wait(until: .never) { memory -> SecretBytes?? in
+            if let secret = memory.recalled(source) { return .some(secret) }
+            guard !memory.readers.contains(where: { $0.source == source && $0.process == process }) else { return nil }
+            memory.readers.append((source, process))
+            return .some(nil)
+        }
+        if case let secret?? = known { return secret }
+        defer {
+            memory.withLock { memory in memory.readers.removeAll { $0.source == source } }
+            memory.broadcast()
+        }
+        let secret = try read()
+        memory.withLock { memory in memory.keep(secret, from: source) }
+        return secret
     }
 
-    /// Keeps what `source` gives only once.
-    func keep(_ secret: SecretBytes, from source: PINSource) {
+    /// The variable that `source` names, which is then gone; where it was taken before, what it was then.
+    func variable(_ name: String, of source: PINSource) -> SecretBytes? {
         memory.withLock { memory in
-            memory.removeAll { $0.source == source }
-            memory.append((source, secret))
+            if let value = EnvironmentVariable.take(name) { memory.keep(value, from: source) }
+            return memory.recalled(source)
         }
     }
 
     /// Wipes what was kept. For `lock`: a later login then needs a fresh source.
     public func forget() {
-        memory.withLock { $0 = [] }
+        memory.withLock { memory in memory.forget() }
     }
 }

@@ -83,39 +83,19 @@ extension PINSource {
     }
 
     private func readVariable(_ name: String, _ environment: PINEnvironment) throws(KeychainError) -> SecretBytes {
-        if let value = EnvironmentVariable.take(name) {
-            environment.keep(value, from: self)
-            return value.withoutNewline
-        }
-        if let value = environment.recalled(self) { return value.withoutNewline }
+        if let value = environment.variable(name, of: self) { return value.withoutNewline }
         throw KeychainError(
             .pinRequired, "the environment variable \(name) is not set.", hint: "Set it, or give another PIN source.",
             details: ["source": description])
     }
 
     private func readDescriptor(_ number: Int32, _ environment: PINEnvironment) throws(KeychainError) -> SecretBytes {
-        if let value = environment.recalled(self) { return value }
-        let value: SecretBytes
-        if number == 0 {
-            // A copy of the descriptor, because closing 0 would give its number to the next file.
-            let copy = dup(0)
-            guard copy >= 0 else { throw closed(number, errno) }
-            value = try Self.readAll(OpenFile(adopting: copy, path: description), environment)
-        } else {
-            guard fcntl(number, F_GETFD) >= 0 else { throw closed(number, errno) }
-            value = try Self.readAll(OpenFile(adopting: number, path: description), environment)
+        try environment.once(self) { () throws(KeychainError) -> SecretBytes in
+            let descriptor = try NamedDescriptor.take(number, named: description)
+            let value = try Self.readAll(OpenFile(adopting: descriptor, path: description), environment)
+            guard value.count <= Self.maximumLength + 2 else { throw tooLong }
+            return value.withoutNewline
         }
-        guard value.count <= Self.maximumLength + 2 else { throw tooLong }
-        let secret = value.withoutNewline
-        environment.keep(secret, from: self)
-        return secret
-    }
-
-    /// The error for a descriptor that nobody has opened.
-    private func closed(_ number: Int32, _ reason: Int32) -> KeychainError {
-        let error = KeychainError.file("read", description, reason)
-        return KeychainError(
-            error.code, error.message, hint: "Let the shell open it: \(number)< FILE", details: error.details)
     }
 
     private static func readAll(

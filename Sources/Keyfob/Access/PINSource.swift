@@ -8,7 +8,7 @@ import Foundation
 /// | `pinentry` | the pinentry program |
 /// | `env:NAME` | an environment variable, which is then removed from the environment and never given to a child |
 /// | `file:PATH` | the first line of a file that only its owner can read |
-/// | `fd:N`, `stdin` | a file descriptor, to its end |
+/// | `fd:N`, `stdin` | a file descriptor, to its end; a text that names a number means it once in a process |
 /// | `cmd:COMMAND` | the first line that a shell command prints |
 /// | `credential:NAME` | a systemd credential |
 ///
@@ -47,7 +47,13 @@ public struct PINSource: Sendable, Hashable {
     public static func file(_ path: String) -> PINSource { PINSource(kind: .file(path)) }
 
     /// The file descriptor `number`, read to its end and closed.
-    public static func descriptor(_ number: Int32) -> PINSource { PINSource(kind: .descriptor(number)) }
+    ///
+    /// The number is then free for another file, and no source that was made before reads that. One that is made here
+    /// afterwards, and not from its text, means what is open under the number now.
+    public static func descriptor(_ number: Int32) -> PINSource {
+        NamedDescriptor.nameAnew(number)
+        return PINSource(kind: .descriptor(number))
+    }
 
     /// The first line that `/bin/sh -c command` prints.
     public static func command(_ command: String) -> PINSource { PINSource(kind: .command(command)) }
@@ -99,7 +105,7 @@ extension PINSource {
         case ("agent", nil): kind = .agent
         case ("env", let name?): self = .environment(try Self.variable(name))
         case ("file", let path?): self = .file(try Self.path(path))
-        case ("fd", let number?): self = .descriptor(try Self.number(number))
+        case ("fd", let number?): kind = .descriptor(try Self.number(number))
         case ("cmd", let command?): self = .command(try Self.required(command, "cmd:COMMAND"))
         case ("credential", let name?): self = .credential(try Self.credentialName(name))
         case ("item", let item?): kind = .item(try Self.required(item, "item:keyfob://…"))

@@ -124,21 +124,70 @@ import Testing
         #expect(code { _ = try read("env:" + name, environment) } == .pinRequired)
     }
 
-    @Test func `a descriptor is read to its end, closed, and not read again`() throws {
-        let directory = try TemporaryDirectory()
-        let path = try directory.write("12\n34\n".utf8, to: "pin")
-        // A high number, so that no other test opens a file under it in between.
+    /// A descriptor of a file, with a number so high that no other test opens a file under it in between.
+    ///
+    /// - Parameter lowest: The lowest number, which is each test's own.
+    private func descriptor(of path: String, from lowest: Int32) throws -> Int32 {
         var limit = rlimit()
         try #require(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
         let low = unsafe open(path, O_RDONLY)
-        let number = fcntl(low, F_DUPFD, min(700, Int32(clamping: limit.rlim_cur) - 10))
+        defer { close(low) }
+        let number = fcntl(low, F_DUPFD, min(lowest, Int32(clamping: limit.rlim_cur) - 10))
         try #require(number > low)
-        close(low)
+        return number
+    }
+
+    @Test func `a descriptor is read to its end, closed, and not read again`() throws {
+        let directory = try TemporaryDirectory()
+        let number = try descriptor(of: directory.write("12\n34\n".utf8, to: "pin"), from: 700)
         let environment = PINEnvironment()
-        #expect(try read("fd:\(number)", environment) == "12\n34")
+        let pin = try PINSource.descriptor(number).read(Self.purpose, from: environment).copyString()
+        #expect(pin == "12\n34")
         #expect(fcntl(number, F_GETFD) == -1)
         #expect(try read("fd:\(number)", environment) == "12\n34")
         #expect(code { _ = try read("fd:\(number)") } == .fileUnavailable)
+    }
+
+    @Test func `a descriptor that was read is left alone when another file has come to have its number`() throws {
+        let directory = try TemporaryDirectory()
+        let number = try descriptor(of: directory.write("1234\n".utf8, to: "pin"), from: 760)
+        let source = PINSource.descriptor(number)
+        let environment = PINEnvironment()
+        #expect(try source.read(Self.purpose, from: environment).copyString() == "1234")
+        let path = try directory.write("other".utf8, to: "other")
+        let other = unsafe open(path, O_RDONLY)
+        try #require(dup2(other, number) == number)
+        close(other)
+        environment.forget()
+        for environment in [environment, PINEnvironment()] {
+            #expect(code { _ = try source.read(Self.purpose, from: environment) } == .fileUnavailable)
+            #expect(code { _ = try read("fd:\(number)", environment) } == .fileUnavailable)
+        }
+        EnvironmentVariable.withhold(namedBy: "fd:\(number)")
+        // Open, and still for children to have.
+        #expect(fcntl(number, F_GETFD) == 0)
+        // Who names it now means what is there now.
+        #expect(try PINSource.descriptor(number).read(Self.purpose, from: environment).copyString() == "other")
+        #expect(fcntl(number, F_GETFD) == -1)
+    }
+
+    @Test func `threads that want what a descriptor gives only once are all given it`() throws {
+        let pipe = try SpawnedProcess.pipe()
+        let source = PINSource.descriptor(pipe.reading)
+        let environment = PINEnvironment(commandDeadline: .seconds(60))
+        let purpose = Self.purpose
+        let given = Lock<[String]>([])
+        let threads = (0..<8).map { _ in
+            POSIXThread.start("reader") {
+                let pin = (try? source.read(purpose, from: environment).copyString()) ?? "none"
+                given.withLock { given in given.append(pin) }
+            }
+        }
+        // They are to be there before the PIN is.
+        usleep(200_000)
+        try OpenFile(adopting: pipe.writing, path: "pipe").write(SecretBytes(utf8: "1234\n"))
+        for thread in threads { try #require(thread).join() }
+        #expect(given.withLock { $0 } == Array(repeating: "1234", count: 8))
     }
 
     @Test func `a pipe is waited for until the deadline, and without one where somebody may type at its other end`()
@@ -153,7 +202,7 @@ import Testing
                     ["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"], streams: (0, pipe.writing, 2))
             }
             defer { writer.kill() }
-            return try self.read("fd:\(pipe.reading)", environment)
+            return try PINSource.descriptor(pipe.reading).read(Self.purpose, from: environment).copyString()
         }
         let prompter = TypedPrompter(answer: "")
         let attended = PINEnvironment(prompter: prompter, commandDeadline: .milliseconds(200))

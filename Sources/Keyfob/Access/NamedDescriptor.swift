@@ -1,0 +1,54 @@
+import Foundation
+import KeyfobPrimitives
+
+/// Descriptors that somebody else has opened and tells of by their numbers.
+///
+/// A descriptor that was taken is closed, and the next file that the process opens may have its number. What names
+/// it, such as a configuration, still means the former one.
+enum NamedDescriptor {
+    /// The numbers that were taken, and that nobody has named anew since.
+    private static let taken = Lock<[Int32]>([])
+
+    /// Notes that `number` means what is open under it from now on.
+    static func nameAnew(_ number: Int32) {
+        taken.withLock { taken in taken.removeAll { $0 == number } }
+    }
+
+    /// Keeps the descriptor from every later child.
+    static func withhold(_ number: Int32) {
+        taken.withLock { taken in
+            guard !taken.contains(number) else { return }
+            // One that is not open is for whoever reads it to report.
+            _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        }
+    }
+
+    /// A copy of the descriptor, for the caller to close; its own number is then free, and is never taken again.
+    ///
+    /// In one step, so that of two threads one has it, and nobody closes what a third has opened meanwhile.
+    ///
+    /// - Parameter name: What messages call it.
+    /// - Throws: `fileUnavailable` where it is not open, or was taken already.
+    static func take(_ number: Int32, named name: String) throws(KeychainError) -> Int32 {
+        try taken.withLock { (taken) throws(KeychainError) -> Int32 in
+            guard !taken.contains(number) else {
+                throw KeychainError(
+                    .fileUnavailable, "cannot read \(name): it was read already, and then closed.",
+                    hint: "Give another PIN source.", details: ["path": name])
+            }
+            let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
+            guard copy >= 0 else {
+                let reason = errno
+                let error = KeychainError.file("read", name, reason)
+                let hint = reason == EBADF ? "Let the shell open it: \(number)< FILE" : nil
+                throw KeychainError(error.code, error.message, hint: hint, details: error.details)
+            }
+            // The standard input stays: without it the next file would have its number.
+            if number != 0 {
+                close(number)
+                taken.append(number)
+            }
+            return copy
+        }
+    }
+}
