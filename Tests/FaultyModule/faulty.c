@@ -39,6 +39,7 @@
 //   nameless=N,N,...                       these mechanisms are listed, and then nothing is known of them
 //   kwp                                    it has CKM_AES_KEY_WRAP_KWP, and CKM_AES_KEY_WRAP_PAD is another wrapping
 //   die                                    C_GenerateKey makes a key that stays, and the process is killed
+//   block=PATH                             C_GenerateKey makes a key that stays, and a directory of that name
 //   lose-key                               C_GenerateKey makes a key that stays, and says that the device failed
 //   trial-fails=N                          C_GenerateKey answers N for a key that does not stay; as in C
 //   trial-stumbles=N                       the next N times C_GenerateKey fails in general for a key that does not stay
@@ -54,6 +55,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // PKCS#11 3.0, which p11-kit's header does not have everywhere.
@@ -245,6 +247,9 @@ static CK_RV generate_key(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
     CK_RV result = theirs->C_GenerateKey(session, mechanism, template, count, key);
     if (result == CKR_OK && stays && refuses("die"))
         raise(SIGKILL);
+    char path[4096];
+    if (result == CKR_OK && stays && says("block", path, sizeof path))
+        mkdir(path, 0700);
     return result == CKR_OK && stays && refuses("lose-key") ? CKR_DEVICE_ERROR : result;
 }
 

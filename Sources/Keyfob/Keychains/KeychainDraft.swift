@@ -8,7 +8,7 @@ import PKCS11
 /// A note beside the configurations, written before the token is made. The configuration takes its place by a
 /// rename: there is either a keychain, or a note that says what belongs to none.
 struct KeychainDraft {
-    /// What the note says. A configuration that was written over it and not renamed can be read as one.
+    /// What the note says. A `Replacement` that was written over it and not renamed can be read as one.
     private struct Note: Codable {
         var uuid: UUID
         /// The tokens that were there before.
@@ -17,6 +17,23 @@ struct KeychainDraft {
         var token: String?
         /// `CKA_ID`s, in base64, of keys that were to seal the keychain, on a token that Keyfob did not make.
         var wrappingKeys: [Data]?
+    }
+
+    /// The configuration that is written over the note. A kill may come before the rename: until then it says of keys
+    /// what the note said. Whoever reads a configuration passes that over.
+    struct Replacement: Encodable {
+        let configuration: KeychainConfiguration
+        let wrappingKeys: [Data]?
+
+        private enum CodingKeys: String, CodingKey {
+            case wrappingKeys
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try configuration.encode(to: encoder)
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encodeIfPresent(wrappingKeys, forKey: .wrappingKeys)
+        }
     }
 
     /// Keys on a token of somebody else's that were to seal the keychain, and seal nothing.
@@ -70,7 +87,7 @@ struct KeychainDraft {
     ///
     /// - Throws: `KeychainError` where the note cannot be read.
     func leftKeys() throws -> LeftKeys? {
-        // What is no note says nothing; neither does a configuration, which has other members.
+        // What is no note says nothing.
         guard let bytes = try PrivateFile.read(file, limit: 1 << 20),
             let note = try? JSONDecoder().decode(Note.self, from: bytes.copyData()),
             let token = note.token, let ids = note.wrappingKeys, !ids.isEmpty

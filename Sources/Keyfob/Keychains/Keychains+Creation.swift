@@ -132,7 +132,7 @@ extension Keychains {
                 }
             }
             for id in old { try keychain.destroyWrappingKeys(id) }
-            try write(configuration, to: draft.file)
+            try write(configuration, to: draft.file, noting: mayLeaveKeys ? [id] : nil)
             try draft.finish()
             if try defaultName() == nil { try setDefault(name) }
             return Creation(keychain: keychain, recoveryCode: recovery, wrappingKey: row.keyID, suite: row.suite)

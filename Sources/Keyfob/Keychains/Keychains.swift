@@ -263,7 +263,8 @@ public struct Keychains: Sendable {
         }
     }
 
-    func write(_ configuration: KeychainConfiguration, to draft: URL? = nil) throws {
+    /// - Parameter keys: `CKA_ID`s that the draft is to go on noting; see `KeychainDraft`.
+    func write(_ configuration: KeychainConfiguration, to draft: URL? = nil, noting keys: [Data]? = nil) throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -272,7 +273,8 @@ public struct Keychains: Sendable {
         let years = Date(timeIntervalSince1970: -62_135_596_800)...Date(timeIntervalSince1970: 253_402_300_799)
         configuration.created = min(max(configuration.created, years.lowerBound), years.upperBound)
         try PrivateFile.createDirectory(folder)
-        try PrivateFile.write(SecretBytes(encoder.encode(configuration)), to: draft ?? file(configuration.name))
+        let replacement = KeychainDraft.Replacement(configuration: configuration, wrappingKeys: keys)
+        try PrivateFile.write(SecretBytes(encoder.encode(replacement)), to: draft ?? file(configuration.name))
     }
 
     /// Takes the place of the default one away from a keychain that is no more.

@@ -65,6 +65,24 @@ import Testing
         }
     }
 
+    @Test func `a key is not forgotten where the keychain is as good as made and does not get its name`() throws {
+        let (household, module, environment) = try household()
+        // Its configuration is written, and cannot be renamed.
+        let file = household.directory.file("home/.config/keyfob/keychains/card.json")
+        let failed = try create(in: household, module, environment, refusing: "block=\(file) keep=0")
+        try #require(failed.status != 0 && failed.error.contains("card.json"), "\(failed.error)")
+        try #require(unsafe rmdir(file) == 0)
+        #expect(try secretKeys(environment) == 1)
+        let other = try create("other", in: household, module, environment)
+        try #require(other.status == 0, "\(other.error)")
+        let made = try create(in: household, module, environment)
+        try #require(made.status == 0, "\(made.error)")
+        #expect(try secretKeys(environment) == 2)
+        let checked = try household.keyfob(
+            ["keychain", "check", "card", "--pin-source", "env:CARD_PIN"], environment: environment)
+        #expect(checked.status == 0, "\(checked.output)\(checked.error)")
+    }
+
     @Test func `what is removed of a keychain that was never made names the key that may be left, and how`() throws {
         let (household, module, environment) = try household()
         #expect(try create(in: household, module, environment, refusing: "die").status != 0)
