@@ -51,7 +51,8 @@ final class ACMEListener: ACMEAnswer, Sendable {
     }
 
     private let listening: Int32
-    private let ending: (reading: Int32, writing: Int32)
+    /// The pipe by which its thread is told to end.
+    let ending: (reading: Int32, writing: Int32)
     private let path: String
     private let content: String
     private let hasEnded = Lock(false)
@@ -85,10 +86,15 @@ final class ACMEListener: ACMEAnswer, Sendable {
         }
     }
 
-    /// Ends the server; the port is free afterwards.
+    /// Ends the server; the port is free afterwards. Call it once.
     func withdraw() {
-        close(ending.writing)
+        // A byte, for closing the pipe alone tells nothing while a child has a copy of it.
+        var end: UInt8 = 0
+        _ = unsafe write(ending.writing, &end, 1)
         _ = hasEnded.wait(until: .never) { $0 ? true : nil }
+        // Not before: a pipe that nobody reads any more would answer the byte with a signal.
+        close(ending.reading)
+        close(ending.writing)
     }
 
     /// The error for an address that is none.
@@ -163,10 +169,9 @@ final class ACMEListener: ACMEAnswer, Sendable {
             // A child that another thread has just made has a copy, until it becomes another program.
             shutdown(listening, Int32(SHUT_RDWR))
             close(listening)
-            close(ending.reading)
         }
         while true {
-            var polled = [pollfd(fd: ending.reading, events: 0, revents: 0)]
+            var polled = [pollfd(fd: ending.reading, events: Int16(POLLIN), revents: 0)]
             // Who comes when all places are taken waits in the kernel's queue.
             let mayCome = visitors.count < Limit.connections
             polled.append(pollfd(fd: listening, events: mayCome ? Int16(POLLIN) : 0, revents: 0))

@@ -115,6 +115,19 @@ struct ACMEListenerTests {
         again.withdraw()
     }
 
+    @Test func `its end waits for no child that has a copy of its descriptors`() throws {
+        let (listener, _) = try listener()
+        let copy = dup(listener.ending.writing)
+        let hasEnded = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            listener.withdraw()
+            hasEnded.signal()
+        }
+        let result = hasEnded.wait(timeout: .now() + 60)
+        #expect(result == .success)
+        close(copy)
+    }
+
     @Test(arguments: [
         ("80", nil, 80), ("192.0.2.1:80", "192.0.2.1", 80), ("[2001:db8::1]:8080", "2001:db8::1", 8080), (":80", nil, 80),
         ("[::]:1", "::", 1),
