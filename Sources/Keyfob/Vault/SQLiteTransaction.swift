@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 
 /// The calls of ``StoreReader`` and ``StoreWriter`` on one connection.
 ///
@@ -96,10 +97,18 @@ struct SQLiteTransaction: StoreWriter {
             sql = "SELECT \(columns) FROM item WHERE item.class = ? ORDER BY item.id"
         }
         arguments.append(classDigest)
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: StatementArguments(arguments))
+        let rows = try Row.fetchCursor(idleStatement(sql), arguments: StatementArguments(arguments))
         while let row = try rows.next() {
             guard try body(sealedRow(row, withSecret: withSecrets)) else { return }
         }
+    }
+
+    /// The cached statement; one of its own while a walk is in the middle of that, whose body asks for the same again:
+    /// two walks by one statement would begin each other anew.
+    private func idleStatement(_ sql: String) throws -> Statement {
+        let cached = try db.cachedStatement(sql: sql)
+        guard unsafe sqlite3_stmt_busy(cached.sqliteStatement) != 0 else { return cached }
+        return try db.makeStatement(sql: sql)
     }
 
     func row(identity: Data, withSecret: Bool) throws -> SealedRow? {

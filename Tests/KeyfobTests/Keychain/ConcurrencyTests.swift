@@ -87,4 +87,21 @@ import Testing
             #expect(secrets == ["0", "1", "2"])
         }
     }
+
+    @Test func `walking through the items may search the same ones, also with one connection`() throws {
+        for isOneShot in [false, true] {
+            var options = Keychain.Options()
+            options.isOneShot = isOneShot
+            let test = try TestKeychain(options)
+            for index in 0..<3 { try test.keychain.add(GenericPassword(service: "s\(index)"), secret: nil) }
+            var services: [String] = []
+            try test.keychain.forEach(.genericPasswords) { item in
+                services.append(item.service)
+                #expect(try test.keychain.find(.genericPasswords).count == 3)
+                // A walk that begins again and again is to fail, and not to hang.
+                return services.count < 10
+            }
+            #expect(services == ["s0", "s1", "s2"])
+        }
+    }
 }
