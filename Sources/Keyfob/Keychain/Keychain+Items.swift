@@ -111,7 +111,8 @@ extension Keychain {
     /// For lists of any length: only one item is in memory. Rows that fail their integrity check go to
     /// `damaged`; without it the first one ends the walk with `vaultDamaged`.
     ///
-    /// `body` may search the keychain and read secrets, and sees it as it was when the walk began.
+    /// `body` may search the keychain and read secrets, and sees it as it was when the walk began. Where
+    /// ``Keychain/Options/isOneShot`` is set, changes that `body` makes are refused with `refused`.
     ///
     /// - Throws: As `find(_:)`, and what `body` throws.
     @available(*, noasync, message: "use the asynchronous form")

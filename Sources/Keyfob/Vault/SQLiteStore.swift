@@ -223,7 +223,13 @@ final class SQLiteStore: ItemStore {
     func write<Result>(_ tree: RowTreeKey, _ body: (any StoreWriter) throws -> Result) throws -> Result {
         let newest = newestRecord.withLock { $0 }
         do {
-            return try connection.use { try $0.writeWithoutTransaction { db in
+            // Reentrant, so as to refuse it: GRDB would end the process.
+            return try connection.use { try $0.unsafeReentrantWrite { db in
+                guard !db.isInsideTransaction else {
+                    throw KeychainError(
+                        .refused, "\(title) cannot be changed while its items are being walked through.",
+                        hint: "Change them when the walk is over.")
+                }
                 // Rolled back whole by GRDB when the body throws.
                 var result: Result?
                 let transaction = SQLiteTransaction(db, tree, previous: newest)

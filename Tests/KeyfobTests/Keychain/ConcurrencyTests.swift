@@ -104,4 +104,16 @@ import Testing
             #expect(services == ["s0", "s1", "s2"])
         }
     }
+
+    @Test func `a change in the middle of a walk is refused where there is one connection`() throws {
+        var options = Keychain.Options()
+        options.isOneShot = true
+        let test = try TestKeychain(options)
+        for index in 0..<3 { try test.keychain.add(GenericPassword(service: "s\(index)"), secret: nil) }
+        try test.keychain.forEach(.genericPasswords) { item in
+            #expect(code { try test.keychain.delete(item) } == .refused)
+            return true
+        }
+        #expect(try test.keychain.find(.genericPasswords).count == 3)
+    }
 }
