@@ -58,6 +58,13 @@ enum KernelKeyring {
         return keyfob_keyctl_invalidate(key) == 0
     }
 
+    /// Removes the payload if it is still the given one: another process may have stored another since it was read.
+    static func remove(_ description: String, ifStill payload: SecretBytes) {
+        // The kernel cannot do both at once; what is left is an instant.
+        guard case .found(let stored) = load(description), stored == payload else { return }
+        _ = remove(description)
+    }
+
     private static func absence(_ number: Int32) -> Answer {
         [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains(number) ? .absent : .forbidden
     }

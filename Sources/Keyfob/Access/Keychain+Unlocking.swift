@@ -229,7 +229,8 @@ extension Keychain {
         // The refusal itself is what the caller is told; what cannot be noted is met again.
         try? WrongPINMemory(directories: directories).remember(
             stale, serial: token.uri.serial ?? "", label: token.label)
-        _ = try? unlockedState.remove(stateName)
+        // Somebody may have unlocked the keychain with the new one since.
+        try? unlockedState.remove(stateName) { Self.decode($0.payload)?.pin == stale }
     }
 
     /// Changes that a killed process left unfinished are settled when the keychain is unlocked next.

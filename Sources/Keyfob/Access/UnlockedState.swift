@@ -53,7 +53,9 @@ public struct UnlockedState: Sendable {
             KernelKeyring.store(record.encoded, as: Self.description(keychain), seconds: UInt32(timeout))
         {
             // An older one in the file would come back when the key has expired.
-            if try Self.mayHoldState(directory) { try PrivateFile.remove(file) }
+            if try Self.mayHoldState(directory) {
+                try exclusively { () throws(KeychainError) in _ = try PrivateFile.remove(file) }
+            }
             return .kernelKeyring
         }
         do throws(KeychainError) { try PrivateFile.createDirectory(directory) } catch {
@@ -62,7 +64,7 @@ public struct UnlockedState: Sendable {
                 error.code, error.message, hint: error.hint.map { $0 + "\n" + remedy } ?? remedy,
                 details: error.details, cause: error.cause)
         }
-        try PrivateFile.write(record.encoded, to: file)
+        try exclusively { () throws(KeychainError) in try PrivateFile.write(record.encoded, to: file) }
         if usesKernelKeyring { _ = KernelKeyring.remove(Self.description(keychain)) }
         return .runtimeFile(file)
     }
@@ -97,25 +99,64 @@ public struct UnlockedState: Sendable {
         let file = try url(keychain)
         let wasInKernel = usesKernelKeyring && KernelKeyring.remove(Self.description(keychain))
         guard try Self.mayHoldState(directory) else { return wasInKernel }
-        return try PrivateFile.remove(file) || wasInKernel
+        let wasInFile = try exclusively { () throws(KeychainError) in try PrivateFile.remove(file) }
+        return wasInFile || wasInKernel
+    }
+
+    /// Wipes the record if `isStale` says so of what is there now: one that another process has stored since the
+    /// caller looked stays. A file that holds no record is stale.
+    ///
+    /// - Throws: As `remove(_:)`.
+    func remove(_ keychain: String, where isStale: (UnlockedRecord) -> Bool) throws(KeychainError) {
+        let name = Self.description(keychain)
+        if usesKernelKeyring, case .found(let bytes) = KernelKeyring.load(name),
+            let record = UnlockedRecord(decoding: bytes), isStale(record)
+        {
+            KernelKeyring.remove(name, ifStill: bytes)
+        }
+        let file = try url(keychain)
+        func holdsStale() throws(KeychainError) -> Bool {
+            guard let bytes = try Self.read(file) else { return false }
+            guard let record = UnlockedRecord(decoding: bytes) else { return true }
+            return isStale(record)
+        }
+        // Without the lock first: hardly ever is anything to be removed.
+        guard try Self.mayHoldState(directory), try holdsStale() else { return }
+        try exclusively { () throws(KeychainError) in
+            guard try holdsStale() else { return }
+            _ = try PrivateFile.remove(file)
+        }
+    }
+
+    /// Runs `body` while no other process stores or removes a file; also where the lock cannot be had.
+    private func exclusively<Result>(_ body: () throws(KeychainError) -> Result) throws(KeychainError) -> Result {
+        try FileLock.attempting(
+            directory.appendingPathComponent("unlocked.lock", isDirectory: false), deadline: .after(.seconds(2)), body)
     }
 
     private func find(_ keychain: String) throws(KeychainError) -> (record: UnlockedRecord, location: Location)? {
+        if let found = try living(keychain) { return found }
+        // Either it is from before the last boot, or it has expired: nobody may read it again.
+        try remove(keychain) { $0.hasExpired }
+        // Another process may have stored one meanwhile.
+        return try living(keychain)
+    }
+
+    private func living(_ keychain: String) throws(KeychainError) -> (record: UnlockedRecord, location: Location)? {
         if usesKernelKeyring, case .found(let bytes) = KernelKeyring.load(Self.description(keychain)),
-            let record = UnlockedRecord(decoding: bytes)
+            let record = UnlockedRecord(decoding: bytes), !record.hasExpired
         {
-            if !record.hasExpired { return (record, .kernelKeyring) }
-            _ = KernelKeyring.remove(Self.description(keychain))
+            return (record, .kernelKeyring)
         }
         let file = try url(keychain)
-        guard try Self.mayHoldState(directory) else { return nil }
-        guard let bytes = try PrivateFile.read(file, limit: Self.maximumLength + 64) else { return nil }
-        guard let record = UnlockedRecord(decoding: bytes), !record.hasExpired else {
-            // Either it is from before the last boot, or it has expired: nobody may read it again.
-            try PrivateFile.remove(file)
-            return nil
-        }
+        guard try Self.mayHoldState(directory), let bytes = try Self.read(file),
+            let record = UnlockedRecord(decoding: bytes), !record.hasExpired
+        else { return nil }
         return (record, .runtimeFile(file))
+    }
+
+    private static func read(_ file: URL) throws(KeychainError) -> SecretBytes? {
+        try PrivateFile.read(file, limit: maximumLength + 64)
     }
 
     /// Whether the runtime directory is there and ours to open; looked at as it is when it is made.

@@ -37,12 +37,12 @@ package struct FileLock: ~Copyable {
 
     /// Runs `body` with the lock held, or without it where it cannot be had by `deadline`. - Throws: What `body`
     /// throws.
-    package static func attempting<Result>(
-        _ url: URL, deadline: Deadline, _ body: () throws -> Result
-    ) throws -> Result {
+    package static func attempting<Result, Failure: Error>(
+        _ url: URL, deadline: Deadline, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let lock: FileLock
         do throws(KeychainError) { lock = try FileLock(url, deadline: deadline) } catch { return try body() }
-        let result = Swift.Result { try body() }
+        let result = Swift.Result(catching: body)
         lock.release()
         return try result.get()
     }

@@ -87,6 +87,68 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: url.path))
     }
 
+    @Test func `a state that is stored while another process removes the expired one stays, and is found`() throws {
+        let directory = try TemporaryDirectory()
+        let directories = Directories(root: URL(fileURLWithPath: directory.path))
+        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
+        let keychain = UUID().uuidString
+        guard case .runtimeFile(let url) = try state.store(payload, for: keychain, timeout: 1) else {
+            Issue.record("the file was not used")
+            return
+        }
+        let newer = directories.runtime.appendingPathComponent("newer")
+        try PrivateFile.write(UnlockedRecord(payload: SecretBytes(utf8: "newer"), timeout: 3600).encoded, to: newer)
+        usleep(2_100_000)
+        let found = Lock<String?>(nil)
+        let ended = DispatchSemaphore(value: 0)
+        let lock = directories.runtime.appendingPathComponent("unlocked.lock")
+        try FileLock.holding(lock) { () throws(KeychainError) in
+            Thread.detachNewThread {
+                do {
+                    let text = try state.load(keychain)?.copyString()
+                    found.withLock { $0 = text }
+                } catch { Issue.record(error) }
+                ended.signal()
+            }
+            // Until it has seen that the state is dead; it waits for the lock then.
+            usleep(500_000)
+            let result = unsafe rename(newer.path, url.path)
+            #expect(result == 0)
+        }
+        ended.wait()
+        #expect(found.withLock { $0 } == "newer")
+        #expect(try state.load(keychain)?.copyString() == "newer")
+    }
+
+    @Test func `only the payload that was looked at is removed`() throws {
+        let directory = try TemporaryDirectory()
+        let state = UnlockedState(
+            directories: Directories(root: URL(fileURLWithPath: directory.path)), usesKernelKeyring: false)
+        let keychain = UUID().uuidString
+        try state.store(payload, for: keychain, timeout: 60)
+        try state.remove(keychain) { $0.payload == SecretBytes(utf8: "an older one") }
+        #expect(try state.load(keychain) == payload)
+        try state.remove(keychain) { $0.payload == payload }
+        #expect(try state.load(keychain) == nil)
+    }
+
+    @Test(.enabled(if: hasKeyring, "this kernel keeps no keys for us (add_key is forbidden)"))
+    func `the kernel's keyring removes only the payload that was looked at`() throws {
+        let name = "keyfob:test-\(UUID().uuidString)"
+        defer { _ = KernelKeyring.remove(name) }
+        #expect(KernelKeyring.store(payload, as: name, seconds: 60))
+        KernelKeyring.remove(name, ifStill: SecretBytes(utf8: "an older one"))
+        guard case .found(let stored) = KernelKeyring.load(name), stored == payload else {
+            Issue.record("another payload was removed")
+            return
+        }
+        KernelKeyring.remove(name, ifStill: payload)
+        guard case .absent = KernelKeyring.load(name) else {
+            Issue.record("the payload is still there")
+            return
+        }
+    }
+
     @Test func `a file of another boot, a cut one and one that others can read give nothing`() throws {
         let directory = try TemporaryDirectory()
         let directories = Directories(root: URL(fileURLWithPath: directory.path))
