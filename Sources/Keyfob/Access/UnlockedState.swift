@@ -54,7 +54,7 @@ public struct UnlockedState: Sendable {
         {
             // An older one in the file would come back when the key has expired.
             if try Self.mayHoldState(directory) {
-                try exclusively { () throws(KeychainError) in _ = try PrivateFile.remove(file) }
+                try exclusively { () throws(KeychainError) in _ = try Self.removeAll(file) }
             }
             return .kernelKeyring
         }
@@ -64,7 +64,10 @@ public struct UnlockedState: Sendable {
                 error.code, error.message, hint: error.hint.map { $0 + "\n" + remedy } ?? remedy,
                 details: error.details, cause: error.cause)
         }
-        try exclusively { () throws(KeychainError) in try PrivateFile.write(record.encoded, to: file) }
+        try exclusively { () throws(KeychainError) in
+            try PrivateFile.removeUnfinished(file)
+            try PrivateFile.write(record.encoded, to: file)
+        }
         if usesKernelKeyring { _ = KernelKeyring.remove(Self.description(keychain)) }
         return .runtimeFile(file)
     }
@@ -99,7 +102,7 @@ public struct UnlockedState: Sendable {
         let file = try url(keychain)
         let wasInKernel = usesKernelKeyring && KernelKeyring.remove(Self.description(keychain))
         guard try Self.mayHoldState(directory) else { return wasInKernel }
-        let wasInFile = try exclusively { () throws(KeychainError) in try PrivateFile.remove(file) }
+        let wasInFile = try exclusively { () throws(KeychainError) in try Self.removeAll(file) }
         return wasInFile || wasInKernel
     }
 
@@ -124,7 +127,7 @@ public struct UnlockedState: Sendable {
         guard try Self.mayHoldState(directory), try holdsStale() else { return }
         try exclusively { () throws(KeychainError) in
             guard try holdsStale() else { return }
-            _ = try PrivateFile.remove(file)
+            _ = try Self.removeAll(file)
         }
     }
 
@@ -132,6 +135,13 @@ public struct UnlockedState: Sendable {
     private func exclusively<Result>(_ body: () throws(KeychainError) -> Result) throws(KeychainError) -> Result {
         try FileLock.attempting(
             directory.appendingPathComponent("unlocked.lock", isDirectory: false), deadline: .after(.seconds(2)), body)
+    }
+
+    /// Removes the file, and what kills have left of it; true if there was the file. Call it with the lock held.
+    private static func removeAll(_ file: URL) throws(KeychainError) -> Bool {
+        let wasThere = try PrivateFile.remove(file)
+        try PrivateFile.removeUnfinished(file)
+        return wasThere
     }
 
     private func find(_ keychain: String) throws(KeychainError) -> (record: UnlockedRecord, location: Location)? {

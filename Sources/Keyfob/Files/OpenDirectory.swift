@@ -16,6 +16,17 @@ import Glibc
 
     deinit { unsafe closedir(stream) }
 
+    /// The names in a directory, in no order; none where it is missing.
+    static func names(in url: URL) throws(KeychainError) -> [String] {
+        guard let directory = OpenDirectory(path: url.filePath) else {
+            if errno == ENOENT { return [] }
+            throw .file("read", url.filePath, errno)
+        }
+        var names: [String] = []
+        try unsafe directory.forEachName { names.append(unsafe String(decoding: $0, as: UTF8.self)) }
+        return names
+    }
+
     /// The descriptor, for calls that are relative to the directory.
     var descriptor: Int32 { unsafe dirfd(stream) }
 

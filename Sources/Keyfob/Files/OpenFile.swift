@@ -140,12 +140,15 @@ package struct OpenFile: ~Copyable {
         }
     }
 
+    /// What the name of a file ends with that `replace` is writing: the name to be, a number, and this.
+    static let unfinishedSuffix = ".new"
+
     /// Replaces the file at `path` in one step: who reads it sees the old content or the new, whatever ends us when.
     ///
     /// - Parameter mode: The new file's, whatever the old one's was.
     /// - Throws: `fileUnavailable`, `refused` or `diskFull`; the old file is then whole.
     package static func replace(_ path: String, with bytes: SecretBytes, mode: UInt32) throws(KeychainError) {
-        guard let file = OpenFile(uniqueWithPrefix: path + ".", suffix: ".new", shownAs: path),
+        guard let file = OpenFile(uniqueWithPrefix: path + ".", suffix: unfinishedSuffix, shownAs: path),
             let name = file.uniqueName
         else { throw .file("write", path, errno) }
         do throws(KeychainError) {

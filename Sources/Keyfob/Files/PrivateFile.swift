@@ -54,6 +54,17 @@ package enum PrivateFile {
         return true
     }
 
+    /// Removes what kills have left of the file at `url` while it was being written. Call it where nobody writes it.
+    ///
+    /// - Throws: As `remove`; `fileUnavailable` where the directory cannot be read.
+    static func removeUnfinished(_ url: URL) throws(KeychainError) {
+        let directory = url.deletingLastPathComponent()
+        for name in try OpenDirectory.names(in: directory)
+        where name.hasPrefix(url.lastPathComponent + ".") && name.hasSuffix(OpenFile.unfinishedSuffix) {
+            try remove(directory.appendingPathComponent(name, isDirectory: false))
+        }
+    }
+
     /// Makes the directory at `url` and those above it that are missing, mode 0700.
     ///
     /// - Throws: `unsafeFile` when it exists and is a symbolic link, somebody else's, or writable by

@@ -94,7 +94,7 @@ extension Keychains {
         let known = try listing()
         for file in try fileNames() where file.hasPrefix(".") {
             // A note that was being written: only who holds the lock writes one.
-            if file.hasSuffix(".new"), file.contains(KeychainDraft.suffix + ".") {
+            if file.hasSuffix(OpenFile.unfinishedSuffix), file.contains(KeychainDraft.suffix + ".") {
                 try PrivateFile.remove(folder.appendingPathComponent(file, isDirectory: false))
             }
             for suffix in [KeychainDraft.suffix, Self.noteSuffix] where file.hasSuffix(suffix) {

@@ -120,6 +120,34 @@ import Testing
         #expect(try state.load(keychain)?.copyString() == "newer")
     }
 
+    @Test func `what kills have left of a file that was being written goes when the keychain is locked or unlocked`()
+        throws
+    {
+        let directory = try TemporaryDirectory()
+        let directories = Directories(root: URL(fileURLWithPath: directory.path))
+        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
+        let (keychain, other) = (UUID().uuidString, UUID().uuidString)
+        func leave(_ keychain: String) throws -> String {
+            let name = "unlocked-\(keychain.lowercased()).3w5e11264sgsf.new"
+            let url = directories.runtime.appendingPathComponent(name)
+            try PrivateFile.createDirectory(directories.runtime)
+            try PrivateFile.write(payload, to: url)
+            return url.path
+        }
+        let foreign = try leave(other)
+        for action in ["store", "store", "remove", "remove"] {
+            let left = try leave(keychain)
+            if action == "store" {
+                try state.store(payload, for: keychain, timeout: 60)
+                #expect(try state.load(keychain) == payload)
+            } else {
+                try state.remove(keychain)
+            }
+            #expect(!FileManager.default.fileExists(atPath: left), "\(action)")
+        }
+        #expect(FileManager.default.fileExists(atPath: foreign))
+    }
+
     @Test func `only the payload that was looked at is removed`() throws {
         let directory = try TemporaryDirectory()
         let state = UnlockedState(

@@ -64,7 +64,7 @@ extension SoftHSMDirectory {
     private func removeObjectDebris(in directory: URL) throws(KeychainError) {
         var objects: Set<String> = []
         var locks: [String] = []
-        for name in try Self.names(in: directory) {
+        for name in try OpenDirectory.names(in: directory) {
             let stem = String(name.prefix { $0 != "." })
             // SoftHSM names objects by UUIDs; `token.object` and `token.lock` are the token's own.
             guard UUID(uuidString: stem) != nil else { continue }
@@ -177,7 +177,8 @@ extension SoftHSMDirectory {
         // The kernel stamps files with a clock that runs some milliseconds behind.
         let earliest = start.map { $0.addingTimeInterval(-2) } ?? .distantPast
         var unfinished: [(path: String, state: FileState)] = []
-        for name in try Self.names(in: token.directory) where name.hasSuffix(".object") && name != "token.object" {
+        for name in try OpenDirectory.names(in: token.directory)
+        where name.hasSuffix(".object") && name != "token.object" {
             let path = token.directory.appendingPathComponent(name, isDirectory: false).filePath
             guard let status = Self.ownFile(path), Self.modification(status) >= earliest,
                 try Self.isUnfinished(path)

@@ -158,18 +158,7 @@ extension SoftHSMDirectory {
     /// The names of SoftHSM's token directories.
     func identifiers() throws(KeychainError) -> [String] {
         // SoftHSM names them by UUIDs; what is named otherwise is not a token of its.
-        try Self.names(in: tokensDirectory).filter { UUID(uuidString: $0) != nil }.sorted()
-    }
-
-    /// The names in a directory, in no order; none where it is missing.
-    static func names(in url: URL) throws(KeychainError) -> [String] {
-        guard let directory = OpenDirectory(path: url.filePath) else {
-            if errno == ENOENT { return [] }
-            throw .file("read", url.filePath, errno)
-        }
-        var names: [String] = []
-        try unsafe directory.forEachName { names.append(unsafe String(decoding: $0, as: UTF8.self)) }
-        return names
+        try OpenDirectory.names(in: tokensDirectory).filter { UUID(uuidString: $0) != nil }.sorted()
     }
 
     func tokenFile(_ identifier: String) -> URL {

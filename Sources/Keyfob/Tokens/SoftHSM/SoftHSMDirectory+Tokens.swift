@@ -217,7 +217,8 @@ extension SoftHSMDirectory {
     func removeUnusableToken(_ identifier: String, deadline: Deadline) throws(KeychainError) {
         try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
             guard try healLocked().unusable.contains(identifier) else { return }
-            let names = try Self.names(in: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
+            let names = try OpenDirectory.names(
+                in: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
             guard !names.contains(where: { $0.hasSuffix(".object") && $0 != "token.object" }) else { return }
             try remove(identifier)
         }
