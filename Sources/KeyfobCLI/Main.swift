@@ -1,10 +1,12 @@
 import ArgumentParser
 import Glibc
+import Keyfob
 import KeyfobPrimitives
 
 /// Where the process starts.
 @main enum Main {
     static func main() {
+        InheritedDescriptors.note()
         Hardening.occupyStandardStreams()
         Hardening.apply()
         Interruption.install()

@@ -36,9 +36,10 @@ enum NamedDescriptor {
                     .fileUnavailable, "cannot read \(name): it was read already, and then closed.",
                     hint: "Give another PIN source.", details: ["path": name])
             }
-            let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
+            let isOthers = number == 0 || InheritedDescriptors.contains(number)
+            let copy = isOthers ? fcntl(number, F_DUPFD_CLOEXEC, 3) : -1
             guard copy >= 0 else {
-                let reason = errno
+                let reason = isOthers ? errno : EBADF
                 let error = KeychainError.file("read", name, reason)
                 let hint = reason == EBADF ? "Let the shell open it: \(number)< FILE" : nil
                 throw KeychainError(error.code, error.message, hint: hint, details: error.details)

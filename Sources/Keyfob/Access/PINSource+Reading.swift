@@ -114,6 +114,9 @@ extension PINSource {
     private static func readFile(
         _ path: String, _ purpose: PINPurpose, _ environment: PINEnvironment, isTrusted: Bool
     ) throws(KeychainError) -> SecretBytes {
+        if let number = InheritedDescriptors.number(at: path), !InheritedDescriptors.contains(number) {
+            throw PINSource.descriptor(number).closed(number, EBADF)
+        }
         // Opening does not wait for the writer of a FIFO, who may never come. Reading does, until the deadline.
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {
             let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)

@@ -23,6 +23,7 @@ struct FileArgument: ExpressibleByArgument {
     /// - Throws: `KeychainError`; `fileUnavailable` with the system's reason, `dataTooLarge`.
     func read() throws -> Data {
         if path == "-" { return try StandardInput.readSecret().copyData() }
+        try Self.requireInherited(path)
         do {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             defer { closeIgnoringFailure(handle) }
@@ -42,6 +43,14 @@ struct FileArgument: ExpressibleByArgument {
         }
     }
 
+    /// Refuses `/dev/fd/N` where the caller has not opened it: it may be one of our own, such as the vault's.
+    ///
+    /// - Throws: `KeychainError` with code `fileUnavailable`.
+    static func requireInherited(_ path: String) throws(KeychainError) {
+        guard let number = InheritedDescriptors.number(at: path), !InheritedDescriptors.contains(number) else { return }
+        throw unreadable(path, reason(EBADF))
+    }
+
     /// The error for a file that cannot be read, with the same words wherever one is named.
     static func unreadable(_ path: String, _ reason: String, cause: (any Error)? = nil) -> KeychainError {
         KeychainError(
@@ -51,7 +60,8 @@ struct FileArgument: ExpressibleByArgument {
 
     /// What to do about a file that cannot be read.
     static func remedy(_ path: String) -> String {
-        "Check the path, and who may read it: ls -ld \(ShellWord.quoted(path))"
+        if let number = InheritedDescriptors.number(at: path) { return "Let the shell open it: \(number)< FILE" }
+        return "Check the path, and who may read it: ls -ld \(ShellWord.quoted(path))"
     }
 
     /// What an error number of a file that cannot be read means.

@@ -22,7 +22,7 @@ enum FileTarget {
         }
         var target = path
         for _ in 0..<40 {
-            if let descriptor = Self.descriptor(target) {
+            if let descriptor = InheritedDescriptors.number(at: target) {
                 self = .descriptor(descriptor)
                 return
             }
@@ -49,7 +49,7 @@ enum FileTarget {
             let folder = target.utf8.lastIndex(of: UInt8(ascii: "/")).map { target[...$0] } ?? ""
             let next = link.hasPrefix("/") ? link : folder + link
             // Links in /proc lead to what has no path; what leads to a descriptor, such as /dev/stdout, is that.
-            if Self.descriptor(next) == nil, unsafe stat(target, &followed) == 0,
+            if InheritedDescriptors.number(at: next) == nil, unsafe stat(target, &followed) == 0,
                 ![S_IFREG, S_IFDIR].contains(followed.st_mode & S_IFMT)
             {
                 self = .stream(target)
@@ -58,13 +58,5 @@ enum FileTarget {
             target = next
         }
         throw .file("follow", path, ELOOP)
-    }
-
-    /// The number of `/dev/fd/N` and of what it stands for; links below it lead where their text does not.
-    private static func descriptor(_ path: String) -> Int32? {
-        for folder in ["/dev/fd/", "/proc/self/fd/", "/proc/\(getpid())/fd/"] where path.hasPrefix(folder) {
-            return Int32(path.dropFirst(folder.count))
-        }
-        return nil
     }
 }

@@ -37,11 +37,17 @@ struct SecretInput: ParsableArguments {
             throw UsageError(
                 "a value has one source.", hint: "Give one of: --stdin, --from-file, --from-env, --from-fd")
         }
-        let isPINFromInput = ["stdin", "fd:0"].contains(global.explicitPINSource ?? global.environmentPINSource)
-        if isPINFromInput, readsStandardInput {
+        let pinSource = global.explicitPINSource ?? global.environmentPINSource
+        if ["stdin", "fd:0"].contains(pinSource), readsStandardInput {
             throw UsageError(
                 "standard input cannot give both the PIN and the value.",
                 hint: "Give one of them another source, such as --pin-source fd:3 or --from-file FILE")
+        }
+        // Whoever reads the PIN closes its descriptor, whose number then is the next file's.
+        if let fromFd, pinSource == "fd:\(fromFd)" {
+            throw UsageError(
+                "file descriptor \(fromFd) cannot give both the PIN and the value.",
+                hint: "Give one of them another source, such as --pin-source file:PATH or --from-file FILE")
         }
     }
 
@@ -68,9 +74,10 @@ struct SecretInput: ParsableArguments {
         } else if readsStandardInput {
             value = withoutNewline(try StandardInput.readSecret())
         } else if let fromFile {
+            try FileArgument.requireInherited(fromFile)
             let descriptor = unsafe keyfob_open(fromFile, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
             guard descriptor >= 0 else {
-                throw Self.unreadable(fromFile, hint: FileArgument.remedy(fromFile))
+                throw Self.unreadable(fromFile, errno, hint: FileArgument.remedy(fromFile))
             }
             defer { close(descriptor) }
             do {
@@ -87,9 +94,10 @@ struct SecretInput: ParsableArguments {
                     cause: error)
             }
         } else if let fromFd {
-            guard fcntl(fromFd, F_GETFD) >= 0 else {
+            guard InheritedDescriptors.contains(fromFd) else {
                 throw Self.unreadable(
-                    "file descriptor \(fromFd)", hint: "Let the shell open it: --from-fd \(fromFd) \(fromFd)< FILE")
+                    "file descriptor \(fromFd)", EBADF,
+                    hint: "Let the shell open it: --from-fd \(fromFd) \(fromFd)< FILE")
             }
             value = withoutNewline(try StandardInput.readSecret(from: fromFd))
         } else {
@@ -107,10 +115,10 @@ struct SecretInput: ParsableArguments {
         keepNewline || !SensitiveOutput.isReadable(value) ? value : value.withoutLastNewline
     }
 
-    /// The error for what could not be opened, by `errno`.
-    private static func unreadable(_ path: String, hint: @autoclosure () -> String) -> KeychainError {
-        let reason = FileArgument.reason(errno)
-        return KeychainError(
-            .fileUnavailable, "cannot read \(Visible.text(path)): \(reason).", hint: hint(), details: ["path": path])
+    /// The error for what could not be opened, by its number.
+    private static func unreadable(_ path: String, _ number: Int32, hint: String) -> KeychainError {
+        KeychainError(
+            .fileUnavailable, "cannot read \(Visible.text(path)): \(FileArgument.reason(number)).", hint: hint,
+            details: ["path": path])
     }
 }
