@@ -209,6 +209,28 @@ import Testing
         #expect(try household.document(["keychain", "default"])["default"] as? String == "login")
     }
 
+    @Test func `once the default keychain is removed all commands know the same one, and no new one is it`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        for command in [["create", "ci", "--unattended"], ["default", "ci"], ["rm", "ci", "--yes"]] {
+            #expect(try household.keyfob(["keychain"] + command).status == 0)
+        }
+        let made = try household.document(["keychain", "create", "scratch", "--unattended"])
+        #expect(made["default"] as? Bool == false)
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+        #expect(try household.document(["keychain", "default"])["default"] as? String == "login")
+        for command in [["status"], ["keychain", "show"]] {
+            #expect(try household.document(command)["default"] as? Bool == true, "\(command)")
+            let other = try household.document(command + ["-k", "scratch"])
+            #expect(other["default"] as? Bool == false, "\(command)")
+        }
+        let list = try #require(try household.document(["keychain", "ls"])["keychains"] as? [[String: Any]])
+        #expect(list.filter { $0["default"] as? Bool == true }.map { $0["name"] as? String } == ["login"])
+        // Without any that is used unasked, the next one is.
+        #expect(try household.keyfob(["keychain", "rm", "login", "--yes"]).status == 0)
+        #expect(try household.document(["keychain", "create", "site", "--unattended"])["default"] as? Bool == true)
+    }
+
     @Test func `the kind of a key is said alike wherever one is made`() throws {
         let household = try Household.unattended()
         let result = try household.keyfob(

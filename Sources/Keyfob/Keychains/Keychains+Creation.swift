@@ -133,8 +133,10 @@ extension Keychains {
             }
             for id in old { try keychain.destroyWrappingKeys(id) }
             try write(configuration, to: draft.file, noting: mayLeaveKeys ? [id] : nil)
+            // Before it is there: one that is called login would be the default one already, and nobody's choice.
+            let isFirst = try defaultName() == nil
             try draft.finish()
-            if try defaultName() == nil { try setDefault(name) }
+            if isFirst { try setDefault(name) }
             return Creation(keychain: keychain, recoveryCode: recovery, wrappingKey: row.keyID, suite: row.suite)
         } catch {
             // The first error is the one to report; what cannot be removed stays behind.

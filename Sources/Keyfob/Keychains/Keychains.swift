@@ -64,11 +64,20 @@ public struct Keychains: Sendable {
         return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
-    /// The name of the default keychain: what `KEYFOB_KEYCHAIN` says is the caller's business.
+    /// The name of the default keychain, which is used where none is named: the one that was chosen, else `login`
+    /// where there is one. What `KEYFOB_KEYCHAIN` says is the caller's business.
     ///
     /// - Throws: `KeychainError`; `unsafeFile` where others can write the file that says so or its directory,
     ///   `fileUnavailable`.
     public func defaultName() throws -> String? {
+        if let name = try chosenName() { return name }
+        return FileManager.default.fileExists(atPath: file(Self.usualName).filePath) ? Self.usualName : nil
+    }
+
+    /// What the first keychain is called unless somebody names it, and the default one unless somebody chooses it.
+    package static let usualName = "login"
+
+    private func chosenName() throws -> String? {
         try PrivateFile.requireOwnDirectory(directories.configuration)
         guard let bytes = try PrivateFile.read(defaultFile, limit: 4096) else { return nil }
         let name = bytes.copyString()?.trimmingBlanks ?? ""
@@ -88,7 +97,7 @@ public struct Keychains: Sendable {
     ///   `invalidConfiguration` where the file cannot be understood, `unsafeFile` where others can write it or its
     ///   directory.
     public func configuration(_ name: String? = nil) throws -> KeychainConfiguration {
-        let wanted = try name ?? defaultName() ?? "login"
+        let wanted = try name ?? defaultName() ?? Self.usualName
         try Self.validate(wanted)
         // The file names a library to load, and a command that prints the PIN.
         try PrivateFile.requireOwnDirectory(directories.configuration)
@@ -279,6 +288,6 @@ public struct Keychains: Sendable {
 
     /// Takes the place of the default one away from a keychain that is no more.
     func clearDefault(_ name: String) throws {
-        if try defaultName() == name { try PrivateFile.remove(defaultFile) }
+        if try chosenName() == name { try PrivateFile.remove(defaultFile) }
     }
 }

@@ -24,7 +24,7 @@ struct InitCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let keychains = Keychains()
-        let name = try global.keychainName ?? keychains.defaultName() ?? "login"
+        let name = try global.keychainName ?? keychains.defaultName() ?? Keychains.usualName
         if try isThere(name, keychains, output) { return }
         do {
             try NewKeychain(name: name, options: creation, global: global, output: output).make()
