@@ -55,6 +55,37 @@ import Testing
         #expect(document.output.contains("\"name\":\"web\""))
     }
 
+    @Test func `no certificate is given a name that another one has`() throws {
+        let home = try IdentityHome()
+        for name in ["old", "new"] { try home.makeSelfSigned(name, commonName: "www.example.org") }
+        #expect(try home.keyfob("cert", "import", home.file("old.pem"), "--name", "web").status == 0)
+        for command in [["cert", "import"], ["trust", "add", "--yes"]] {
+            for option in ["--dry-run", "--json"] {
+                let words = command + [home.file("new.pem"), "--name", "web", option]
+                let refused = try Tool.keyfob(words, environment: home.environment).run()
+                #expect(refused.status == 4 && refused.output.isEmpty, "\(words): \(refused.output)")
+                #expect(refused.error.contains("keyfob cert rm web"), "\(words): \(refused.error)")
+            }
+        }
+        #expect(try home.keyfob("cert", "import", home.file("old.pem"), "--name", "web").output.hasPrefix("Unchanged"))
+        // A renewed one has its way.
+        #expect(try home.keyfob("cert", "rm", "web", "--yes").status == 0)
+        #expect(try home.keyfob("cert", "import", home.file("new.pem"), "--name", "web").status == 0)
+        #expect(try home.keyfob("cert", "export", "web").status == 0)
+    }
+
+    @Test func `who means one of several by the name of all is not told to name it in full`() throws {
+        let home = try IdentityHome()
+        for name in ["one", "two"] {
+            try home.makeSelfSigned(name, commonName: "www.example.org")
+            #expect(try home.keyfob("cert", "import", home.file(name + ".pem")).status == 0)
+        }
+        let ambiguous = try home.keyfob("cert", "show", "www.example.org")
+        #expect(ambiguous.status == 4 && ambiguous.error.contains("Use a fingerprint or a URI: "), "\(ambiguous.error)")
+        let mark = try #require(ambiguous.error.firstMatch(of: /sha256:[0-9a-f]{16}/)).output
+        #expect(try home.keyfob("cert", "show", String(mark)).status == 0)
+    }
+
     @Test func `a byte order mark before the first block of PEM is no part of it`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web", commonName: "www.example.org")

@@ -13,7 +13,7 @@ struct CertificateImportCommand: ParsableCommand {
             "keyfob cert import - < chain.pem"),
         discussion: """
             Files are PEM, with any number of certificates, DER, or PKCS#12, whose private key is left alone. Importing \
-            the same again changes nothing.
+            the same again changes nothing. A --name that another certificate has is refused.
             """)
 
     @Argument(help: "PEM, DER or PKCS#12 files; - is standard input.")
@@ -46,11 +46,15 @@ struct CertificateImportCommand: ParsableCommand {
         }
         let keychain = try global.openKeychain()
         // With a login, so that certificates which need one are known too.
-        func known() throws -> [Data: String?] {
-            Dictionary(
-                try keychain.find(.certificates).map { ($0.der, $0.label) }, uniquingKeysWith: { first, _ in first })
+        func stored() throws -> [CertificateItem] { try keychain.find(.certificates) }
+        func known(_ stored: [CertificateItem]) -> [Data: String?] {
+            Dictionary(stored.map { ($0.der, $0.label) }, uniquingKeysWith: { first, _ in first })
         }
-        var labels = try known()
+        let before = try stored()
+        if let label, let one = certificates.first {
+            try NewName.requireFree(label, for: one, among: before, in: keychain)
+        }
+        var labels = known(before)
         if let label, let one = certificates.first, let known = labels[one.der] ?? nil, known != label {
             throw KeychainError(
                 .duplicateItem,
@@ -71,7 +75,7 @@ struct CertificateImportCommand: ParsableCommand {
             }
             do { try add() } catch let error as KeychainError where error.code == .duplicateItem {
                 // Another process may have been faster; then it is there, as it would have been a moment ago.
-                labels = try known()
+                labels = known(try stored())
                 let rest = judged()
                 guard rest.count(where: \.isNew) < results.count(where: \.isNew) else { throw error }
                 results = rest

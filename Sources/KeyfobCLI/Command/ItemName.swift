@@ -54,12 +54,14 @@ struct ItemName: ExpressibleByArgument {
                 let isUnique = found.filter { $0.label?.isIdentical(to: label) ?? false }.count == 1
                 return isUnique ? label : "\(label) (\(try Self.distinction(of: item, fingerprints(item), keychain)))"
             }
+            // Those that have one name have none that is fuller.
+            let isOneName = found.allSatisfy { ($0.label ?? "").isIdentical(to: first.label ?? "") }
             let example = try Self.distinction(of: first, fingerprints(first), keychain)
             throw KeychainError(
                 .ambiguous,
                 "\"\(text)\" matches \(found.count) \(noun.plural): "
                     + "\(names.prefix(8).joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
-                hint: "Use the full name, a fingerprint or a URI: \(ShellWord.quoted(example))",
+                hint: "Use \(isOneName ? "" : "the full name, ")a fingerprint or a URI: \(ShellWord.quoted(example))",
                 details: ["name": text, "candidates": names.map(Visible.text).joined(separator: "\n")])
         }
         return found

@@ -1,4 +1,8 @@
 import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+import OpenSSL
 import PKCS11
 
 /// A name for something that is made or imported.
@@ -18,5 +22,23 @@ enum NewName {
         guard !PKCS11URI.hasScheme(name) else {
             throw ValidationError("A name that begins with \"pkcs11:\" is a URI to every other command.")
         }
+    }
+
+    /// Refuses a name for a new certificate that another one has: no command would know which is meant.
+    ///
+    /// One that is stored already is given no name.
+    ///
+    /// - Throws: `KeychainError` with code `duplicateItem`.
+    static func requireFree(
+        _ name: String, for certificate: Certificate, among stored: [CertificateItem], in keychain: Keychain
+    ) throws(KeychainError) {
+        guard !stored.contains(where: { $0.der == certificate.der }),
+            stored.contains(where: { $0.label?.isIdentical(to: name) ?? false })
+        else { return }
+        throw KeychainError(
+            .duplicateItem,
+            "another certificate is called \"\(name)\" in keychain \"\(keychain.name)\"; nothing was stored.",
+            hint: "Keep both: --name OTHER     Or remove that one first: keyfob cert rm \(ShellWord.quoted(name))",
+            details: ["keychain": keychain.name, "name": name])
     }
 }

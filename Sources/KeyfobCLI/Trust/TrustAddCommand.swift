@@ -60,6 +60,9 @@ struct TrustAddCommand: ParsableCommand {
         {
             throw failure
         }
+        if let label, let opened {
+            try NewName.requireFree(label, for: anchor, among: opened.find(.certificates), in: opened)
+        }
         let subject = Visible.text(CertificatePhrases.subject(anchor))
         try Confirmation(global).requireOfPerson(
             "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.hexadecimal.prefix(16))…)?",
