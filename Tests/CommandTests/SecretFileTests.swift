@@ -85,6 +85,23 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "one\n")
     }
 
+    @Test(arguments: ["--stdin", "--from-fd 3 3<&0 </dev/null"], ["--if-missing", "--replace --dry-run"])
+    func `whoever pipes a value in that is not needed can finish`(source: String, options: String) throws {
+        let household = try Household.unattended()
+        try household.set("a", "one")
+        func set(_ producer: String) throws -> Tool.Result {
+            let script = "set -o pipefail; \(producer) | \"$0\" set a \(options) \(source)"
+            return try Tool("/bin/bash", ["-c", script, Tool.keyfob([]).path], environment: household.environment).run()
+        }
+        // More than a pipe holds.
+        let whole = try set("head -c 1000000 /dev/zero")
+        #expect(whole.status == 0, "\(whole.output)\(whole.error)")
+        // But no more than could be stored.
+        let endless = try set("{ yes || :; }")
+        #expect(endless.status == 0, "\(endless.output)\(endless.error)")
+        #expect(try household.keyfob(["get", "a"]).output == "one\n")
+    }
+
     @Test func `a file that is written has its document`() throws {
         let household = try Household.unattended()
         try household.set("a", "one")

@@ -111,6 +111,15 @@ struct SecretInput: ParsableArguments {
         return value
     }
 
+    /// Lets whoever pipes a value in finish where it is not read: there is one already, or nothing is to be done.
+    func discard() {
+        if readsStandardInput {
+            StandardInput.discardPipe()
+        } else if let fromFd, InheritedDescriptors.contains(fromFd) {
+            StandardInput.discardPipe(from: fromFd)
+        }
+    }
+
     private func withoutNewline(_ value: SecretBytes) -> SecretBytes {
         keepNewline || !SensitiveOutput.isReadable(value) ? value : value.withoutLastNewline
     }

@@ -37,9 +37,12 @@ struct SecretSet: ParsableCommand {
         try input.check(global)
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
+        var isRead = false
         let outcome = try storing.store(item, in: keychain, isDryRun: global.dryRun) {
-            try input.read(name: name, global)
+            isRead = true
+            return try input.read(name: name, global)
         }
+        if !isRead { input.discard() }
         try SecretStoring.report(outcome, name, item, keychain, isDryRun: global.dryRun, output)
     }
 }

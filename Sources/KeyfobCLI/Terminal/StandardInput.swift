@@ -29,20 +29,41 @@ enum StandardInput {
         var chunks: [SecretBytes] = []
         var total = 0
         while true {
-            var count = 0
             // A list of chunks, not a growing array: growing would leave copies behind, unwiped.
-            let chunk = try unsafe SecretBytes(count: 64 << 10) { buffer throws(KeychainError) in
-                count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
-            }
-            if count == 0 { break }
-            total += count
+            let chunk = try nextChunk(from: descriptor)
+            if chunk.isEmpty { break }
+            total += chunk.count
             guard total <= limit else {
                 throw KeychainError(.dataTooLarge, "standard input holds more than \(Phrases.size(limit)).")
             }
-            chunks.append(count == chunk.count ? chunk : chunk.prefix(count))
+            chunks.append(chunk)
         }
         let all = SecretBytes(joining: chunks)
         return strippingNewline ? all.withoutLastNewline : all
+    }
+
+    /// Reads a pipe up to the end, or as far as a value may go, and keeps nothing. What is no pipe is left alone.
+    ///
+    /// Blocks as `readSecret` does. Whoever writes to the pipe would else be ended by SIGPIPE, and a script with
+    /// `pipefail` would fail because of a value that nobody needed.
+    static func discardPipe(limit: Int = limit, from descriptor: Int32 = STDIN_FILENO) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
+        var total = 0
+        while total <= limit {
+            // What cannot be read is not needed either.
+            guard let chunk = try? nextChunk(from: descriptor), !chunk.isEmpty else { return }
+            total += chunk.count
+        }
+    }
+
+    /// What comes next; empty at the end.
+    private static func nextChunk(from descriptor: Int32) throws(KeychainError) -> SecretBytes {
+        var count = 0
+        let chunk = try unsafe SecretBytes(count: 64 << 10) { buffer throws(KeychainError) in
+            count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
+        }
+        return count == chunk.count ? chunk : chunk.prefix(count)
     }
 }
 
