@@ -119,7 +119,12 @@ import KeyfobPrimitives
                 break
             }
             do {
-                try StandardOutput.write(KeyfobCommand.fullMessage(for: error) + "\n")
+                let text = KeyfobCommand.fullMessage(for: error)
+                // Help is for people, whatever the form of results.
+                let isVersion = text == KeyfobCommand.version
+                try StandardOutput.write(
+                    form.isJSON && isVersion
+                        ? Document(["version": .string(text)]).rendered(as: .json) : text + "\n")
                 return .success
             } catch {
                 failure = Failure(error)

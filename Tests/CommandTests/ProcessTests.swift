@@ -12,6 +12,16 @@ import Testing
     }
 
     @Test(arguments: [
+        (["--version", "--json"], [:]), (["--json", "--version"], [:]), (["--version"], ["KEYFOB_FORMAT": "json"]),
+    ] as [([String], [String: String])])
+    func `where JSON is wanted the version is a document`(arguments: [String], environment: [String: String]) throws {
+        let result = try Tool.keyfob(arguments, environment: environment).run()
+        #expect(result.status == 0, "\(result.error)")
+        #expect(result.output == "{\"schema\":\"keyfob/v1\",\"version\":\"\(KeyfobCommand.version)\"}\n")
+        #expect(try Tool.keyfob(["--help", "--json"]).run().output.contains("USAGE"))
+    }
+
+    @Test(arguments: [
         ["no-such-verb"], ["completion"], ["completion", "bash", "more"], ["completion", "--no-such-option"], [],
         ["status", "--config", "file"], ["status", "--profile", "site"], ["help", "nope"], ["help", "secret", "nope"],
     ])
