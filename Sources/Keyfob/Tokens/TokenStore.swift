@@ -193,8 +193,10 @@ final class TokenStore: Sendable {
     func login() throws {
         do {
             if state.withLock({ $0.isAnonymous }) { try pool().logout() }
-            // Also where the way there was open: a PIN that was refused before may be another one now.
-            try patiently(first: { try $0.login(provingPIN: true) }) { try $0.login() }
+            // Also where the way there was open: a PIN that was refused before may be another one now, and another
+            // keychain of the process may be logged in.
+            let prove: (SessionPool) throws -> Void = { try $0.login(provingPIN: true) }
+            try patiently(first: prove, prove)
         } catch let error as PKCS11Error { throw refusal(error, .login) }
     }
 

@@ -81,6 +81,35 @@ import Testing
         #expect(try test.keychain.secret(of: item) == SecretBytes(utf8: "secret"))
     }
 
+    @Test func `a wrong PIN is not believed because another keychain logged in again after a lock`() throws {
+        let test = try TestKeychain()
+        try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
+        let other = try test.reopen()
+        try other.unlock()
+        try other.lock()
+        let item = try test.keychain.only(.genericPassword(service: "a"))
+        #expect(try test.keychain.secret(of: item) == SecretBytes(utf8: "secret"))
+        let isLoggedIn = try test.keychain.token.slot().openSession().info().isUserLoggedIn
+        #expect(isLoggedIn)
+        #expect(code { try other.unlock(with: SecretBytes(utf8: "wrong-1234")) } == .pinIncorrect)
+        #expect(try test.keychain.secret(of: item) == SecretBytes(utf8: "secret"))
+    }
+
+    @Test func `a wrong PIN is not believed by a token of any other module either`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "proving")
+        let module = try FaultyModule(in: directory)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let keychains = Keychains(Directories(root: directory.url("keyfob")))
+        let keychain = try keychains.create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
+        let other = try keychains.open(token.label)
+        #expect(code { try other.unlock(with: SecretBytes(utf8: "wrong-1234")) } == .pinIncorrect)
+        let item = try keychain.only(.genericPassword(service: "a"))
+        #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
+    }
+
     @Test func `a wrong PIN that is refused after the keychain was locked brings back no right one`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
