@@ -361,6 +361,20 @@ import TestSupport
         #expect(try faulty.logins == logins)
     }
 
+    @Test func `a PIN that is not sent on the final try logs nobody else out`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory)
+        let module = try Module.load(path: faulty.path)
+        let first = SessionPool(module: module, token: token.uri) { token.pin }
+        #expect(try first.withSession { try $0.info().isUserLoggedIn })
+        try faulty.say("pin-final")
+        let second = SessionPool(module: module, token: token.uri) { token.pin }
+        let error = #expect(throws: PKCS11Error.self) { try second.login(provingPIN: true) }
+        #expect(error?.function == .getTokenInfo && error?.returnValue == .pinIncorrect)
+        #expect(try first.withSession { try $0.info().isUserLoggedIn })
+    }
+
     @Test func `a slow call is told of while it lasts, and a fast one is not`() throws {
         let told = Lock<[(String, Duration)]>([])
         let fixture = try Fixture(.init(slowCallNotice: { operation, elapsed in

@@ -103,10 +103,8 @@ extension SessionPool {
     private func logIn(
         _ anchor: PooledSession, _ slot: Slot, provesPIN: Bool, _ climb: inout Climb
     ) throws -> Bool {
-        if try anchor.session.info().isUserLoggedIn {
-            guard provesPIN else { return true }
-            try anchor.session.logout()
-        }
+        let isLoggedIn = try anchor.session.info().isUserLoggedIn
+        if isLoggedIn, !provesPIN { return true }
         let flags = try slot.tokenInfo().flags
         // The one before may have been a wrong PIN, whatever it was answered.
         if let failure = climb.loginFailure, !flags.isDisjoint(with: Self.countedTries) {
@@ -120,7 +118,8 @@ extension SessionPool {
             // refused: a PIN that was not sent must not be taken for a wrong one.
             throw Refusal(error: PKCS11Error(function: .getTokenInfo, returnValue: value, detail: detail))
         case .allowed:
-            break
+            // Only now: a PIN that is not sent must cost nobody the login, who might not get it back either.
+            if isLoggedIn { try anchor.session.logout() }
         }
         if configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath) {
             try send(nil, anchor, &climb)
