@@ -20,6 +20,8 @@
 //   pin-change                             it says that its user PIN has to be changed
 //   login=RV,N                             the next N logins answer RV; decimal. The file faulty.so.logins has as many
 //                                          bytes as there were logins while the word counts
+//   context-login=RV                       every key wants the PIN at each use, and each login for one answers RV;
+//                                          decimal. The file faulty.so.authentications has as many bytes as there were
 //   no-login                               the token wants no login, and none counts. SoftHSM's PIN is 1234
 //   unlisted                               the module fails in general when asked for its slots
 //   unreadable, unreadable=LABEL           the module fails in general when asked for any token, or for that one
@@ -395,6 +397,10 @@ static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR
     if (is_absent())
         return CKR_DEVICE_REMOVED;
     char text[32];
+    if (user == CKU_CONTEXT_SPECIFIC && says("context-login", text, sizeof text)) {
+        note("authentications");
+        return strtoul(text, NULL, 10);
+    }
     static int failed;
     if (says("login", text, sizeof text)) {
         char *times = strchr(text, ',');
@@ -435,15 +441,21 @@ static void lengthen_label(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
     theirs->C_SetAttributeValue(session, object, &label, 1);
 }
 
+// Says yes to an attribute that was answered.
+static void affirm(CK_ATTRIBUTE_TYPE type, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
+    for (CK_ULONG i = 0; i < count; i++)
+        if (template[i].type == type && template[i].pValue != NULL && template[i].ulValueLen == sizeof(CK_BBOOL))
+            *(CK_BBOOL *)template[i].pValue = CK_TRUE;
+}
+
 static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
     if (is_absent())
         return CKR_DEVICE_REMOVED;
     CK_RV answer = theirs->C_GetAttributeValue(session, object, template, count);
     if (refuses("lax"))
-        for (CK_ULONG i = 0; i < count; i++)
-            if (template[i].type == CKA_EXTRACTABLE && template[i].pValue != NULL &&
-                template[i].ulValueLen == sizeof(CK_BBOOL))
-                *(CK_BBOOL *)template[i].pValue = CK_TRUE;
+        affirm(CKA_EXTRACTABLE, template, count);
+    if (refuses("context-login"))
+        affirm(CKA_ALWAYS_AUTHENTICATE, template, count);
     char text[16];
     static int grown;
     for (CK_ULONG i = 0; i < count; i++)

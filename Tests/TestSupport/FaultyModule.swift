@@ -45,6 +45,9 @@ public struct FaultyModule: Sendable {
     /// How many logins there were while it was told of its answer to a `login`.
     public var logins: Int { get throws { try count("logins") } }
 
+    /// How many logins there were for one use of a key while it was told of its answer to a `context-login`.
+    public var authentications: Int { get throws { try count("authentications") } }
+
     private func count(_ what: String) throws -> Int {
         guard FileManager.default.fileExists(atPath: "\(path).\(what)") else { return 0 }
         return try Data(contentsOf: URL(fileURLWithPath: "\(path).\(what)")).count

@@ -217,20 +217,28 @@ extension Keychain {
     ///
     /// It was changed since, by another program. The next call asks the PIN's source, which may have the new one.
     func pinWasRefused() {
-        let stale = lockState.withLock { state -> SecretBytes? in
-            guard state.isRestored, let pin = state.pin else { return nil }
+        guard let stale = lockState.withLock({ $0.isRestored ? $0.pin : nil }) else { return }
+        pinWasRefused(stale)
+    }
+
+    /// Takes note that the token has refused this PIN, for whatever it was sent. It is not sent again, and the keychain
+    /// is locked where it is the one that counts.
+    func pinWasRefused(_ refused: SecretBytes) {
+        // Before the PIN goes: whoever finds none asks its source, which may have the same. The refusal itself is what
+        // the caller is told; what cannot be noted is met again.
+        try? WrongPINMemory(directories: directories).remember(
+            refused, serial: token.uri.serial ?? "", label: token.label)
+        let counts = lockState.withLock { state in
+            guard state.pin == refused else { return false }
             state.keys = nil
             state.pin = nil
             state.isRestored = false
-            return pin
+            return true
         }
-        guard let stale else { return }
+        guard counts else { return }
         index.forget()
-        // The refusal itself is what the caller is told; what cannot be noted is met again.
-        try? WrongPINMemory(directories: directories).remember(
-            stale, serial: token.uri.serial ?? "", label: token.label)
-        // Somebody may have unlocked the keychain with the new one since.
-        try? unlockedState.remove(stateName) { Self.decode($0.payload)?.pin == stale }
+        // Somebody may have unlocked the keychain with the new one since. One that stays is met again, too.
+        try? unlockedState.remove(stateName) { Self.decode($0.payload)?.pin == refused }
     }
 
     /// Changes that a killed process left unfinished are settled when the keychain is unlocked next.

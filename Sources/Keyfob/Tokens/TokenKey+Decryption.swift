@@ -39,14 +39,17 @@ extension TokenKey {
                     ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
                 if let mechanism = Self.mechanism(scheme), !token.lacks(mechanism) {
                     do throws(PKCS11Error) {
-                        return try session.decryptSecret(
-                            input, with: handle, using: mechanism, authenticatingWith: pinOfEachUse)
+                        return try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
+                            try session.decryptSecret(input, with: handle, using: mechanism, authenticatingWith: pin)
+                        }
                     } catch {
                         guard token.learns(from: error, using: mechanism) else { throw error }
                     }
                 }
-                let block = try session.decryptSecret(
-                    input, with: handle, using: Mechanism(.rsaX509), authenticatingWith: pinOfEachUse)
+                let block = try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
+                    try session.decryptSecret(
+                        input, with: handle, using: Mechanism(.rsaX509), authenticatingWith: pin)
+                }
                 return try RSAPadding.message(inDecrypted: block, using: scheme)
             }
         } catch let error as CryptoError {

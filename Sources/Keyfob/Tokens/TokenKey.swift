@@ -150,7 +150,9 @@ public struct TokenKey: Sendable {
         var signature: [UInt8]?
         if let (mechanism, input) = plain(scheme, digest) {
             do throws(PKCS11Error) {
-                signature = try session.sign(input, with: key, using: mechanism, authenticatingWith: pinOfEachUse)
+                signature = try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
+                    try session.sign(input, with: key, using: mechanism, authenticatingWith: pin)
+                }
             } catch {
                 // Tokens that do not check parameters beforehand refuse PSS in the middle, under many names.
                 guard case .rsa = publicKey.algorithm,
@@ -166,8 +168,9 @@ public struct TokenKey: Sendable {
             throw KeychainError(.invalidArgument, "cannot sign this way: \(error.detail).", cause: error)
         }
         do throws(PKCS11Error) {
-            let signature = try session.sign(
-                block, with: key, using: Mechanism(.rsaX509), authenticatingWith: pinOfEachUse)
+            let signature = try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
+                try session.sign(block, with: key, using: Mechanism(.rsaX509), authenticatingWith: pin)
+            }
             if scheme.isPSS, refusal != nil { padsHere.set(true) }
             return signature
         } catch {
@@ -176,11 +179,20 @@ public struct TokenKey: Sendable {
         }
     }
 
-    /// The PIN, where the token wants it at each use of this key (`CKA_ALWAYS_AUTHENTICATE`, as PIV's key for
-    /// signatures).
-    var pinOfEachUse: SecretBytes? {
-        guard object.flags.contains(.alwaysAuthenticate) else { return nil }
-        return keychain.lockState.withLock { $0.pin }
+    /// Runs `body` with the PIN, where the token wants it at each use of this key (`CKA_ALWAYS_AUTHENTICATE`, as PIV's
+    /// key for signatures), else without. One that is refused is not sent again.
+    func authenticating<Output>(
+        on slot: Slot, _ body: (SecretBytes?) throws(PKCS11Error) -> Output
+    ) throws(PKCS11Error) -> Output {
+        guard object.flags.contains(.alwaysAuthenticate) else { return try body(nil) }
+        return try keychain.token.authenticating(on: slot) { () throws(PKCS11Error) -> Output in
+            let pin = keychain.lockState.withLock { $0.pin }
+            do throws(PKCS11Error) { return try body(pin) } catch {
+                // Before anybody else's turn.
+                if let pin, error.function == .login, error.returnValue == .pinIncorrect { keychain.pinWasRefused(pin) }
+                throw error
+            }
+        }
     }
 
     /// The token's own padding for a scheme of RSA, and what it wants to be given.

@@ -219,6 +219,15 @@ final class TokenStore: Sendable {
         do { try pool.logout() } catch let error as PKCS11Error { throw refusal(error, .login) }
     }
 
+    /// Runs `body`, which sends the PIN for one use of a key, as the pool of the operation's session lets it.
+    func authenticating<Output>(
+        on slot: Slot, _ body: () throws(PKCS11Error) -> Output
+    ) throws(PKCS11Error) -> Output {
+        // Where there is a session, there is the pool.
+        guard let pool = madePool.load() else { return try body() }
+        return try pool.authenticating(on: slot, body)
+    }
+
     /// Has what is begun with a key of this token end with the login.
     func register(_ signatures: SignatureAhead) {
         ahead.withLock { ahead in

@@ -28,6 +28,13 @@ public struct PKCS11Error: Error, Sendable, CustomStringConvertible {
 
     /// What may make the operation succeed.
     public var recovery: Recovery { returnValue.recovery }
+
+    /// Whether the token refused a PIN that it was sent.
+    var isRefusalOfPIN: Bool { function == .login && Self.refusalsOfPIN.contains(returnValue) }
+
+    private static let refusalsOfPIN: Set<ReturnValue> = [
+        .pinIncorrect, .pinInvalid, .pinLengthRange, .pinExpired, .pinLocked,
+    ]
 }
 
 extension PKCS11Error {

@@ -86,7 +86,7 @@ extension SessionPool {
                 state.failure = error
                 let refusal = error as? PKCS11Error
                 // Sent a second time, a wrong PIN would bring the lock nearer without a chance to open.
-                if let refusal, refusal.function == .login, Self.pinRefusals.contains(refusal.returnValue) {
+                if let refusal, refusal.isRefusalOfPIN {
                     state.login = .refused(refusal)
                     state.provesPIN = false
                 } else {
@@ -157,10 +157,6 @@ extension SessionPool {
 
     static let closed = PKCS11Error(
         function: .openSession, returnValue: .sessionClosed, detail: "the pool is closed")
-
-    private static let pinRefusals: Set<ReturnValue> = [
-        .pinIncorrect, .pinInvalid, .pinLengthRange, .pinExpired, .pinLocked,
-    ]
 
     /// What ends a login before the token has looked at the PIN. A failure in general, or of the device, may come after
     /// that, and the try may have been counted.

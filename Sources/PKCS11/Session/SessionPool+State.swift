@@ -53,6 +53,8 @@ extension SessionPool {
         var expectsUser = false
         /// Whether the next login sends the PIN also where somebody is logged in.
         var provesPIN = false
+        /// Whether a thread sends the PIN for one use of a key.
+        var isAuthenticating = false
         /// Counts the logins tried, and holds why the last failed, for those who waited for it.
         var attempt = 0
         var failure: (any Error)?

@@ -149,7 +149,7 @@ import Synchronization
     public func login(provingPIN: Bool = false) throws {
         forgetRefusal()
         let state = currentState()
-        state.withLock { if case .ready = $0.login {} else { $0.provesPIN = provingPIN } }
+        state.withLock { if case .ready = $0.login {} else if provingPIN { $0.provesPIN = true } }
         try withSession { _ in }
     }
 

@@ -1,0 +1,78 @@
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// Keys that want the PIN at each use: a wrong one is sent once, for it is counted each time.
+@Suite struct AlwaysAuthenticateTests {
+    private let directory: TemporaryDirectory
+    private let module: FaultyModule
+    private let keychain: Keychain
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        module = try FaultyModule(in: directory)
+        let token = try TestToken.make(label: "guarded")
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        _ = try keychain.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "guarded")
+    }
+
+    /// The key, as the token describes it after it was told what to say.
+    private func key(saying words: String) throws -> TokenKey {
+        try module.say(words)
+        return try keychain.tokenKey(
+            for: #require(keychain.find(.key(label: "guarded")).first { $0.keyClass == .private }))
+    }
+
+    private let message = Array("message".utf8)
+
+    @Test(arguments: ["sign", "decrypt"])
+    func `a PIN that is refused at the use of a key is sent once, and remembered`(use: String) throws {
+        let key = try key(saying: "context-login=160")
+        let ciphertext = try key.publicKey.encryptOAEP(SecretBytes("secret"), hash: .sha1)
+        let codes = (0..<5).map { _ in
+            code {
+                if use == "sign" {
+                    _ = try key.sign(message, using: .rsaPKCS1(.sha256))
+                } else {
+                    _ = try key.decryptOAEP(ciphertext, hash: .sha1)
+                }
+            }
+        }
+        #expect(codes == [.pinIncorrect, .pinRemembered, .pinRemembered, .pinRemembered, .pinRemembered])
+        #expect(try module.authentications == 1)
+        #expect(keychain.lockState.withLock { $0.pin == nil && $0.keys == nil })
+        // One that is said anew is proved, although somebody is logged in.
+        try module.say("")
+        #expect(code { try keychain.unlock(with: SecretBytes("wrong-1234")) } == .pinIncorrect)
+        try keychain.unlock(with: SecretBytes(TestToken.pinText))
+        let free = try self.key(saying: "")
+        let signature = try free.sign(message, using: .rsaPKCS1(.sha256))
+        #expect(try free.publicKey.verify(signature, of: message, using: .rsaPKCS1(.sha256)))
+    }
+
+    @Test func `threads that use a key at once send the PIN once`() throws {
+        let (key, message) = (try key(saying: "context-login=160"), message)
+        let refused = Lock(0)
+        let threads = (0..<4).map { _ in
+            POSIXThread.start("signer") {
+                let answer = code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) }
+                if answer == .pinIncorrect || answer == .pinRemembered { refused.withLock { $0 += 1 } }
+            }
+        }
+        for thread in threads { try #require(thread).join() }
+        #expect(refused.withLock { $0 } == 4)
+        #expect(try module.authentications == 1)
+    }
+
+    @Test func `on the final try the PIN is not sent for the use of a key`() throws {
+        let key = try key(saying: "context-login=160 pin-final")
+        #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .pinFinalTry)
+        #expect(try module.authentications == 0)
+    }
+}
