@@ -48,6 +48,8 @@
 //   decrypt-stumbles=N                     the next N times C_Decrypt fails in general
 //   lost                                   the daemon behind it has gone: C_Decrypt and C_GenerateRandom fail in general
 //                                          until C_Initialize is called
+//   info-lost=RV                           the daemon behind it has gone: C_GetTokenInfo answers RV until C_Initialize is
+//                                          called; decimal
 //   own-wrap                               what CKM_AES_KEY_WRAP_PAD makes, nobody else can open
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -160,9 +162,9 @@ static void note(const char *what) {
 static int starts;
 
 // Whether it has not been initialised since it was first seen to be lost.
-static int is_lost(void) {
+static int is_lost(const char *word) {
     static int lost_at = -1;
-    if (!refuses("lost"))
+    if (!refuses(word))
         return 0;
     pthread_mutex_lock(&lock);
     if (lost_at < 0)
@@ -298,11 +300,11 @@ static CK_RV decrypt(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG lengt
         stumbles++;
         return CKR_GENERAL_ERROR;
     }
-    return is_lost() ? CKR_GENERAL_ERROR : theirs->C_Decrypt(session, data, length, plain, plain_length);
+    return is_lost("lost") ? CKR_GENERAL_ERROR : theirs->C_Decrypt(session, data, length, plain, plain_length);
 }
 
 static CK_RV generate_random(CK_SESSION_HANDLE session, CK_BYTE_PTR bytes, CK_ULONG count) {
-    return is_lost() ? CKR_GENERAL_ERROR : theirs->C_GenerateRandom(session, bytes, count);
+    return is_lost("lost") ? CKR_GENERAL_ERROR : theirs->C_GenerateRandom(session, bytes, count);
 }
 
 static CK_RV wrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE wrapping,
@@ -338,6 +340,9 @@ static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE_PTR types, CK_ULO
 static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
     if (is_absent())
         return CKR_TOKEN_NOT_PRESENT;
+    char text[24];
+    if (says("info-lost", text, sizeof text) && is_lost("info-lost"))
+        return strtoul(text, NULL, 10);
     CK_RV result = theirs->C_GetTokenInfo(slot, info);
     char label[sizeof info->label + 1];
     if (says("unreadable", label, sizeof label) && memcmp(info->label, label, strlen(label)) == 0)

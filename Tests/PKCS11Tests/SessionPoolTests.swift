@@ -338,6 +338,35 @@ import TestSupport
         #expect(module.generation == generation + 1)
     }
 
+    @Test(arguments: [ReturnValue.deviceError, .cryptokiNotInitialized])
+    func `what a token says of itself is told also after a daemon was lost`(refusal: ReturnValue) throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory)
+        let module = try Module.load(path: faulty.path)
+        let pool = SessionPool(module: module, token: token.uri) { token.pin }
+        #expect(try pool.tokenInfo().label == token.label)
+        let generation = module.generation
+        try faulty.say("info-lost=\(refusal.rawValue)")
+        #expect(try pool.tokenInfo().label == token.label)
+        #expect(module.generation == generation + 1)
+    }
+
+    @Test func `what a token says of itself is told in a forked child, by a module of its own`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory)
+        let module = try Module.load(path: faulty.path)
+        let pool = SessionPool(module: module, token: token.uri) { token.pin }
+        #expect(try pool.tokenInfo().label == token.label)
+        let status = try ForkedChild.run {
+            let label = try pool.tokenInfo().label
+            // SoftHSM would answer as its copy of the parent's state has it; others do not.
+            _exit(label == token.label && !module.isForked ? 0 : 1)
+        }
+        #expect(status == 0)
+    }
+
     @Test(arguments: [
         ("login=179,1", nil, 2), ("login=179,9", .sessionHandleInvalid, 2), ("login=224,9", .tokenNotPresent, 2),
         // The token may have looked at the PIN, or says that it has.

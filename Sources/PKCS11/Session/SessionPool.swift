@@ -200,18 +200,28 @@ import Synchronization
 
     /// What the token says about itself.
     ///
-    /// Needs no session and no login. Corresponds to `C_GetTokenInfo`.
+    /// Needs no session and no login, and heals as `withSession` does. Corresponds to `C_GetTokenInfo`.
     ///
     /// - Throws: `ReturnValue.tokenNotPresent` when there is no such token, or what the module answered.
     public func tokenInfo() throws -> TokenInfo {
+        if module.isForked { try module.reinitialize() }
         let state = currentState()
-        do throws(PKCS11Error) {
-            return try slot(state).slot.tokenInfo()
-        } catch {
-            guard error.recovery != .final else { throw error }
-            // The number of the slot may be an old one.
-            state.withLock { $0.place = nil }
-            return try slot(state).slot.tokenInfo()
+        var ladder = Ladder()
+        while true {
+            let generation = module.generation
+            do throws(PKCS11Error) {
+                return try slot(state).slot.tokenInfo()
+            } catch {
+                switch ladder.step(after: error.returnValue, .init()) {
+                case .fail, .probe:
+                    throw error
+                case .pause, .replaceSession, .logInAgain:
+                    // The number of the slot may be an old one. No session has failed: none is closed.
+                    state.withLock { $0.place = nil }
+                case .reload:
+                    try module.reinitialize(ifStillIn: generation)
+                }
+            }
         }
     }
 
