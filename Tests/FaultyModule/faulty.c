@@ -18,6 +18,7 @@
 //   absent                                 the token has been taken away. Its sessions are gone when it is back
 //   pin-low, pin-final, pin-locked         the token says so of its user PIN; a locked one lets nobody in
 //   pin-change                             it says that its user PIN has to be changed
+//   sessions=N                             no more than N sessions are open at a time
 //   login=RV,N                             the next N logins answer RV; decimal. The file faulty.so.logins has as many
 //                                          bytes as there were logins while the word counts
 //   context-login=RV                       every key wants the PIN at each use, and each login for one answers RV;
@@ -75,6 +76,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CK_SLOT_ID used[SLOTS];
 static unsigned used_count;
 static int is_private;
+static unsigned open_count;
 
 // The words that count, into a buffer.
 static const char *words(char *buffer, size_t size) {
@@ -139,6 +141,7 @@ static int is_absent(void) {
     pthread_mutex_lock(&lock);
     while (used_count > 0)
         theirs->C_CloseAllSessions(used[--used_count]);
+    open_count = 0;
     pthread_mutex_unlock(&lock);
     return 1;
 }
@@ -385,9 +388,23 @@ static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR data, CK_
     if (i == used_count && used_count < SLOTS)
         used[used_count++] = slot;
     pthread_mutex_unlock(&lock);
-    CK_RV result = theirs->C_OpenSession(slot, flags, data, notify, session);
+    char text[16];
+    unsigned most = says("sessions", text, sizeof text) ? strtoul(text, NULL, 10) : ~0U;
+    pthread_mutex_lock(&lock);
+    CK_RV result =
+        open_count < most ? theirs->C_OpenSession(slot, flags, data, notify, session) : CKR_SESSION_COUNT;
+    open_count += result == CKR_OK;
+    pthread_mutex_unlock(&lock);
     if (result == CKR_OK && refuses("no-login"))
         theirs->C_Login(*session, CKU_USER, (CK_UTF8CHAR_PTR) "1234", 4);
+    return result;
+}
+
+static CK_RV close_session(CK_SESSION_HANDLE session) {
+    pthread_mutex_lock(&lock);
+    CK_RV result = theirs->C_CloseSession(session);
+    open_count -= result == CKR_OK && open_count > 0;
+    pthread_mutex_unlock(&lock);
     return result;
 }
 
@@ -529,6 +546,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_GetSlotInfo = slot_info;
         mine.C_GetTokenInfo = token_info;
         mine.C_OpenSession = open_session;
+        mine.C_CloseSession = close_session;
         mine.C_GetSessionInfo = session_info;
         mine.C_Login = login;
         mine.C_FindObjectsInit = find;

@@ -404,6 +404,28 @@ import TestSupport
         #expect(try first.withSession { try $0.info().isUserLoggedIn })
     }
 
+    @Test func `a login that was lost comes back where the pool fills the token`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory, saying: "sessions=3")
+        let module = try Module.load(path: faulty.path)
+        let pool = SessionPool(module: module, token: token.uri) { token.pin }
+        func requireLogin() throws {
+            try pool.withSession { session in
+                guard try session.info().isUserLoggedIn else {
+                    throw PKCS11Error(function: .sign, returnValue: .userNotLoggedIn)
+                }
+            }
+        }
+        try pool.withSession { _ in try pool.withSession { try $0.logout() } }
+        try requireLogin()
+        // Another program takes the room of the session that kept the login.
+        try pool.logout()
+        let other = try #require(try module.slot(matching: token.uri)).openSession()
+        try requireLogin()
+        try other.close()
+    }
+
     @Test func `a slow call is told of while it lasts, and a fast one is not`() throws {
         let told = Lock<[(String, Duration)]>([])
         let fixture = try Fixture(.init(slowCallNotice: { operation, elapsed in

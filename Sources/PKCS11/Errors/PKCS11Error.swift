@@ -29,6 +29,9 @@ public struct PKCS11Error: Error, Sendable, CustomStringConvertible {
     /// What may make the operation succeed.
     public var recovery: Recovery { returnValue.recovery }
 
+    /// Whether the token has no room for another session.
+    var isWantOfSessions: Bool { returnValue == .sessionCount || returnValue == .tokenResourceExceeded }
+
     /// Whether the token refused a PIN that it was sent.
     var isRefusalOfPIN: Bool { function == .login && Self.refusalsOfPIN.contains(returnValue) }
 

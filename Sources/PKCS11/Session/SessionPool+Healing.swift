@@ -61,7 +61,7 @@ extension SessionPool {
     private func logIn(_ state: Lock<State>, _ climb: inout Climb) throws {
         do {
             let place = try slot(state)
-            let anchor = try place.openSession()
+            let anchor = try anchor(in: place, state)
             let provesPIN = state.withLock { $0.provesPIN }
             let isUser = try logIn(anchor, place.slot, provesPIN: provesPIN, &climb)
             logins.add(1, ordering: .relaxed)
@@ -96,6 +96,23 @@ extension SessionPool {
             }
             state.broadcast()
             throw error
+        }
+    }
+
+    /// A session to log in on: a new one, for the one of the last login may be dead.
+    private func anchor(in place: Place, _ state: Lock<State>) throws(PKCS11Error) -> PooledSession {
+        do throws(PKCS11Error) {
+            return try place.openSession()
+        } catch {
+            guard error.isWantOfSessions else { throw error }
+            // The pool itself may be what fills the token.
+            if let former = state.withLock({ $0.anchor }), former.generation == place.generation,
+                !former.session.isBroken
+            {
+                return former
+            }
+            discardIdle(state)
+            return try place.openSession()
         }
     }
 

@@ -97,7 +97,7 @@ extension SessionPool {
             }
             return pooled
         } catch {
-            let isFull = error.returnValue == .sessionCount || error.returnValue == .tokenResourceExceeded
+            let isFull = error.isWantOfSessions
             if giveUpOpening(state, isFull: isFull) && isFull { return nil }
             throw error
         }
