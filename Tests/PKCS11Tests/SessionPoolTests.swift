@@ -274,6 +274,23 @@ import TestSupport
         #expect(fixture.asked.value == 2)
     }
 
+    @Test func `a login sends no PIN that an operation has sent since it is what it is, and was refused`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let faulty = try FaultyModule(in: directory, saying: "login=160,9")
+        let pool = SessionPool(module: try Module.load(path: faulty.path), token: token.uri) { token.pin }
+        let before = pool.loginAttempts
+        #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
+        let error = #expect(throws: PKCS11Error.self) { try pool.login(provingPIN: true, unlessRefusedSince: before) }
+        #expect(error?.function == .login && error?.returnValue == .pinIncorrect)
+        #expect(try faulty.logins == 1)
+        // That was another PIN, for all that is known.
+        #expect(throws: PKCS11Error.self) {
+            try pool.login(provingPIN: true, unlessRefusedSince: pool.loginAttempts)
+        }
+        #expect(try faulty.logins == 2)
+    }
+
     @Test func `an error of the PIN closure passes through, once for all who wait`() throws {
         struct Cancelled: Error {}
         let token = try TestToken.make(label: "pool")

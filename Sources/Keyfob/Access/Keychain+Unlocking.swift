@@ -1,3 +1,4 @@
+import Foundation
 public import KeyfobPrimitives
 import Logging
 import PKCS11
@@ -132,6 +133,32 @@ extension Keychain {
     ///
     /// - Parameter stored: The source of the PIN, where it gives the same again.
     func logIn(pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
+        let unlocked = try stored == nil ? send(pin) : takingTurns { try send(pin, stored: stored) }
+        return try settleInterruptedChanges(unlocked)
+    }
+
+    /// Runs `body`, which sends a stored PIN, on one thread at a time: the next one is to know that it was refused.
+    private func takingTurns<Result>(_ body: () throws -> Result) throws -> Result {
+        let process = getpid()
+        let turn = lockState.wait(until: deadline) { state -> Bool? in
+            // In a forked child nobody ends what a thread of the parent had begun.
+            guard state.sender != process else { return nil }
+            state.sender = process
+            return true
+        }
+        guard turn != nil else {
+            throw KeychainError(
+                .timedOut, "another thread takes too long to unlock keychain \"\(name)\".", hint: "Try again.")
+        }
+        defer {
+            lockState.withLock { $0.sender = 0 }
+            lockState.broadcast()
+        }
+        return try body()
+    }
+
+    /// - Parameter stored: As for `logIn(pin:stored:)`.
+    private func send(_ pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
         let memory = WrongPINMemory(directories: directories)
         let serial = token.uri.serial ?? ""
         if let stored, try memory.contains(pin, serial: serial, label: token.label) {
@@ -149,7 +176,8 @@ extension Keychain {
             }
             return (state.pin, state.keys != nil, state.isRestored, state.lockings)
         }
-        let unlocked: VaultKeys
+        // A login that is begun from here on sends this one, whoever begins it.
+        let attempts = token.loginAttempts
         do {
             // A token that is logged in asks for no PIN: another one than it was given would be believed unseen.
             if isUnlocked, previous.map({ $0 != pin }) ?? true { try token.logout() }
@@ -157,7 +185,7 @@ extension Keychain {
                 // A token that is logged in accepts any PIN: only a new login can tell.
                 try token.logout()
             }
-            try token.login()
+            try token.login(unlessRefusedSince: attempts)
             let keys = try unwrapMetadataKey()
             try memory.forget(serial: serial, label: token.label)
             try token.didLogIn()
@@ -167,7 +195,7 @@ extension Keychain {
             }
             // Locked by another thread meanwhile, which may have logged out before this one logged in.
             if isLocked { try token.logout() }
-            unlocked = keys
+            return keys
         } catch {
             let isLocked = lockState.withLock { state in
                 // Another thread has wiped the PIN since, or has set one that it is still to find out about.
@@ -195,7 +223,6 @@ extension Keychain {
             throw KeychainError(
                 refusal.code, refusal.message, hint: hint, details: details, cause: refusal.cause)
         }
-        return try settleInterruptedChanges(unlocked)
     }
 
     /// Unwraps the metadata key. One token operation.

@@ -94,6 +94,8 @@ public final class Keychain: Sendable {
         var wrappingKeys: [WrappingKeyRow] = []
         /// Whether unlocking in this process has settled interrupted changes.
         var hasRecovered = false
+        /// The process of which a thread sends a stored PIN; 0 for none.
+        var sender: pid_t = 0
         /// How often it was locked: what was begun before the last time leaves nothing behind.
         var lockings = 0
     }

@@ -189,13 +189,21 @@ final class TokenStore: Sendable {
         try softHSM.removeUnfinishedObjects(of: token, since: start)
     }
 
+    /// How many logins were begun, by whatever operation.
+    var loginAttempts: Int { madePool.load()?.loginAttempts ?? 0 }
+
     /// Logs in now, with the PIN as it is now; nothing where somebody is logged in already.
-    func login() throws {
+    ///
+    /// - Parameter attempts: `loginAttempts` of when the PIN became what it is. One that an operation has sent since,
+    ///   and that was refused, is not sent again.
+    func login(unlessRefusedSince attempts: Int) throws {
         do {
             if state.withLock({ $0.isAnonymous }) { try pool().logout() }
             // Also where the way there was open: a PIN that was refused before may be another one now, and another
             // keychain of the process may be logged in.
-            let prove: (SessionPool) throws -> Void = { try $0.login(provingPIN: true) }
+            let prove: (SessionPool) throws -> Void = {
+                try $0.login(provingPIN: true, unlessRefusedSince: attempts)
+            }
             try patiently(first: prove, prove)
         } catch let error as PKCS11Error { throw refusal(error, .login) }
     }

@@ -147,11 +147,23 @@ import Synchronization
     ///   that is logged in takes any PIN for right. That pool has to log in again then.
     /// - Throws: as `withSession`.
     public func login(provingPIN: Bool = false) throws {
-        forgetRefusal()
-        let state = currentState()
-        state.withLock { if case .ready = $0.login {} else if provingPIN { $0.provesPIN = true } }
+        try login(provingPIN: provingPIN, unlessRefusedSince: .max)
+    }
+
+    /// As `login(provingPIN:)`, but does not forget that a PIN was refused by a login that was begun since
+    /// `loginAttempts` was this: who had put his PIN in place by then is told of that one.
+    ///
+    /// - Throws: as `withSession`.
+    package func login(provingPIN: Bool, unlessRefusedSince attempts: Int) throws {
+        currentState().withLock { state in
+            if case .refused = state.login, state.attempt <= attempts { state.login = .needed }
+            if case .ready = state.login {} else if provingPIN { state.provesPIN = true }
+        }
         try withSession { _ in }
     }
+
+    /// How many logins were begun in this process.
+    package var loginAttempts: Int { currentState().withLock { $0.attempt } }
 
     /// Forgets that a PIN was refused: the next call asks for one and sends it.
     public func forgetRefusal() {

@@ -110,6 +110,43 @@ import Testing
         #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
     }
 
+    @Test func `threads that unlock by one stored PIN send it once where it is wrong`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "threads")
+        let module = try FaultyModule(in: directory)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
+        try keychain.lock()
+        try module.say("login=160,99")
+        let memory = keychain.directories.state.appendingPathComponent("wrong-pins.json.lock", isDirectory: false)
+        try PrivateFile.createDirectory(memory.deletingLastPathComponent())
+        let codes = Lock<[KeychainError.Code?]>([])
+        var threads: [POSIXThread.Joinable?] = []
+        func unlock() {
+            threads.append(
+                POSIXThread.start("unlock") {
+                    let answer = code { try keychain.unlock() }
+                    codes.withLock { $0.append(answer) }
+                })
+        }
+        // Whoever is refused first waits for this to remember it, while the others come.
+        try FileLock.holding(memory) { () throws(KeychainError) -> Void in
+            unlock()
+            let deadline = Deadline.after(.seconds(60))
+            while (try? module.logins) != 1, !deadline.hasPassed { usleep(1_000) }
+            for _ in 0..<7 {
+                usleep(30_000)
+                unlock()
+            }
+            usleep(100_000)
+        }
+        for thread in threads { try #require(thread).join() }
+        #expect(try module.logins == 1)
+        let answers = codes.withLock { $0 }
+        #expect(answers.count { $0 == .pinIncorrect } == 1 && answers.count { $0 == .pinRemembered } == 7)
+    }
+
     @Test func `a wrong PIN that is refused after the keychain was locked brings back no right one`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
