@@ -38,12 +38,7 @@ enum NamedDescriptor {
             }
             let isOthers = number == 0 || InheritedDescriptors.contains(number)
             let copy = isOthers ? fcntl(number, F_DUPFD_CLOEXEC, 3) : -1
-            guard copy >= 0 else {
-                let reason = isOthers ? errno : EBADF
-                let error = KeychainError.file("read", name, reason)
-                let hint = reason == EBADF ? "Let the shell open it: \(number)< FILE" : nil
-                throw KeychainError(error.code, error.message, hint: hint, details: error.details)
-            }
+            guard copy >= 0 else { throw unavailable(number, named: name, isOthers ? errno : EBADF) }
             // The standard input stays: without it the next file would have its number.
             if number != 0 {
                 close(number)
@@ -51,5 +46,12 @@ enum NamedDescriptor {
             }
             return copy
         }
+    }
+
+    /// The error for one that cannot be read.
+    static func unavailable(_ number: Int32, named name: String, _ reason: Int32) -> KeychainError {
+        let error = KeychainError.file("read", name, reason)
+        let hint = reason == EBADF ? "Let the shell open it: \(number)< FILE" : nil
+        return KeychainError(error.code, error.message, hint: hint, details: error.details)
     }
 }

@@ -115,7 +115,7 @@ extension PINSource {
         _ path: String, _ purpose: PINPurpose, _ environment: PINEnvironment, isTrusted: Bool
     ) throws(KeychainError) -> SecretBytes {
         if let number = InheritedDescriptors.number(at: path), !InheritedDescriptors.contains(number) {
-            throw PINSource.descriptor(number).closed(number, EBADF)
+            throw NamedDescriptor.unavailable(number, named: "fd:\(number)", EBADF)
         }
         // Opening does not wait for the writer of a FIFO, who may never come. Reading does, until the deadline.
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {

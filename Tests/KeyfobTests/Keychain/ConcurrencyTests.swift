@@ -97,7 +97,8 @@ import Testing
             var services: [String] = []
             try test.keychain.forEach(.genericPasswords) { item in
                 services.append(item.service)
-                #expect(try test.keychain.find(.genericPasswords).count == 3)
+                let found = try test.keychain.find(.genericPasswords)
+                #expect(found.count == 3)
                 // A walk that begins again and again is to fail, and not to hang.
                 return services.count < 10
             }
