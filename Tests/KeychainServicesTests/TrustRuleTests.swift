@@ -96,6 +96,21 @@ import Testing
         bench.expect(0, bench.copy(trusted))
     }
 
+    @Test func `a certificate that libcrypto cannot read is not trusted, and hides nobody who is`() throws {
+        let bench = try ItemBench()
+        try bench.keychain.trust(Authority.certificate("root").certificate)
+        var der = [UInt8](try TestPair("broken").certificate.der)
+        // The algorithm of the signature is no object identifier any more.
+        let start = try #require(der.indices.last { der.dropFirst($0).starts(with: [0x30, 0x0A, 0x06, 0x08]) })
+        der[start + 2] = 0x04
+        let broken = SecCertificate(try Certificate(der: Data(der)))
+        let intermediate = try Authority.certificate("intermediate")
+        for certificate in [broken, intermediate] { bench.expect(0, bench.add(["v_Ref": certificate])) }
+        let found = bench.copying(["class": "cert", "m_TrustedOnly": true] + wantsAll + wantsReference)
+        let certificates = try #require(found.array as? [SecCertificate], "\(found.status)")
+        #expect(certificates.contains(intermediate) && !certificates.contains(broken))
+    }
+
     @Test func `the keychain's certificates lead from a leaf to an anchor`() throws {
         let bench = try ItemBench()
         bench.groups = ["one", "two"]

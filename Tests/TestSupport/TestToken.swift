@@ -170,6 +170,17 @@ public struct TestToken: Sendable {
         }
     }
 
+    /// Runs pkcs11-tool on a token of this process' directory, logged in: what other programs do to it.
+    ///
+    /// - Throws: `RunError`; that the tool fails is a result.
+    public static func runTool(
+        _ arguments: [String], onToken label: String, pin: String, stdin: [UInt8] = []
+    ) throws -> RunResult {
+        try run(
+            "pkcs11-tool", ["--module", modulePath, "--token-label", label, "--login", "--pin", pin] + arguments,
+            stdin: stdin, environment: ["SOFTHSM2_CONF": configurationPath])
+    }
+
     /// SoftHSM on this process' own directory, initialised; use it where no token is needed.
     ///
     /// - Throws: `PKCS11Error` when it cannot be loaded.

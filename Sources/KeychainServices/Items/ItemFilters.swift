@@ -112,9 +112,12 @@ struct ItemFilters {
         criteria.certificateTest = { certificate in
             if let policy, !policy.isSatisfied(byLeaf: certificate) { return false }
             guard let anchors else { return true }
-            return try CertificateChain.verify(
-                leaf: certificate, intermediates: intermediates, anchors: anchors
-            ).failure == nil
+            // One that libcrypto cannot read is not trusted, and no reason to refuse the others.
+            do {
+                return try CertificateChain.verify(
+                    leaf: certificate, intermediates: intermediates, anchors: anchors
+                ).failure == nil
+            } catch { return false }
         }
     }
 

@@ -184,7 +184,8 @@ struct ItemResults {
         }
     }
 
-    /// The object that stands for an item; `nil` for passwords, and for what is no key or certificate.
+    /// The object that stands for an item; `nil` for passwords, for what is no key or certificate, and for a key of no
+    /// use.
     func reference(to item: Item) throws -> AnyObject? {
         switch item.itemClass {
         case .genericPassword, .internetPassword: return nil
@@ -193,8 +194,10 @@ struct ItemResults {
         case .identity:
             guard let certificate = try certificate(item) else { return nil }
             let identity = Identity(item: item)
-            let key = SecKey(.token(try keychain.tokenKey(for: identity)), item: identity.key.item)
-            return SecIdentity(certificate: certificate, privateKey: key, item: item)
+            return try KeyMaterial.ofUsableKey { () throws -> SecIdentity? in
+                let key = SecKey(.token(try keychain.tokenKey(for: identity)), item: identity.key.item)
+                return SecIdentity(certificate: certificate, privateKey: key, item: item)
+            }
         }
     }
 

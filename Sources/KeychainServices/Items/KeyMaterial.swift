@@ -38,17 +38,33 @@ enum KeyMaterial {
         }
     }
 
-    /// The bytes of a key on the token; `nil` for one that cannot leave it.
+    /// The bytes of a key on the token; `nil` for one that cannot leave it, and for one that has no form of bytes.
     static func data(of item: Item, in keychain: Keychain) throws -> Data? {
-        if item.attributes[.keyClass]?.number == KeyClass.public.rawValue {
-            return try keychain.publicKey(of: KeyItem(item: item))?.bits
+        try ofUsableKey { () throws -> Data? in
+            if item.attributes[.keyClass]?.number == KeyClass.public.rawValue {
+                return try keychain.publicKey(of: KeyItem(item: item))?.bits
+            }
+            return try keychain.exportKey(item).externalRepresentation
         }
-        do { return try keychain.exportKey(item).externalRepresentation } catch let error as KeychainError
-            where [.keyNotExtractable, .invalidArgument].contains(error.code)
-        { return nil }
     }
 
-    /// The reference to a key, on the token or in the vault; `nil` for bytes that are no key.
+    /// What is made of a key on the token; `nil` where it is none that anything can be made of: it cannot leave, nobody
+    /// knows its public half or tells it from another, its kind or curve has no form of Apple's, or the token cannot do
+    /// what that takes.
+    ///
+    /// Tokens hold keys of other programs too, and one of theirs is no reason to refuse the others of a search.
+    static func ofUsableKey<Value>(_ make: () throws -> Value?) throws -> Value? {
+        do { return try make() } catch let error as KeychainError where unusable.contains(error.code) {
+            return nil
+        } catch is CryptoError, is KeyFileError { return nil }
+    }
+
+    private static let unusable: Set<KeychainError.Code> = [
+        .keyNotExtractable, .invalidArgument, .identityMismatch, .mechanismUnsupported, .ambiguous,
+    ]
+
+    /// The reference to a key, on the token or in the vault; `nil` for bytes that are no key, and for a key that is of
+    /// no use.
     static func reference(to item: Item, in keychain: Keychain) throws -> SecKey? {
         guard item.isOnToken else {
             guard item.hasSecret, let secret = try keychain.secret(of: item) else { return nil }
@@ -58,9 +74,11 @@ enum KeyMaterial {
             case nil: return publicRSAKey(secret, item)
             }
         }
-        switch item.isPrivateKey {
-        case true: return SecKey(.token(try keychain.tokenKey(for: KeyItem(item: item))), item: item)
-        case false: return try keychain.publicKey(of: KeyItem(item: item)).map { SecKey(.public($0), item: item) }
+        return try ofUsableKey { () throws -> SecKey? in
+            guard item.isPrivateKey else {
+                return try keychain.publicKey(of: KeyItem(item: item)).map { SecKey(.public($0), item: item) }
+            }
+            return SecKey(.token(try keychain.tokenKey(for: KeyItem(item: item))), item: item)
         }
     }
 

@@ -71,6 +71,13 @@ final class ItemBench: @unchecked Sendable {  // Immutable but for the groups, w
         #expect(status == expected, "\(what)", sourceLocation: sourceLocation)
     }
 
+    /// Runs pkcs11-tool on the keychain's token, as of any other program.
+    func tool(_ arguments: [String]) throws {
+        let pin = try String(contentsOfFile: #require(keychain.pinFile), encoding: .utf8)
+        let result = try TestToken.runTool(arguments, onToken: keychain.name, pin: pin)
+        try #require(result.status == 0, "pkcs11-tool \(arguments): \(result.stderr)")
+    }
+
     /// A connection of its own to the vault's file, as of any other program.
     func sql(_ statement: String, _ arguments: StatementArguments = StatementArguments()) throws {
         let queue = try DatabaseQueue(path: keychain.configuration.vault)

@@ -47,10 +47,7 @@ final class TestKeychain: Sendable {
     /// Runs pkcs11-tool on the token, logged in.
     @discardableResult
     func tool(_ arguments: [String], stdin: [UInt8] = []) throws -> RunResult {
-        let result = try run(
-            "pkcs11-tool",
-            ["--module", TestToken.modulePath, "--token-label", keychain.name, "--login", "--pin", try pin] + arguments,
-            stdin: stdin, environment: ["SOFTHSM2_CONF": TestToken.configurationPath])
+        let result = try TestToken.runTool(arguments, onToken: keychain.name, pin: pin, stdin: stdin)
         try #require(result.status == 0, "pkcs11-tool \(arguments): \(result.stderr)")
         return result
     }
