@@ -1,5 +1,7 @@
+import Dispatch
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 import TestSupport
 import Testing
@@ -94,6 +96,29 @@ import Testing
         bench.expect(-25300, bench.copy(trusted))
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate")]))
         bench.expect(0, bench.copy(trusted))
+    }
+
+    @Test func `an evaluation on a queue has the keychain and groups of the block that asked for it`() throws {
+        let bench = try ItemBench()
+        bench.groups = ["one"]
+        bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate")]))
+        let keychain = bench.keychain
+        let trusts = try (0..<2).map { _ in try trust(["leaf"], anchors: ["root"]) }
+        let found = Lock<[Bool]>([])
+        let group = DispatchGroup()
+        let queue = DispatchQueue(label: "evaluations")
+        @Sendable func take(_ isTrusted: Bool) {
+            let isSame = (try? currentKeychain()) === keychain
+            found.withLock { $0 += [isTrusted, isSame] }
+            group.leave()
+        }
+        for _ in trusts { group.enter() }
+        bench.use {
+            SecTrustEvaluateAsync(trusts[0], queue) { take($1 == .unspecified) }
+            SecTrustEvaluateAsyncWithError(trusts[1], queue) { take($1 && $2 == nil) }
+        }
+        group.wait()
+        #expect(found.withLock { $0 } == [true, true, true, true])
     }
 
     @Test func `a certificate that libcrypto cannot read is not trusted, and hides nobody who is`() throws {

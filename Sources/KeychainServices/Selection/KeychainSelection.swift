@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Keyfob
 import KeyfobPrimitives
@@ -46,6 +47,12 @@ struct KeychainSelection: Sendable {
     /// Changes what the process has chosen.
     static func choose(_ change: (inout Choice) -> Void) {
         process.withLock { change(&$0.choice) }
+    }
+
+    /// Runs `body` on a queue, with what the block has that this call is in: queues do not inherit it.
+    static func runAsync(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+        let block = ofBlock
+        queue.async { KeychainSelection.$ofBlock.withValue(block, operation: body) }
     }
 
     private static func ofProcess() throws -> Keychain {

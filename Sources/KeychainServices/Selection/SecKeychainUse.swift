@@ -34,7 +34,7 @@ public func SecAccessGroupsUse(_ groups: [String]?) {
 /// Runs `body` with a keychain and access groups of its own, which nobody outside of it sees.
 ///
 /// Tests that run beside each other need it. Tasks that `body` starts inherit the choice; threads do not, nor do blocks
-/// that it gives to a queue.
+/// that it gives to a queue. `SecTrustEvaluateAsyncWithError` and its older form take it along.
 ///
 /// - Parameters:
 ///   - keychain: The keychain; `nil` leaves what is chosen outside.

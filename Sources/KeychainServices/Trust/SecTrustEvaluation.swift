@@ -7,7 +7,8 @@ import OpenSSL
 /// Takes the result of an evaluation.
 public typealias SecTrustCallback = @Sendable (SecTrust, SecTrustResultType) -> Void
 
-/// Evaluates on a queue; the older form of `SecTrustEvaluateAsyncWithError`. Returns at once.
+/// Evaluates on a queue, with the keychain of the call; the older form of `SecTrustEvaluateAsyncWithError`. Returns at
+/// once.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
@@ -18,7 +19,7 @@ public typealias SecTrustCallback = @Sendable (SecTrust, SecTrustResultType) -> 
 public func SecTrustEvaluateAsync(
     _ trust: SecTrust, _ queue: DispatchQueue?, _ result: @escaping SecTrustCallback
 ) -> OSStatus {
-    (queue ?? .global()).async {
+    KeychainSelection.runAsync(on: queue ?? .global()) {
         var found = SecTrustResultType.invalid
         unsafe SecTrustEvaluate(trust, &found)
         result(trust, found)

@@ -41,7 +41,7 @@ public func SecTrustSetExceptions(_ trust: SecTrust, _ exceptions: CFData?) -> B
 /// What is called with the object, whether its certificate is trusted, and the reason if it is not.
 public typealias SecTrustWithErrorCallback = @Sendable (SecTrust, Bool, CFError?) -> Void
 
-/// Evaluates on a queue.
+/// Evaluates on a queue, with the keychain of the call.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
@@ -52,7 +52,7 @@ public typealias SecTrustWithErrorCallback = @Sendable (SecTrust, Bool, CFError?
 public func SecTrustEvaluateAsyncWithError(
     _ trust: SecTrust, _ queue: DispatchQueue, _ result: @escaping SecTrustWithErrorCallback
 ) -> OSStatus {
-    queue.async {
+    KeychainSelection.runAsync(on: queue) {
         var error: CFError?
         let isTrusted = unsafe SecTrustEvaluateWithError(trust, &error)
         result(trust, isTrusted, error)
