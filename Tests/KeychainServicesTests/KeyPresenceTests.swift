@@ -155,6 +155,31 @@ import Testing
         }
     }
 
+    @Test func `a guarded key added once more gives its bytes to who is there, and else nothing is added`() throws {
+        let throwaway = try TestKeychain.make()
+        let pin = try pin(throwaway)
+        let copy = [kSecClass: kSecClassKey, kSecAttrApplicationTag: "copy"] as CFDictionary
+        func addition(_ key: SecKey) -> CFDictionary {
+            [kSecValueRef: key, kSecAttrApplicationTag: "copy", kSecReturnData: true] as CFDictionary
+        }
+        var given: CFTypeRef?
+        try SecKeyUse(throwaway) {
+            let key = try makeKey(.p256, [.userPresence])
+            #expect(unsafe SecItemAdd(addition(key), &given) == errSecInteractionNotAllowed)
+            #expect(given == nil && SecItemCopyMatching(copy, nil) == errSecItemNotFound)
+        }
+        let person = Person(pin)
+        try SecKeyUse(keychain(throwaway, person, pin)) {
+            var found: CFTypeRef?
+            let query = [kSecClass: kSecClassKey, kSecAttrLabel: "guarded", kSecReturnRef: true] as CFDictionary
+            #expect(unsafe SecItemCopyMatching(query, &found) == errSecSuccess)
+            let key = try #require(found as? SecKey)
+            #expect(unsafe SecItemAdd(addition(key), &given) == errSecSuccess)
+            #expect((given as? Data)?.count == 97 && person.count.withLock { $0 } == 1)
+            #expect(SecItemCopyMatching(copy, nil) == errSecSuccess)
+        }
+    }
+
     @Test func `an identity's key is guarded as the key is, and one that stays on the token troubles nobody for its bytes`() throws {
         let throwaway = try TestKeychain.make()
         let pin = try pin(throwaway)

@@ -34,9 +34,13 @@ extension ItemOperations {
             var own = KeychainServices.attributes(of: key)
             own.merge(attributes)
             let mayLeave = Self.mayLeave(attributes)
-            return try store(
+            // Before anything is stored: where somebody who is asked for the bytes refuses, nothing is added.
+            let bytes = try givenOut(key, by: request)
+            let (item, data) = try store(
                 key, own, isExtractable: isExtractable ?? (mayLeave && !key.neverLeavesTokens),
                 existing: mayLeave ? .any : .mustStay)
+            guard let bytes else { return (item, data) }
+            return (item, ({ bytes }, ()))
         case (_, let data?) where request.itemClass == .certificate:
             let der = data.copyData()
             // Bytes that are no certificate are kept as they are.
@@ -94,6 +98,13 @@ extension ItemOperations {
             return (try keychain.addToVault(Item(.key, attributes), secret: secret), ({ secret.copyData() }, ()))
         }
         return (item, ({ try KeyMaterial.data(of: item, in: keychain) }, ()))
+    }
+
+    /// The bytes of a key on a token that a call gives out, after somebody who is asked for has said so; `nil` where
+    /// nobody wants them, and where they cannot leave.
+    private func givenOut(_ key: SecKey, by request: ItemRequest) throws -> Data? {
+        guard request.returns.contains(.data), case .token = key.material else { return nil }
+        return try KeyMaterial.ofUsableKey { try key.externalRepresentation() }
     }
 
     /// Generates the key that attributes without data describe, on the token they name (apple-secitem 4.7).
