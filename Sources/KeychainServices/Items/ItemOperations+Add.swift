@@ -89,7 +89,7 @@ extension ItemOperations {
                 key, attributes, isExtractable: isExtractable, existing: existing).item
             case .public(let key): try keychain.addKey(key, attributes).item
             case .token:
-                try keychain.addKey(onToken: key.publicKey, attributes).item
+                try keychain.addKey(onToken: key.publicKey, attributes, existing: existing).item
             }
         } catch let error as KeychainError where error.code == .unsupportedFormat {
             // No token holds keys of this kind; a public one needs none.
@@ -130,7 +130,7 @@ extension ItemOperations {
     }
 
     /// Whether a key may leave the token: Apple's default, unless the caller names a token or says otherwise.
-    private static func mayLeave(_ attributes: ItemAttributes) -> Bool {
+    static func mayLeave(_ attributes: ItemAttributes) -> Bool {
         (attributes[.isExtractable]?.number ?? 1) != 0 && (attributes[.tokenID]?.text ?? "").isEmpty
     }
 

@@ -18,14 +18,17 @@ extension ItemOperations {
         certificate.attributes.merge(certificateAttributes)
         var keyAttributes = KeychainServices.attributes(of: identity.privateKey)
         keyAttributes.merge(Self.attributes(request.attributes, of: .key))
+        let mayLeave = Self.mayLeave(request.attributes)
         let key: IdentityKey =
             switch identity.privateKey.material {
             // Of an identity the key stays on the token unless the caller says otherwise.
-            case .memory(let key): .memory(key, isExtractable: request.attributes[.isExtractable]?.number == 1)
+            case .memory(let key):
+                .memory(key, isExtractable: mayLeave && request.attributes[.isExtractable]?.number == 1)
             case .token(let key): .token(key.publicKey)
             case .public: throw StatusError.parameter("the key of an identity is a private one")
             }
-        let added = try keychain.addIdentity(certificate, key: key, keyAttributes)
+        let added = try keychain.addIdentity(
+            certificate, key: key, keyAttributes, existing: mayLeave ? .any : .mustStay)
         guard request.returns.contains(.persistentReference), let reference = added.certificate?.reference else {
             return .nothing
         }

@@ -16,13 +16,15 @@ extension Keychain {
     ///
     /// One of the two may be an item already, and stays as it is.
     ///
+    /// - Parameter existing: What the key must be where the token has it already.
     /// - Returns: The items that are new; `nil` for a half that was there.
     /// - Throws: `KeychainError`; `duplicateItem` where both are there, or another certificate has the issuer and the
     ///   serial number of this one; `itemNotFound` where the token has no such key, and as `addSharing(_:)` and
     ///   `addKey(_:_:isExtractable:existing:)`. Nothing is stored then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addIdentity(
-        _ certificate: CertificateItem, key: IdentityKey, _ keyAttributes: ItemAttributes
+        _ certificate: CertificateItem, key: IdentityKey, _ keyAttributes: ItemAttributes,
+        existing requirement: ExistingKey
     ) throws -> (certificate: Item?, key: Item?) {
         let keys = try keys()
         var leafItem = certificate.item
@@ -55,6 +57,7 @@ extension Keychain {
             guard existing.key != nil || !halves.isEmpty else {
                 throw KeychainError(.itemNotFound, "the key is not on token \"\(token.label)\".")
             }
+            if let key = existing.key { try require(requirement, of: key, keyItem.attributes) }
             missing = (halves + [leaf]).filter { new in !objects.contains { new.isSame(as: $0) } }
             guard !missing.isEmpty else { return nil }
             return TokenPlan(kind: .create, objects: missing.map(\.planned))

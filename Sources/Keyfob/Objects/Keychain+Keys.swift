@@ -35,9 +35,12 @@ extension Keychain {
 
     /// Makes one more item of a private key that the token has.
     ///
+    /// - Parameter existing: What the key must be.
     /// - Throws: As the form for private keys; `itemNotFound` where the token has no such key.
     @available(*, noasync, message: "call it from a thread of your own")
-    package func addKey(onToken publicKey: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
+    package func addKey(
+        onToken publicKey: PublicKey, _ attributes: ItemAttributes, existing requirement: ExistingKey
+    ) throws -> KeyItem {
         let keys = try keys()
         let attributes = try Self.recordable(attributes)
         var found: TokenObject?
@@ -45,6 +48,7 @@ extension Keychain {
             found = objects.first {
                 $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
             }
+            if let found { try require(requirement, of: found, attributes) }
             return nil
         } change: { _, _ in
             TokenWriter.Outcome()
@@ -106,8 +110,11 @@ extension Keychain {
         return KeyItem(item: recorded)
     }
 
+    /// Whether a key is what it must be, so that one more item may be made of it.
+    ///
     /// - Parameter attributes: Those of the item that is to be made of the key.
-    private func require(_ requirement: ExistingKey, of existing: TokenObject, _ attributes: ItemAttributes) throws {
+    /// - Throws: `KeychainError`; `duplicateItem`, or `keyNotExtractable`, where it is not.
+    func require(_ requirement: ExistingKey, of existing: TokenObject, _ attributes: ItemAttributes) throws {
         let mayLeave = existing.flags.contains(.extractable)
         switch requirement {
         case .refused:

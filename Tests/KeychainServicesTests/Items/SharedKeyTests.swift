@@ -24,6 +24,21 @@ import Testing
         #expect(bench.use { exported(reference) } == nil)
     }
 
+    @Test(arguments: [["extr": false], ["tkid": "com.apple.setoken"]] as [[String: any Sendable]])
+    func `nor is it one by a reference that was found, or in an identity`(more: [String: any Sendable]) throws {
+        let bench = try ItemBench()
+        let pair = try TestPair("one")
+        bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": "first"]))
+        let stored = bench.copying(["class": "keys", "atag": "first"] + wantsReference).value
+        let found = try #require(stored as? SecKey)
+        let identity = SecIdentity(certificate: pair.secCertificate, privateKey: found)
+        for reference in [found, identity, pair.secIdentity] as [Any] {
+            bench.expect(-25299, bench.add(["v_Ref": reference, "atag": "second"].merging(more) { $1 }))
+        }
+        bench.expect(-25300, bench.copy(["class": "keys", "atag": "second"]))
+        bench.expect(-25300, bench.copy(["class": "cert"]))
+    }
+
     @Test func `bytes are read again, also of a key that the token keeps`() throws {
         let bench = try ItemBench()
         let pair = try TestPair("one")
