@@ -31,8 +31,7 @@ extension ItemOperations {
         case (.certificate(let certificate), _):
             return try store(certificate.certificate, attributes)
         case (.key(let key), _):
-            var own = KeychainServices.attributes(of: key)
-            own.merge(attributes)
+            let own = try self.attributes(of: key, attributes, request)
             let mayLeave = Self.mayLeave(attributes)
             // Before anything is stored: where somebody who is asked for the bytes refuses, nothing is added.
             let bytes = try givenOut(key, by: request)
@@ -127,6 +126,24 @@ extension ItemOperations {
         own.merge(attributes)
         for name: AttributeName in [.keyClass, .type, .keySizeInBits, .isPermanent] { own[name] = nil }
         return try keychain.generateKey(specification, own, publicAttributes: nil).privateKey.item
+    }
+
+    /// The attributes of the item that is made of a key: what it brings along, under what the caller says.
+    ///
+    /// - Parameter said: The attributes of the request that keys have.
+    /// - Throws: `StatusError` (`errSecParam`) where the access control that the key brings does not go with them.
+    func attributes(
+        of key: SecKey, _ said: ItemAttributes, _ request: ItemRequest
+    ) throws(StatusError) -> ItemAttributes {
+        var attributes = KeychainServices.attributes(broughtBy: key)
+        // One that asks for nothing is one, too.
+        if request.accessControl != nil { attributes[.accessControl] = nil }
+        let brought = attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }
+        attributes.merge(said)
+        guard let brought else { return attributes }
+        if request.isAccessibilityDefault { attributes[.accessible] = .string(brought.protection) }
+        try ItemRequest.check(brought, attributes)
+        return attributes
     }
 
     /// Whether a key may leave the token: Apple's default, unless the caller names a token or says otherwise.

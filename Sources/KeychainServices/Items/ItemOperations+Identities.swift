@@ -16,8 +16,8 @@ extension ItemOperations {
             certificateAttributes[.accessible] = Self.defaults(of: .certificate)[.accessible]
         }
         certificate.attributes.merge(certificateAttributes)
-        var keyAttributes = KeychainServices.attributes(of: identity.privateKey)
-        keyAttributes.merge(Self.attributes(request.attributes, of: .key))
+        let keyAttributes = try attributes(
+            of: identity.privateKey, Self.attributes(request.attributes, of: .key), request)
         let mayLeave = Self.mayLeave(request.attributes)
         let key: IdentityKey =
             switch identity.privateKey.material {

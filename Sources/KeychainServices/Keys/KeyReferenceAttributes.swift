@@ -4,20 +4,29 @@ import OpenSSL
 
 /// The attributes that a key brings into an item when it is added by reference (apple-secitem 1.7).
 ///
-/// A key that came from a keychain has those of its item, but for half, hash, type and size; what the token says of it
-/// wins over the table.
-func attributes(of key: SecKey) -> ItemAttributes {
+/// Of the item that it came from these are the token it is on and the access control alone: they are the key's, and
+/// another item of it must not be a way around them.
+func attributes(broughtBy key: SecKey) -> ItemAttributes {
     var attributes = searchAttributes(of: key)
     attributes[.effectiveKeySize] = attributes[.keySizeInBits]
     attributes.merge(usages(of: key.publicKey.algorithm, key.isPrivate ? .private : .public))
     for name: AttributeName in [.isSensitive, .wasAlwaysSensitive, .wasNeverExtractable] { attributes[name] = 0 }
     attributes[.isExtractable] = 1
     guard let item = key.item, item.itemClass == .key else { return attributes }
-    attributes.merge(item.attributes)
-    // What it is, the key itself says: an item that was made of bytes knows it of nobody.
-    attributes.merge(searchAttributes(of: key))
-    attributes[.effectiveKeySize] = attributes[.keySizeInBits]
+    for name in [AttributeName.tokenID, .accessControl] { attributes[name] = item.attributes[name] }
     return attributes
+}
+
+/// The attributes that a key has: those of its item where it came from a keychain, but for half, hash, type and size.
+/// What the token says of it wins over the table.
+func attributes(of key: SecKey) -> ItemAttributes {
+    var found = attributes(broughtBy: key)
+    guard let item = key.item, item.itemClass == .key else { return found }
+    found.merge(item.attributes)
+    // What it is, the key itself says: an item that was made of bytes knows it of nobody.
+    found.merge(searchAttributes(of: key))
+    found[.effectiveKeySize] = found[.keySizeInBits]
+    return found
 }
 
 /// What a key of a kind can do, and what else its half tells of it (apple-secitem 1.7).

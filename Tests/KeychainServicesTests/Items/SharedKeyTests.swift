@@ -39,6 +39,57 @@ import Testing
         bench.expect(-25300, bench.copy(["class": "cert"]))
     }
 
+    /// A key on the token, by the reference that a search gives.
+    private func found(_ pair: TestPair, _ attributes: [String: Any], in bench: ItemBench) throws -> SecKey {
+        bench.expect(0, bench.add(attributes + ["v_Ref": pair.secKey, "atag": "first"]))
+        let stored = bench.copying(["class": "keys", "atag": "first", "sync": "syna"] + wantsReference).value
+        return try #require(stored as? SecKey)
+    }
+
+    @Test func `a key that was found is added without what its item says`() throws {
+        let bench = try ItemBench()
+        let key = try found(TestPair("one"), ["sync": true, "vwht": "v", "labl": "first", "crtr": 7], in: bench)
+        bench.expect(0, bench.add(["v_Ref": key, "atag": "second"]))
+        let second = try #require(bench.copying(["class": "keys", "atag": "second"] + wantsAttributes).dictionary)
+        #expect(second["sync"] as? Bool == false && second["crtr"] as? Int == 0)
+        #expect(second["vwht"] == nil && second["labl"] == nil)
+        // Without a tag it is one more, and only once.
+        bench.expect(0, bench.add(["v_Ref": key]))
+        bench.expect(-25299, bench.add(["v_Ref": key]))
+        #expect(bench.copying(["class": "keys", "sync": "syna"] + wantsAll + wantsReference).array?.count == 3)
+    }
+
+    @Test func `an identity of a synchronizable key and a new certificate is found`() throws {
+        let bench = try ItemBench()
+        let pair = try TestPair("one")
+        let key = try found(pair, ["sync": true], in: bench)
+        bench.expect(0, bench.add(["v_Ref": SecIdentity(certificate: pair.secCertificate, privateKey: key)]))
+        #expect(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity == pair.secIdentity)
+    }
+
+    @Test func `a guarded key is guarded in each of its items, unless one says otherwise`() throws {
+        let bench = try ItemBench()
+        let pair = try TestPair("one")
+        let control = SecAccessControl(protection: "aku", flags: .userPresence)
+        let free = SecAccessControl(protection: "ck", flags: [])
+        let key = try found(pair, ["accc": control], in: bench)
+        let identity = SecIdentity(certificate: pair.secCertificate, privateKey: key)
+        for reference in [key, identity] as [Any] {
+            for said in [["sync": true], ["pdmn": "ck"]] as [[String: Any]] {
+                bench.expect(-50, bench.add(["v_Ref": reference, "atag": "second"] + said))
+            }
+        }
+        bench.expect(-25300, bench.copy(["class": "cert"]))
+        let rows: [([String: Any], SecAccessControl)] = [([:], control), (["accc": free], free)]
+        for (index, (said, expected)) in rows.enumerated() {
+            let item: [String: Any] = ["class": "keys", "atag": "\(index)"]
+            bench.expect(0, bench.add(item + said + ["v_Ref": key]))
+            let added = try #require(bench.copying(item + wantsAttributes).dictionary)
+            #expect(added["accc"] as? SecAccessControl == expected)
+            #expect(added["pdmn"] as? String == expected.protection)
+        }
+    }
+
     @Test func `bytes are read again, also of a key that the token keeps`() throws {
         let bench = try ItemBench()
         let pair = try TestPair("one")
