@@ -11,6 +11,7 @@ extension ItemOperations {
         try checkNotEmpty()
         try checkGroup(request.attributes, isWriting: true)
         try checkToken(request.attributes)
+        try checkData(request)
         try complete(&request)
         if case .identity(let identity) = request.reference { return try add(identity, request) }
         guard request.itemClass != .identity else {
@@ -19,6 +20,21 @@ extension ItemOperations {
         let (item, data) = try store(request)
         guard !request.returns.isEmpty else { return .nothing }
         return .value(try ItemResults(keychain: keychain, request: request).added(item, data: data?.value()))
+    }
+
+    /// Whether data that is given beside a reference is that of what it refers to: other bytes would be the item's and
+    /// not its object's, or nobody's.
+    ///
+    /// - Throws: `StatusError` (`errSecParam`) where it is not.
+    private func checkData(_ request: ItemRequest) throws(StatusError) {
+        guard let reference = request.reference, let data = request.data?.copyData() else { return }
+        let isSame = switch reference {
+        case .certificate(let certificate): certificate.certificate.der == data
+        // A key that cannot leave its token is not asked for its bytes: those of another make another key.
+        case .key(let key): KeyMaterial(data, searchAttributes(of: key))?.key == key
+        case .identity: false
+        }
+        guard isSame else { throw .parameter("kSecValueData is not what kSecValueRef refers to") }
     }
 
     /// The bytes of an item that was just added, made where somebody wants them.

@@ -40,6 +40,22 @@ extension Rule {
 
     /// Values: which are taken, and what comes back of them (apple-secitem 1.2, 1.3, 1.10).
     static let values: [Rule] = [
+        Rule("2.4", "data beside a reference is what it refers to") { bench in
+            let (pair, other) = (try TestPair(), try TestPair("other"))
+            let references: [(value: Any, data: Data, others: Data)] = [
+                (pair.secCertificate, pair.certificate.der, other.certificate.der),
+                (pair.secKey, try pair.secKey.externalRepresentation(), try other.secKey.externalRepresentation()),
+                (pair.secPublicKey, pair.key.publicKey.bits, try pair.secKey.externalRepresentation()),
+            ]
+            for (value, data, others) in references {
+                for wrong in [others, Data("x".utf8), Data()] {
+                    bench.expect(-50, bench.add(["v_Ref": value, "v_Data": wrong]))
+                }
+                bench.expect(0, bench.add(["v_Ref": value, "v_Data": data]))
+            }
+            bench.expect(-50, bench.add(["v_Ref": other.secIdentity, "v_Data": other.certificate.der]))
+            bench.expect(-25300, bench.copy(["v_Ref": other.secKey]))
+        },
         Rule("1.10", "a number is a number, a truth value or decimal text, and other text is kept") { bench in
             for (index, (value, expected)) in [
                 (443, 443), (UInt16(443), 443), (Int8(-1), -1), (443.0, 443), (NSDecimalNumber(string: "443"), 443),
