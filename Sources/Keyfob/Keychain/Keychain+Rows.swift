@@ -136,24 +136,36 @@ extension Keychain {
 
     /// Changes every row that matches, all or none, and returns how many there were.
     ///
-    /// The token's work is done before the vault is locked, so that no other writer waits for a token. Where a row
-    /// has another version by then, nothing is written and the whole is done again with what is there now.
-    ///
-    /// - Throws: `KeychainError`; `vaultBusy` where others were faster until the time of the options was over,
-    ///   `duplicateItem`, and what opening and sealing throw.
+    /// - Throws: As `replacingRows(_:_:with:)`; what opening and sealing throw.
     func updateRows(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?
     ) throws -> Int {
         let keys = try keys()
         let changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
+        return try replacingRows(criteria.services, keys) {
+            let found = try store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
+            return try nextVersions(found, criteria, changes: changes, removing: removing, secret: secret, keys)
+        }
+    }
+
+    /// Puts new versions in the place of rows, all or none, and returns how many there were.
+    ///
+    /// The token's work is done before the vault is locked, so that no other writer waits for a token. Where a row
+    /// has another version by then, nothing is written and the whole is done again with what is there now.
+    ///
+    /// - Parameter nextVersions: Reads the rows and seals their next versions; called again where somebody was faster.
+    /// - Throws: `KeychainError`; `vaultBusy` where others were faster until the time of the options was over,
+    ///   `duplicateItem`, and what `nextVersions` throws.
+    func replacingRows(
+        _ rules: ServicesRules?, _ keys: VaultKeys, with nextVersions: () throws -> [(row: SealedRow, item: Item)]
+    ) throws -> Int {
         let deadline = deadline
         var pause: UInt32 = 500
         repeat {
-            let found = try store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
-            let versions = try nextVersions(found, criteria, changes: changes, removing: removing, secret: secret, keys)
+            let versions = try nextVersions()
             guard !versions.isEmpty else { return 0 }
             do {
-                try store.write(keys.tree) { try replaceRows(versions, criteria.services, $0, keys) }
+                try store.write(keys.tree) { try replaceRows(versions, rules, $0, keys) }
                 return versions.count
             } catch let error as KeychainError where error.code == .itemNotFound {
                 // Only the check of the version says so. Chance keeps those who want the same row out of step.

@@ -27,21 +27,23 @@ extension Keychain {
         }
         if let check = criteria.services?.check { for item in found { try check(item) } }
         let items = found.filter { $0.object != nil }
-        let bare = try found.filter { $0.object == nil }.compactMap { item in
-            var own = criteria
-            own.reference = item.reference
-            let found = try store.read(keys.tree) { try rowsToChange(own, $0, keys) }
-            return try nextVersions(
-                found, own, changes: changes, removing: removing, secret: secret, keys
-            ).first
+        // Of items that lie in the vault alone. Whoever changed one meanwhile may have it match no more.
+        let bareItems = found.filter { $0.object == nil }
+        func bareVersions() throws -> [(row: SealedRow, item: Item)] {
+            try bareItems.compactMap { item in
+                var own = criteria
+                own.reference = item.reference
+                let rows = try store.read(keys.tree) { try rowsToChange(own, $0, keys) }
+                return try nextVersions(
+                    rows, own, changes: changes, removing: removing, secret: secret, keys
+                ).first
+            }
         }
-        guard !items.isEmpty else {
-            try store.write(keys.tree) { try replaceRows(bare, criteria.services, $0, keys) }
-            return bare.count
-        }
+        guard !items.isEmpty else { return try replacingRows(criteria.services, keys, with: bareVersions) }
         guard secret == nil else {
             throw KeychainError(.refused, "what a token holds of a certificate or key is replaced one by one.")
         }
+        let bare = try bareVersions()
         let parts = items.flatMap(Self.parts)
         let label = changes[.label]
         let isRelabelling = label != nil || removing.contains(.label)

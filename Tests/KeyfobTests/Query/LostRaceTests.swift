@@ -91,6 +91,28 @@ import Testing
         #expect(try items.map { try test.keychain.secret(of: $0) } == [SecretBytes("a"), SecretBytes("b")])
     }
 
+    @Test func `a key that lies in the vault alone is changed all the same where somebody else was quicker`() throws {
+        let test = try TestKeychain()
+        let key = Item(.key, [.applicationTag: "tag", .keyClass: 2])
+        _ = try test.keychain.addToVault(key, secret: SecretBytes("bytes"))
+        var found = Criteria(.key, [.applicationTag: "tag"])
+        found.services = ServicesRules(defaults: [:])
+        let criteria = found
+        let rest = Lock(3)
+        let watched = watched(test.keychain) {
+            let left = rest.withLock { rest in
+                rest -= 1
+                return rest
+            }
+            guard left >= 0 else { return }
+            try test.keychain.update(criteria, [.alias: .string("alias \(left)")])
+        }
+        #expect(try watched.update(criteria, [.label: "l"]) == 1)
+        let changed = try #require(try test.keychain.findItems(criteria).first)
+        #expect(changed.attributes[.label] == "l" && changed.attributes[.alias] == "alias 0")
+        #expect(try test.keychain.secret(of: changed) == SecretBytes("bytes"))
+    }
+
     @Test
     func `an item that goes meanwhile is no part of the update, and the last one leaves nothing to update`() throws {
         let test = try makeKeychain()
