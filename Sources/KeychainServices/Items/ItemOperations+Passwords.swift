@@ -48,11 +48,11 @@ extension ItemOperations {
             try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
         } catch is PasswordNeeded {
             criteria.services?.check = check
-            let items = try checkedItems(criteria)
-            guard !items.isEmpty else { throw StatusError(errSecItemNotFound) }
-            try keychain.replace(
-                items.map { ($0, .secret(try resealed($0, request, changes))) }, changes: changes.attributes,
-                removing: changes.removed)
+            try keychain.replace(changes: changes.attributes, removing: changes.removed) {
+                let items = try checkedItems(criteria)
+                guard !items.isEmpty else { throw StatusError(errSecItemNotFound) }
+                return try items.map { ($0, .secret(try resealed($0, request, changes))) }
+            }
         }
     }
 

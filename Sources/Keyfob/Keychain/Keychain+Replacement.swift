@@ -27,11 +27,13 @@ extension Keychain {
     ///   - replacements: Items, each with what takes its place; for one that is in the vault only, bytes.
     ///   - changes: New values of attributes, for each of the items.
     ///   - removing: Attributes that each of them loses.
-    /// - Throws: `KeychainError`; `itemNotFound` where an item is gone or has no row, `duplicateItem` where a new
-    ///   primary key is taken, and as adding one. Nothing is replaced then.
+    ///   - mustBeUnchanged: Whether the items must be as they were read: what takes their place was made of that.
+    /// - Throws: `KeychainError`; `itemNotFound` where an item is gone, has no row or is not as it must be,
+    ///   `duplicateItem` where a new primary key is taken, and as adding one. Nothing is replaced then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func replace(
-        _ replacements: [(item: Item, replacement: Replacement)], changes: ItemAttributes, removing: [AttributeName]
+        _ replacements: [(item: Item, replacement: Replacement)], changes: ItemAttributes, removing: [AttributeName],
+        mustBeUnchanged: Bool = false
     ) throws {
         let keys = try keys()
         let parts = try replacements.map { try ReplacedItem($0.item, by: $0.replacement, changes, removing) }
@@ -57,6 +59,7 @@ extension Keychain {
                 }
                 // A new object is called after the first of its items; one that was there keeps its name.
                 let isNamesake = object.map { named.insert($0).inserted } ?? false
+                if mustBeUnchanged { try requireUnchanged(part.item, part.identity, writer, keys) }
                 return (try newRow(part, of: object, isNamesake: isNamesake, writer, keys), part.item)
             }
             try replaceRows(versions, ServicesRules(defaults: [:]), writer, keys)
@@ -67,6 +70,39 @@ extension Keychain {
         try? writer(keys).recover()
         // The same for one that will not write a label.
         try? callAfterItems(parts.compactMap(\.item.object), keys)
+    }
+
+    /// Puts something else in the place of items that is made of what they are now, of all of them or of none; again
+    /// where somebody changed one of them meanwhile.
+    ///
+    /// - Parameter replacements: Reads the items and makes what takes their place; called again in that case.
+    /// - Throws: As the form for what is made already; `vaultBusy` where others were faster until the time of the
+    ///   options was over, and what `replacements` throws.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func replace(
+        changes: ItemAttributes, removing: [AttributeName],
+        with replacements: () throws -> [(item: Item, replacement: Replacement)]
+    ) throws {
+        let deadline = deadline
+        repeat {
+            let made = try replacements()
+            do { return try replace(made, changes: changes, removing: removing, mustBeUnchanged: true) } catch let error
+                as KeychainError where error.code == .itemNotFound
+            { continue }
+        } while !deadline.hasPassed
+        throw othersWereFaster
+    }
+
+    /// - Throws: `KeychainError`; `itemNotFound` where an item is not as it was read.
+    private func requireUnchanged(
+        _ item: Item, _ identity: Data, _ writer: any StoreWriter, _ keys: VaultKeys
+    ) throws {
+        // Each version of a row has a later date than the one before.
+        guard let row = try writer.row(identity: identity, withSecret: false),
+            try keys.openAttributes(row).1[.modificationDate] == item.stored?[.modificationDate]
+        else {
+            throw KeychainError(.itemNotFound, "the item was changed or removed by somebody else meanwhile.")
+        }
     }
 
     /// Whether the object behind an item is what would take its place.

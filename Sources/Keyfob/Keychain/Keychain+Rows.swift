@@ -173,7 +173,12 @@ extension Keychain {
                 pause = min(pause * 2, 32_000)
             }
         } while !deadline.hasPassed
-        throw KeychainError(
+        throw othersWereFaster
+    }
+
+    /// The error for items that others changed until the time of the options was over.
+    var othersWereFaster: KeychainError {
+        KeychainError(
             .vaultBusy, "others keep changing the same items of keychain \"\(name)\"; nothing was changed.",
             hint: "Try again.", details: ["keychain": name])
     }

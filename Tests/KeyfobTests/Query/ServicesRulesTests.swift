@@ -30,6 +30,24 @@ import Testing
         #expect(try keychain.findItems(criteria(.key)).isEmpty)
     }
 
+    @Test func `what takes the place of a secret is made of the one that is there`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        try keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("ours"))
+        let passwords = criteria(.genericPassword)
+        var times = 0
+        try keychain.replace(changes: [.label: "l"], removing: []) {
+            let item = try #require(try keychain.findItems(passwords).first)
+            let read = try #require(try keychain.secret(of: item))
+            times += 1
+            if times == 1 { try keychain.update(passwords, [.comment: "c"], secret: SecretBytes("theirs")) }
+            return [(item, .secret(SecretBytes(read.copyBytes() + Array(" and more".utf8))))]
+        }
+        let replaced = try #require(try keychain.findItems(passwords).first)
+        #expect(try times == 2 && keychain.secret(of: replaced) == SecretBytes("theirs and more"))
+        #expect(replaced.attributes[.comment] == "c" && replaced.attributes[.label] == "l")
+    }
+
     @Test func `defaults stand in for what an item does not have`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
