@@ -71,11 +71,13 @@ extension Keychain {
         if let key = (named + joined).first(where: { Self.isKey($0, of: certificate) }) { return key }
         guard let own = (named + joined).first else {
             let own = items.first { $0.object.map { Self.isKey($0, of: certificate) } ?? false }
-            let hint = own?.attributes[.label]?.text
+            let label = own?.attributes[.label]?.text
+            let hint = label.map {
+                "The certificate belongs to key \"\($0)\": keyfob identity install --cert FILE \(ShellWord.operand($0))"
+            }
             throw KeychainError(
                 .itemNotFound, "no key \"\(name)\" in keychain \"\(self.name)\".",
-                hint: hint.map { "The certificate belongs to key \"\($0)\": keyfob identity install \($0)" }
-                    ?? "All keys: keyfob key ls", details: ["name": name, "keychain": self.name])
+                hint: hint ?? "All keys: keyfob key ls", details: ["name": name, "keychain": self.name])
         }
         throw Self.mismatch(certificate, key: own, name: name, fileName: fileName)
     }

@@ -56,7 +56,7 @@ extension Keychain {
         guard version.nameOfVersion != nil else {
             throw KeychainError(
                 .refused, "identity \"\(version.label ?? "")\" is in use; only older versions are retired.",
-                hint: "To destroy it: keyfob identity rm \(version.label ?? "NAME")",
+                hint: "To destroy it: keyfob identity rm \(ShellWord.operand(version.label ?? "NAME"))",
                 details: ["name": version.label ?? ""])
         }
         try requireUnneeded([version])
@@ -76,12 +76,13 @@ extension Keychain {
         let authorities = try versions.map { (item: $0, certificate: try $0.certificate()) }.filter(\.certificate.isCA)
         guard !authorities.isEmpty else { return }
         let trusted = Set(try trustAnchors().map(\.certificate))
-        if let (item, _) = authorities.first(where: { trusted.contains($0.certificate) }) {
-            let label = item.label ?? ""
+        if let (item, certificate) = authorities.first(where: { trusted.contains($0.certificate) }) {
+            let (label, name) = (item.label ?? "", item.nameOfVersion ?? "NAME")
+            let current = try find(.identity(label: name)).first?.certificate()
             throw KeychainError(
                 .refused, "\"\(label)\" is trusted: what it issued would be trusted no more.",
-                hint: "Trust the version in use first: keyfob trust add \(item.nameOfVersion ?? "NAME"), "
-                    + "then: keyfob trust rm \(label)",
+                hint: "Trust the version in use first: keyfob trust add \(current?.word(for: name) ?? "NAME"), "
+                    + "then: keyfob trust rm \(certificate.word(for: label))",
                 details: ["name": label])
         }
         let now = Date()
@@ -104,10 +105,11 @@ extension Keychain {
             let fingerprint = "sha256:" + dependent.certificate.sha256Fingerprint.hexadecimal.prefix(16)
             // What is here without its key is renewed elsewhere.
             let isIdentity = try find(.identities).contains { $0.der == dependent.item.der }
+            let word = ShellWord.operand(dependent.item.label ?? fingerprint)
             throw KeychainError(
                 .refused, "\"\(label)\" issued \"\(name)\", whose chain would end without it.",
                 hint: isIdentity
-                    ? "Renew that first: keyfob identity renew \(ShellWord.quoted(dependent.item.label ?? fingerprint))"
+                    ? "Renew that first: keyfob identity renew \(word)"
                     : "If nobody needs that here, remove it first: keyfob cert rm \(fingerprint)",
                 details: ["name": label])
         }

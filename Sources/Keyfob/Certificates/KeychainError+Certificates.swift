@@ -30,11 +30,6 @@ extension CertificateVerification {
         {
             return make(error.code, error.message, error.hint)
         }
-        /// What names the certificate in a command: one with a slash is taken for a path, one with a hyphen for options.
-        func word(for name: String) -> String {
-            name.contains("/") || name.hasPrefix("-")
-                ? "sha256:" + culprit.sha256Fingerprint.hexadecimal.prefix(16) : ShellWord.quoted(name)
-        }
         let issuer = culprit.issuer.commonName.map { "CN=\($0)" } ?? culprit.issuer.description
         switch code {
         case .expired, .notYetValid:
@@ -50,7 +45,8 @@ extension CertificateVerification {
             return make(
                 .chainIncomplete,
                 "no issuer certificate for \"\(isLeaf ? name : culprit.subjectSummary ?? name)\" (issuer \(issuer)).",
-                "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain \(name) --fetch")
+                "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain "
+                    + (isFile ? "FILE" : certificate.word(for: name)) + " --fetch")
         case .selfSigned, .untrustedRoot:
             return make(
                 .certificateUntrusted,
@@ -58,7 +54,7 @@ extension CertificateVerification {
                     ? "certificate \"\(name)\" signed itself, and nobody has decided to trust it."
                     : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
                         + "which nobody has decided to trust.",
-                "If you do: keyfob trust add \(isLeaf && !isFile ? word(for: name) : "FILE") --scope user")
+                "If you do: keyfob trust add \(isLeaf && !isFile ? certificate.word(for: name) : "FILE") --scope user")
         case .hostMismatch, .addressMismatch:
             let names = certificate.subjectAlternativeNames
             let listed = names.prefix(8).map { $0.ipText ?? $0.text }.joined(separator: ", ")
@@ -82,7 +78,8 @@ extension CertificateVerification {
                 "Nobody should accept it any more. It needs a new one"
                     + (code == .weakSignature ? ", signed with SHA-256 or better" : ", with a key of 2048 bits or more")
                     + (isLeaf && !isFile
-                        ? ": keyfob identity renew \(name) --new-key" : ", from the authority above it.")
+                        ? ": keyfob identity renew --new-key \(ShellWord.operand(name))"
+                        : ", from the authority above it.")
             case .nameNotPermitted, .nameExcluded: "An authority above it may not issue for this name."
             default: nil
             }
@@ -103,6 +100,14 @@ extension CertificateVerification {
         let extended = certificate.extendedKeyUsage
         guard let wanted = usage.extendedKeyUsage, !extended.isEmpty, !extended.contains(.any) else { return nil }
         return extended.contains(wanted) ? nil : .wrongPurpose
+    }
+}
+
+extension Certificate {
+    /// What names an item of the certificate in commands that take files too: to those a name with a slash is a path.
+    func word(for name: String) -> String {
+        name.contains("/") || name.hasPrefix("-")
+            ? "sha256:" + sha256Fingerprint.hexadecimal.prefix(16) : ShellWord.quoted(name)
     }
 }
 
@@ -136,7 +141,7 @@ extension KeychainError {
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(day)"
                     + (isNow ? " (\(ago))." : ", before \(date.formatted(format))."),
-                hint: renewal ?? "Renew: keyfob identity renew \(name)",
+                hint: renewal ?? "Renew: keyfob identity renew \(ShellWord.operand(name))",
                 details: ["certificate": name, "not_after": certificate.notAfter.formatted(format)])
         }
         guard date < certificate.notBefore else { return nil }

@@ -55,7 +55,8 @@ public struct AuthorityIssuer: CertificateIssuer {
         if let failure = verdict.failure {
             throw KeychainError(
                 .invalidArgument, "authority \"\(name)\" may not issue this certificate: \(failure.code).",
-                hint: "See what it is for: keyfob cert show \(name)", details: ["reason": failure.code.description])
+                hint: "See what it is for: keyfob cert show \(ShellWord.operand(name))",
+                details: ["reason": failure.code.description])
         }
         let above = try keychain.chain(of: authority).certificates
         if let (usage, issuer) = Self.usageNotAllowed(of: certificate, by: above) {
@@ -64,12 +65,14 @@ public struct AuthorityIssuer: CertificateIssuer {
                 .invalidArgument,
                 "authority \"\(name)\" may not issue this certificate: "
                     + "\(issuer.subjectSummary ?? name) is not for \(usage).",
-                hint: "It is for: \(allowed). See keyfob cert chain \(name)", details: ["usage": usage.description])
+                hint: "It is for: \(allowed). See keyfob cert chain \(authority.word(for: name))",
+                details: ["usage": usage.description])
         }
         if let reason = try Self.refusal(of: certificate, by: above) {
             throw KeychainError(
                 .invalidArgument, "those above authority \"\(name)\" do not allow this certificate: \(reason).",
-                hint: "See what they are for: keyfob cert chain \(name)", details: ["reason": reason])
+                hint: "See what they are for: keyfob cert chain \(authority.word(for: name))",
+                details: ["reason": reason])
         }
         return IssuedCertificate(certificate: certificate, chain: above)
     }

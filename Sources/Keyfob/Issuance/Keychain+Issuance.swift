@@ -224,8 +224,8 @@ extension Keychain {
                 throw KeychainError(
                     .duplicateItem,
                     "key \"\(name)\" is on token \"\(token.label)\" still: older versions of the identity have it.",
-                    hint: "Destroy them: keyfob identity retire \(name). "
-                        + "Or go on with one: keyfob identity use \(version)",
+                    hint: "Destroy them: keyfob identity retire \(ShellWord.operand(name)). "
+                        + "Or go on with one: keyfob identity use \(ShellWord.operand(version))",
                     details: error.details, cause: error)
             }
         }
@@ -237,7 +237,7 @@ extension Keychain {
             throw KeychainError(
                 .duplicateItem,
                 "a key \"\(label)\" without a certificate exists already on token \"\(token.label)\", of another kind.",
-                hint: "Name its kind, or remove it: keyfob key rm \(label)",
+                hint: "Name its kind, or remove it: keyfob key rm \(ShellWord.operand(label))",
                 details: ["key": label, "token": token.label])
         }
         return (key, false)
@@ -268,7 +268,7 @@ extension Keychain {
     /// The error of an attempt whose key is kept, with what can be done with that.
     private static func keeping(_ key: Item, after error: any Error) -> any Error {
         guard let error = error as? KeychainError, let label = key.attributes[.label]?.text else { return error }
-        let remark = "The key is kept: the same command goes on with it, keyfob key rm \(ShellWord.quoted(label)) "
+        let remark = "The key is kept: the same command goes on with it, keyfob key rm \(ShellWord.operand(label)) "
             + "removes it."
         return KeychainError(
             error.code, error.message, hint: [error.hint, remark].compactMap(\.self).joined(separator: "\n"),
@@ -301,7 +301,8 @@ extension Keychain {
     func isTaken(_ name: String) -> KeychainError {
         KeychainError(
             .duplicateItem, "identity \"\(name)\" already exists in keychain \"\(self.name)\".",
-            hint: "Renew it: keyfob identity renew \(name)", details: ["name": name, "keychain": self.name])
+            hint: "Renew it: keyfob identity renew \(ShellWord.operand(name))",
+            details: ["name": name, "keychain": self.name])
     }
 }
 

@@ -48,7 +48,8 @@ extension Keychain {
             guard try before.isEmpty || Set(findOnToken(own).map(\.certificateDER)) == before else {
                 throw KeychainError(
                     .vaultBusy, "identity \"\(name)\" was renewed by another process meanwhile; nothing was done.",
-                    hint: "See what it has now: keyfob identity show \(name)", details: ["name": name])
+                    hint: "See what it has now: keyfob identity show \(ShellWord.operand(name))",
+                    details: ["name": name])
             }
             return try body()
         }

@@ -67,8 +67,9 @@ extension Keychain {
         findings += try checkChain(certificate, named: identity.label ?? "NAME", on: date)
         try checkSignature(key, add)
         // An older version is kept for a while and then retired, never renewed.
-        let renewal = identity.nameOfVersion.map { "Its place has been taken: keyfob identity retire \($0)" }
-            ?? "Renew it: keyfob identity renew \(identity.label ?? "NAME")"
+        let word = ShellWord.operand(identity.nameOfVersion ?? identity.label ?? "NAME")
+        let renewal = identity.nameOfVersion == nil
+            ? "Renew it: keyfob identity renew \(word)" : "Its place has been taken: keyfob identity retire \(word)"
         if date < certificate.notBefore {
             add(.bad, "validity", "not valid yet", "Check the clock, or wait.")
         } else if date > certificate.notAfter {
@@ -91,7 +92,8 @@ extension Keychain {
                 IdentityFinding(
                     state: .warning, name: "chain",
                     text: "no issuer certificate (issuer \(certificate.issuer.commonName ?? "unknown"))",
-                    hint: "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain \(name) --fetch")
+                    hint: "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain "
+                        + certificate.word(for: name) + " --fetch")
             ]
         }
         let complete = IdentityFinding(state: .good, name: "chain", text: "chain", hint: nil)
@@ -188,10 +190,11 @@ extension Keychain {
     public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) throws -> Data {
         let label = Self.title(.identity, identity.attributes)
         guard let object = identity.item.object, object.flags.contains(.extractable) else {
+            let word = ShellWord.operand(label)
             throw KeychainError(
                 .keyNotExtractable,
                 "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.",
-                hint: "Use it in place: keyfob uri \(label)     Public parts: keyfob cert export \(label) --chain")
+                hint: "Use it in place: keyfob uri \(word)     Public parts: keyfob cert export --chain \(word)")
         }
         _ = try keys()
         let certificate = try identity.certificate()

@@ -27,6 +27,11 @@ package enum ShellWord {
         return breaks == 0 ? printed : printed + singleQuoted(String(repeating: "\n", count: breaks))
     }
 
+    /// `name` as the last words of a command of ours: quoted, and behind `--` where it begins as an option does.
+    package static func operand(_ name: String) -> String {
+        (name.hasPrefix("-") ? "-- " : "") + quoted(name)
+    }
+
     /// `text` in single quotes, whatever it is. What a terminal must not get stands in it as it is.
     package static func singleQuoted(_ text: String) -> String {
         // By scalars: a quote that a combining mark follows is one character with it, and ends the word all the same.

@@ -38,11 +38,11 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         let label = identity.label ?? name.text
         // Nobody is asked for the passphrase of a file that cannot be made.
         guard identity.key.isExtractable else {
-            let word = ShellWord.quoted(label)
+            let word = ShellWord.operand(label)
             throw KeychainError(
                 .keyNotExtractable,
                 "key \"\(label)\" cannot leave token \"\(keychain.tokenLabel)\": it is marked not extractable.",
-                hint: "Use it in place:  keyfob uri \(word)     Public parts:  keyfob cert export \(word) --chain",
+                hint: "Use it in place:  keyfob uri \(word)     Public parts:  keyfob cert export --chain \(word)",
                 details: ["key": label, "token": keychain.tokenLabel])
         }
         let members: [Value.Member] = [

@@ -130,14 +130,15 @@ struct IdentityImportCommand: ParsableCommand {
         if let name {
             let known = try keychain.find(.certificates).first { $0.der == pair.certificate.der }
             if let known, let label = known.label, !label.isIdentical(to: name) {
-                let word = ShellWord.quoted(label)
+                let word = ShellWord.operand(label)
                 // Of an identity `cert rm` would leave the key behind.
                 let noun = try keychain.find(.identity(label: label)).isEmpty ? "cert" : "identity"
                 throw KeychainError(
                     .duplicateItem,
                     "the certificate of \(pair.certificateFileName) is in the keychain already, as \"\(label)\"; "
                         + "nothing was imported as \"\(name)\".",
-                    hint: "Use that name: --name \(word)     or remove it first: keyfob \(noun) rm \(word)",
+                    hint: "Use that name: --name \(ShellWord.quoted(label))     "
+                        + "or remove it first: keyfob \(noun) rm \(word)",
                     details: ["keychain": keychain.name, "name": label])
             }
         }
@@ -207,7 +208,8 @@ struct IdentityImportCommand: ParsableCommand {
             lines.append("  leaf    \(padded(subject))   \(CertificatePhrases.validity(certificate, on: now))\(usage)")
             lines.append("  chain   \(Visible.text(try chainPhrase(item, certificate, keychain)))")
             lines += item.kept.map {
-                "  kept    the old one, as \(Visible.text($0))   (remove it: keyfob identity retire \(Visible.text($0)))"
+                "  kept    the old one, as \(Visible.text($0))   "
+                    + "(remove it: keyfob identity retire \(Visible.text(ShellWord.operand($0))))"
             }
             lines.append("Identity \"\(name)\" is ready.")
         }

@@ -318,7 +318,7 @@ extension ErrorRow {
             testDescription: "not extractable", before: "pair web web; keyfob identity import -q web.key web.pem --name web",
             attempt: "keyfob identity export web --format pkcs12 -o web.p12", status: 8, code: "key.not_extractable",
             message: [#"key "web" cannot leave token "login": it is marked not extractable"#],
-            hint: ["keyfob uri web", "keyfob cert export web --chain"]),
+            hint: ["keyfob uri web", "keyfob cert export --chain web"]),
         ErrorRow(
             testDescription: "permission", attempt: "nobody trust add ca.pem --scope system", status: 12, code: "refused",
             message: ["cannot write the system trust store: needs root"],
