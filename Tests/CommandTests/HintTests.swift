@@ -21,4 +21,29 @@ import Testing
             #expect(told.contains("keyfob identity renew \(word)\n"), "\(command): \(told)")
         }
     }
+
+    @Test(arguments: [["-k", "site"], ["-ksite"], ["--keychain=site"], ["--token", "site"]])
+    func `a command names the keychain that the command line named`(selector: [String]) throws {
+        let home = try IdentityHome()
+        try #require(home.keyfob("keychain", "create", "site", "--unattended").status == 0)
+        try home.makeSelfSigned("web")
+        let files = [home.file("web.key"), home.file("web.pem")]
+        func told(_ arguments: [String]) throws -> String {
+            let result = try Tool.keyfob(arguments, environment: home.environment).run()
+            return result.output + result.error
+        }
+        try #require(told(["identity", "import", "--name", "web"] + files + selector).contains("is ready"))
+        let rows: [([String], String)] = [
+            (["identity", "import", "--name", "other"] + files, "keyfob -k site identity rm web"),
+            (["identity", "check", "web"], "keyfob -k site trust add "),
+            (["identity", "create", "web", "--cn", "x", "--self-signed"], "keyfob -k site identity renew web"),
+            (["get", "nothing"], "keyfob -k site ls"), (["set", "x", "secret"], "keyfob -k site set x"),
+        ]
+        for (arguments, command) in rows {
+            #expect(try told(arguments + selector).contains(command), "\(arguments)")
+        }
+        for own in [[], ["-k", "login"], ["--token", "login"]] {
+            #expect(try told(["get", "nothing"] + own).contains("keyfob ls\n"), "\(own)")
+        }
+    }
 }

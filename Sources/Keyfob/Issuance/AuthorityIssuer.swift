@@ -52,10 +52,11 @@ public struct AuthorityIssuer: CertificateIssuer {
         let certificate = try key.checkingSignature { try unsigned.signed { try key.sign($0, using: $1) } }
         // Name constraints, and whatever else stands in the authority's certificate.
         let verdict = try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: [authority])
+        let command = "keyfob \(isForeign ? "-k \(ShellWord.quoted(keychain.name)) " : "")cert"
         if let failure = verdict.failure {
             throw KeychainError(
                 .invalidArgument, "authority \"\(name)\" may not issue this certificate: \(failure.code).",
-                hint: "See what it is for: keyfob cert show \(ShellWord.operand(name))",
+                hint: "See what it is for: \(command) show \(ShellWord.operand(name))",
                 details: ["reason": failure.code.description])
         }
         let above = try keychain.chain(of: authority).certificates
@@ -65,13 +66,13 @@ public struct AuthorityIssuer: CertificateIssuer {
                 .invalidArgument,
                 "authority \"\(name)\" may not issue this certificate: "
                     + "\(issuer.subjectSummary ?? name) is not for \(usage).",
-                hint: "It is for: \(allowed). See keyfob cert chain \(authority.word(for: name))",
+                hint: "It is for: \(allowed). See \(command) chain \(authority.word(for: name))",
                 details: ["usage": usage.description])
         }
         if let reason = try Self.refusal(of: certificate, by: above) {
             throw KeychainError(
                 .invalidArgument, "those above authority \"\(name)\" do not allow this certificate: \(reason).",
-                hint: "See what they are for: keyfob cert chain \(authority.word(for: name))",
+                hint: "See what they are for: \(command) chain \(authority.word(for: name))",
                 details: ["reason": reason])
         }
         return IssuedCertificate(certificate: certificate, chain: above)

@@ -22,7 +22,7 @@ public struct IdentityFinding: Sendable, Hashable {
     /// In words.
     public let text: String
     /// What to do, where there is something to do.
-    public let hint: String?
+    public var hint: String?
     /// For programs: `origin` of trust, `system` or `keychain`; `reason`, the code of what is against it.
     public var details: [String: String] = [:]
 }

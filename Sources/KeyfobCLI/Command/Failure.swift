@@ -13,7 +13,8 @@ struct Failure {
     init(_ error: any Error) {
         switch error {
         case let error as KeychainError: self.init(keychain: error)
-        case let error as UsageError: self.init(usage: error.message, hint: error.hint)
+        case let error as UsageError:
+            self.init(usage: error.message, hint: error.hint.map { HintedCommands.naming(nil, in: $0) })
         case is CancellationError: self.init(keychain: KeychainError(.cancelled, "stopped."))
         default: self.init(keychain: KeychainError(.failed, String(describing: error), cause: error))
         }
@@ -32,7 +33,7 @@ struct Failure {
         code = error.code.rawValue
         status = ExitStatus(error.code)
         message = error.message
-        hint = error.hint
+        hint = error.hint.map { HintedCommands.naming(error.details["keychain"], in: $0) }
         var details = error.details.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
         if error.details["ckr"] == nil, let name = Self.returnValueName(in: error.cause) {
             details.append(("ckr", name))

@@ -27,7 +27,11 @@ struct IdentityCheckCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
-        let findings = try keychain.checkIdentity(identity)
+        let findings = try keychain.checkIdentity(identity).map { finding in
+            var finding = finding
+            finding.hint = finding.hint.map { HintedCommands.naming(keychain.name, in: $0) }
+            return finding
+        }
         let document = Document([
             "name": .optional(identity.label), "keychain": .string(keychain.name),
             "ok": .boolean(!findings.contains { $0.state == .bad }),

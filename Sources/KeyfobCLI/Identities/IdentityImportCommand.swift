@@ -207,9 +207,10 @@ struct IdentityImportCommand: ParsableCommand {
                     + (item.identity.key.isExtractable ? "extractable" : "not extractable"))
             lines.append("  leaf    \(padded(subject))   \(CertificatePhrases.validity(certificate, on: now))\(usage)")
             lines.append("  chain   \(Visible.text(try chainPhrase(item, certificate, keychain)))")
-            lines += item.kept.map {
-                "  kept    the old one, as \(Visible.text($0))   "
-                    + "(remove it: keyfob identity retire \(Visible.text(ShellWord.operand($0))))"
+            lines += item.kept.map { old in
+                let command = HintedCommands.naming(
+                    keychain.name, in: "keyfob identity retire \(Visible.text(ShellWord.operand(old)))")
+                return "  kept    the old one, as \(Visible.text(old))   (remove it: \(command))"
             }
             lines.append("Identity \"\(name)\" is ready.")
         }

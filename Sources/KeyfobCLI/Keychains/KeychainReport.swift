@@ -187,7 +187,9 @@ struct KeychainReport {
         }
         if let problem {
             lines.append(("problem", Visible.text(problem.message)))
-            if let hint = problem.hint { lines.append(("", Visible.text(hint))) }
+            if let hint = problem.hint {
+                lines.append(("", Visible.text(HintedCommands.naming(configuration.name, in: hint))))
+            }
         }
         return lines.map { name, text in
             name + String(repeating: " ", count: max(1, 12 - name.count)) + text

@@ -63,8 +63,7 @@ struct SecretList: ParsableCommand {
         throw KeychainError(
             .vaultDamaged, "\(text); \(Phrases.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
             hint: "Restore a backup. Which are damaged, and what can be done without one: keyfob keychain check "
-                + "\(ShellWord.quoted(keychain.name))     Read the rest without this error: keyfob ls --skip-damaged"
-                + (global.keychain == nil && global.token == nil ? "" : " -k \(ShellWord.quoted(keychain.name))"),
+                + "\(ShellWord.quoted(keychain.name))     Read the rest without this error: keyfob ls --skip-damaged",
             details: ["keychain": keychain.name, "damaged": String(damage.count)], cause: damage.first)
     }
 

@@ -93,7 +93,8 @@ struct TrustAddCommand: ParsableCommand {
         if !usages.isEmpty, before.contains(.any) {
             words += ", as before"
             let name = "sha256:" + anchor.sha256Fingerprint.hexadecimal.prefix(16)
-            hint = "\n    For less, take it away first: keyfob trust rm \(ShellWord.quoted(trusted.item.label ?? name))"
+            let command = "keyfob trust rm \(ShellWord.quoted(trusted.item.label ?? name))"
+            hint = "\n    For less, take it away first: " + HintedCommands.naming(keychain.name, in: command)
         }
         if let label, let name = trusted.item.label, name != label {
             words += ". It was there already, as \"\(Visible.text(name))\", and keeps that name"
