@@ -123,16 +123,30 @@ extension Keychain {
             ]
         }
         let isUnknown = error.code == .certificateUntrusted || error.code == .chainIncomplete
-        let root = chain.certificates.last.map { $0.isSelfSigned ? $0.subject : $0.issuer }
+        let last = chain.certificates.last ?? certificate
+        // Of a certificate that is not here nobody can tell whether it is the root, which clients have.
+        let isOpen = isUnknown && !last.isSelfSigned
+        let end = IdentityFinding(
+            state: .warning, name: "chain",
+            text: "chain ends at \(last.subjectSummary ?? "unknown"), whose issuer "
+                + "\(last.issuer.commonName ?? "unknown") is not here: "
+                + "the root, or an intermediate that servers must send",
+            hint: "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain "
+                + certificate.word(for: name) + " --fetch")
+        let text: String
+        if !isUnknown {
+            text = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+        } else if certificate.isSelfSigned {
+            text = "self-signed, and not trusted here"
+        } else if isOpen {
+            text = "its root is not known here"
+        } else {
+            text = "its root \(last.subject.commonName ?? "unknown") is trusted by neither system nor keychain"
+        }
         return [
-            complete,
+            isOpen ? end : complete,
             IdentityFinding(
-                state: isUnknown ? .warning : .bad, name: "trust",
-                text: isUnknown
-                    ? certificate.isSelfSigned
-                        ? "self-signed, and not trusted here"
-                        : "its root \(root?.commonName ?? "unknown") is trusted by neither system nor keychain"
-                    : error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message,
+                state: isUnknown ? .warning : .bad, name: "trust", text: text,
                 hint: isUnknown
                     ? "Clients that trust it themselves accept it. To trust it here: keyfob trust add "
                         + (try rootName(chain) ?? "FILE")

@@ -110,11 +110,15 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Phrases.counted(above, "intermediate")] : [])
         var text = "Wrote \(name): " + parts.joined(separator: " + ")
         text += hasRoot ? " + root." : ", no root."
-        if let last = certificates.last, !isComplete, above == 0, !last.isSelfSigned {
-            text +=
-                " Its issuer is not in the keychain (\(Visible.text(CertificatePhrases.issuer(last)))): "
-                + "keyfob cert import FILE"
-        }
+        // What the system has for a root, clients have too.
+        guard let last = certificates.last, !isComplete, !last.isSelfSigned,
+            !((try? SystemRoots.load()) ?? []).contains(where: { last.isIssued(by: $0) })
+        else { return text }
+        let issuer = Visible.text(CertificatePhrases.issuer(last))
         return text
+            + (above == 0
+                ? " Its issuer is not in the keychain (\(issuer)): keyfob cert import FILE"
+                : " The issuer of the last is not in the keychain (\(issuer)): "
+                    + "the root, or an intermediate that servers must send.")
     }
 }
