@@ -48,6 +48,28 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == "old\n")
     }
 
+    @Test(arguments: [
+        (["--user", "app"], "x/y --user=app"),
+        (["--kind", "internet", "--protocol", "https", "--user", "an app", "--port", "8443"],
+            "x/y --user='an app' --kind=internet --server=x/y --protocol=https --port=8443"),
+    ])
+    func `who cannot edit an item is told how to replace that one`(options: [String], words: String) throws {
+        let household = try Household.unattended()
+        try household.set("x/y", "old", options)
+        // The item is the one that was found, whatever it took to find it.
+        for selection in [[], options] {
+            let failure = try household.failure(["secret", "edit", "x/y"] + selection)
+            #expect(failure.hint.hasSuffix("keyfob set \(words) --replace --stdin"), "\(failure.hint)")
+        }
+        let shown = try household.failure(["set", "x/y", "secret", "--replace"] + options)
+        let told = try #require(shown.hint.firstMatch(of: /keyfob (set .* --stdin)/)).1
+        let result = try Tool(
+            "/bin/sh", ["-c", "printf new | '\(Tool.keyfob([]).path)' \(told)"], environment: household.environment
+        ).run()
+        #expect(result.status == 0, "\(told): \(result.error)")
+        #expect(try household.keyfob(["get", "x/y"]).output == "new\n")
+    }
+
     @Test func `what was typed is stored over another's change where the person says so`() throws {
         let (household, environment) = try make(change)
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["?", "s"], environment: environment)

@@ -15,9 +15,11 @@ struct UsageError: Error, CustomStringConvertible {
     /// A secret was given as an argument, where `ps` and the shell's history show it. The text never
     /// repeats the argument itself.
     ///
-    /// - Parameter item: the name before it, for the advice.
-    static func secretOnCommandLine(item: String) -> UsageError {
-        let name = ShellWord.quoted(item)
+    /// - Parameters:
+    ///   - item: the name before it, for the advice.
+    ///   - options: what else says which item is meant, with a space before each.
+    static func secretOnCommandLine(item: String, options: String = "") -> UsageError {
+        let name = ShellWord.quoted(item) + options
         return UsageError(
             "secret values are not taken from the command line, where other users can read them.",
             hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(name) --stdin     or just: keyfob set \(name)")

@@ -53,6 +53,20 @@ extension Item {
         return code.isEmpty ? nil : InternetProtocol(rawValue: code).scheme ?? code.trimmingBlanks
     }
 
+    /// What stands behind `keyfob set` for this item: with the name alone it would be another one of that name.
+    var words: String {
+        func given(_ name: AttributeName) -> String? { text(name).isEmpty ? nil : text(name) }
+        var choice = PasswordChoice(user: given(.account))
+        if itemClass == .internetPassword {
+            choice.kind = .internet
+            choice.server = given(.server)
+            choice.scheme = schemeText
+            choice.port = given(.port).flatMap { Int($0) }.flatMap { $0 == 0 ? nil : $0 }
+            choice.path = given(.path)
+        }
+        return ShellWord.quoted(nameText) + choice.words
+    }
+
     /// `generic` or `internet`.
     var kindText: String { itemClass == .internetPassword ? "internet" : "generic" }
 

@@ -31,6 +31,15 @@ struct PasswordChoice {
         kind == .internet || (kind == nil && (server != nil || scheme != nil || port != nil || path != nil))
     }
 
+    /// What stands behind a name for this choice, each option with a space before it; for commands that hints print.
+    var words: String {
+        let options: [(String, String?)] = [
+            ("--user", user), ("--kind", kind?.rawValue), ("--server", server), ("--protocol", scheme),
+            ("--port", port.map { String($0) }), ("--path", path),
+        ]
+        return options.map { name, value in value.map { " \(name)=\(ShellWord.quoted($0))" } ?? "" }.joined()
+    }
+
     /// The protocol: a URL scheme, or Apple's four characters for those without one here.
     func internetProtocol() throws -> InternetProtocol? {
         guard let scheme else { return nil }

@@ -31,7 +31,10 @@ struct SecretSet: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        guard rest.isEmpty else { throw UsageError.secretOnCommandLine(item: name) }
+        guard rest.isEmpty else {
+            let options = selection.choice.words + (storing.replace ? " --replace" : "")
+            throw UsageError.secretOnCommandLine(item: name, options: options)
+        }
         try selection.check(name: name)
         try storing.check()
         try input.check(global)
