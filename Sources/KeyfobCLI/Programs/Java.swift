@@ -8,11 +8,7 @@ struct Java: Program {
     static let unspeakable = ["${"]
 
     static func recipe(for use: TokenUse) throws -> Recipe {
-        if case .ed25519 = use.publicKey.algorithm {
-            throw KeychainError(
-                .mechanismUnsupported, "SunPKCS11 uses RSA and EC keys of tokens, and no Ed25519 keys.",
-                hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
-        }
+        try use.requireNoEdwardsKey("SunPKCS11")
         // SunPKCS11 knows tokens by slot alone. Its configuration quotes values with spaces.
         let configuration = Recipe.File(
             name: use.stem + ".java.cfg",

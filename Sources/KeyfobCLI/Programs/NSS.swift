@@ -12,11 +12,7 @@ struct NSS: Program {
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         // Debian 12's NSS 3.87: SEC_ERROR_UNSUPPORTED_KEYALG, in its tools and in TLS.
-        if case .ed25519 = use.publicKey.algorithm {
-            throw KeychainError(
-                .mechanismUnsupported, "NSS uses RSA and EC keys of tokens, and no Ed25519 keys.",
-                hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
-        }
+        try use.requireNoEdwardsKey("NSS")
         let pin = use.pinFile.map { " -f \(ShellWord.quoted($0))" } ?? ""
         let nickname = ShellWord.quoted(use.tokenLabel + ":" + use.label)
         func commands(_ database: String) -> [String] {

@@ -28,7 +28,7 @@ enum OpenSSLEngine {
         return path
     }
 
-    /// The error for a token with an Ed25519 key; `nil` where there is none.
+    /// The error for a token with an Ed25519 key beside the one that is meant; `nil` where there is none.
     ///
     /// libp11 gives up on the private keys of a token altogether at the first whose kind it does not know.
     static func obstacle(on use: TokenUse) -> KeychainError? {
@@ -37,7 +37,7 @@ enum OpenSSLEngine {
             .mechanismUnsupported,
             "token \"\(use.tokenLabel)\" holds an Ed25519 private key, \"\(first)\", and beside one OpenSSL's pkcs11 "
                 + "engine reaches no key of the token.",
-            hint: "Put it in another keychain: keyfob keychain create NAME",
+            hint: "Put it in another keychain: keyfob keychain create NAME --unattended",
             details: ["token": use.tokenLabel, "key": first])
     }
 

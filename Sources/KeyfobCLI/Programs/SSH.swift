@@ -17,11 +17,7 @@ struct SSH: Program {
                 .mechanismUnsupported, "OpenSSH knows no form for a key of type \(use.publicKey.algorithm).",
                 hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
         }
-        if case .ed25519 = use.publicKey.algorithm {
-            throw KeychainError(
-                .mechanismUnsupported, "OpenSSH uses RSA and EC keys of tokens, and no Ed25519 keys.",
-                hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
-        }
+        try use.requireNoEdwardsKey("OpenSSH")
         let publicKey = Recipe.File(name: use.stem + ".pub", content: line + "\n")
         // OpenSSH asks for the PIN; where a file holds it, a program of three lines answers.
         let askpass = use.pinFile.map {

@@ -83,6 +83,16 @@ struct TokenUse {
         ]
     }
 
+    /// Refuses an Ed25519 key, for a program that knows none on tokens.
+    ///
+    /// - Throws: `KeychainError.mechanismUnsupported`.
+    func requireNoEdwardsKey(_ program: String) throws {
+        guard case .ed25519 = publicKey.algorithm else { return }
+        throw KeychainError(
+            .mechanismUnsupported, "\(program) uses RSA and EC keys of tokens, and no Ed25519 keys.",
+            hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
+    }
+
     /// The PIN's file, for programs that cannot ask.
     ///
     /// - Throws: `KeychainError.pinRequired` where there is none.

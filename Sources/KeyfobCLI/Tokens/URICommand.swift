@@ -163,6 +163,8 @@ struct URICommand: ParsableCommand {
     private func present(
         _ program: any Program.Type, _ subject: TokenUse, renewal: [String], _ output: Output
     ) throws {
+        // Another keychain would not help against the key itself.
+        if program.usesEngine { try subject.requireNoEdwardsKey("OpenSSL's pkcs11 engine") }
         var recipe = try program.recipe(for: subject)
         if recipe.files.contains(subject.fullChain) { recipe.notes += renewal }
         if let unsuitability = program.unsuitability(of: subject.chain.first, called: subject.label) {
