@@ -239,16 +239,19 @@ struct URICommand: ParsableCommand {
     ) {
         var found: Identity?
         var uri: PKCS11URI
-        let label: String
+        var label: String
+        var publicKeyHash: Data?
         do {
             let identity = try name.identity(in: keychain)
             uri = try keychain.uri(of: identity)
             label = identity.label ?? name.text
             found = identity
+            publicKeyHash = identity.key.publicKeyHash
         } catch let error as KeychainError where error.code == .itemNotFound {
             do {
                 let key = try name.key(in: keychain)
                 (uri, label) = (try keychain.uri(of: key), key.label ?? name.text)
+                publicKeyHash = key.publicKeyHash
             } catch let keyError as KeychainError where keyError.code == .itemNotFound {
                 do {
                     let certificate = try name.certificate(in: keychain)
@@ -260,17 +263,28 @@ struct URICommand: ParsableCommand {
         }
         switch type {
         case .private:
-            guard uri.type == .privateKey else {
-                throw KeychainError(
-                    .itemNotFound, "\"\(label)\" has no private key in keychain \"\(keychain.name)\".",
-                    hint: "All keys: keyfob key ls", details: ["name": label, "keychain": keychain.name])
+            guard uri.type == .privateKey else { throw Self.noKey("private", label, keychain) }
+        case .public:
+            guard let publicKeyHash,
+                let key = try keychain.find(.keys.keyClass(.public)).first(where: { $0.publicKeyHash == publicKeyHash })
+            else { throw Self.noKey("public", label, keychain) }
+            uri = try keychain.uri(of: key)
+        case .cert:
+            if found == nil, uri.type != .certificate {
+                let certificate = try name.certificate(in: keychain)
+                (uri, label) = (try keychain.uri(of: certificate), certificate.label ?? name.text)
             }
-        case .public, .cert:
-            uri.type = type == .cert ? .certificate : .publicKey
+            uri.type = .certificate
             uri.pinSource = nil
         case nil: break
         }
         return (uri, label, found)
+    }
+
+    private static func noKey(_ half: String, _ label: String, _ keychain: Keychain) -> KeychainError {
+        KeychainError(
+            .itemNotFound, "\"\(label)\" has no \(half) key in keychain \"\(keychain.name)\".",
+            hint: "All keys: keyfob key ls", details: ["name": label, "keychain": keychain.name])
     }
 
     private func variables(_ keychain: Keychain) throws -> [(String, String)] {
