@@ -26,6 +26,25 @@ import Testing
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
     }
 
+    @Test func `a key that is there already is removed by the name that it has now`() throws {
+        let home = try IdentityHome()
+        for name in ["a", "b"] { try home.makeSelfSigned(name) }
+        func add(_ name: String, _ more: String...) throws -> Tool.Result {
+            try Tool.keyfob(
+                ["identity", "import", home.file(name + ".key"), home.file(name + ".pem"), "--name", "web"] + more,
+                environment: home.environment
+            ).run()
+        }
+        try #require(add("a").status == 0 && add("b", "--replace").status == 0)
+        let named = try add("b", "--extractable")
+        #expect(named.status == 4 && named.error.contains("first: keyfob identity rm web\n"), "\(named.error)")
+        try #require(home.keyfob("cert", "rm", "web", "--yes").status == 0)
+        let alone = try add("b", "--extractable")
+        let mark = try #require(alone.error.firstMatch(of: /first: keyfob key rm (sha256:[0-9a-f]+)\n/), "\(alone.error)").1
+        #expect(try home.keyfob("key", "rm", String(mark), "--yes").status == 0)
+        #expect(try add("b", "--extractable", "--replace").status == 0)
+    }
+
     @Test func `what the keychain has of the chain is told, where the file has none`() throws {
         let home = try IdentityHome()
         try home.makeWeb()

@@ -147,11 +147,17 @@ struct IdentityImportCommand: ParsableCommand {
         let known = try keychain.find(.keys.keyClass(.private)).first { $0.publicKeyHash == identifier }
         if let known, !known.isExtractable {
             let label = known.label ?? ""
+            // The key's own label is no identity's, where it was made or brought in for a later version.
+            let identities = try keychain.find(.identities).filter { $0.key.publicKeyHash == identifier }
+            let identity = identities.first { $0.nameOfVersion == nil } ?? identities.first
+            let fingerprint = Digest.sha256(pair.key.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
+            let removal = identity?.label.map { "identity rm \(ShellWord.operand($0))" }
+                ?? "key rm sha256:\(fingerprint)"
             throw KeychainError(
                 .duplicateItem,
                 "the key of \(pair.fileName) is on the token already, as \"\(label)\", and not extractable; "
                     + "nothing was imported.",
-                hint: "Leave out --extractable, or remove it first: keyfob identity rm \(ShellWord.quoted(label))",
+                hint: "Leave out --extractable, or remove it first: keyfob \(removal)",
                 details: ["keychain": keychain.name, "name": label])
         }
     }
