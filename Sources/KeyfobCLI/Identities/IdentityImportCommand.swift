@@ -223,6 +223,13 @@ struct IdentityImportCommand: ParsableCommand {
         return lines
     }
 
+    /// No import stores a root; it may have been there before.
+    private func rootPhrase(_ root: Certificate, _ keychain: Keychain) throws -> String {
+        if try keychain.trustAnchors().contains(where: { $0.certificate == root }) { return "root already trusted" }
+        let isKnown = try keychain.publicCertificates().contains { $0.der == root.der }
+        return isKnown ? "root known already" : "root not stored"
+    }
+
     private func chainPhrase(
         _ item: IdentityImport, _ certificate: Certificate, _ keychain: Keychain
     ) throws -> String {
@@ -233,8 +240,8 @@ struct IdentityImportCommand: ParsableCommand {
         if item.knownCertificates > 0 {
             parts.append("\(Phrases.counted(item.knownCertificates, "intermediate")) known already")
         }
-        if item.chain.isComplete {
-            parts.append(item.chain.certificates.count > 1 ? "root not stored" : "self-signed")
+        if item.chain.isComplete, let root = item.chain.certificates.last {
+            parts.append(try item.chain.certificates.count > 1 ? rootPhrase(root, keychain) : "self-signed")
         } else if parts.isEmpty {
             // The file has none; the keychain may.
             let above = try keychain.chain(of: certificate).certificates.dropFirst()
