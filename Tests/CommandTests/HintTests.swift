@@ -22,6 +22,34 @@ import Testing
         }
     }
 
+    @Test func `fetching is advised where a certificate says from where, and only before it was tried`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.shell(
+            """
+            {
+            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout aia.key -out aia.csr -subj /CN=aia
+            printf 'authorityInfoAccess=caIssuers;URI:http://127.0.0.1:1/ca.der\\n' >more
+            openssl x509 -req -in aia.csr -CA r10.pem -CAkey r10.key -CAcreateserial -days 9 -extfile more -out aia.pem
+            } >openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            """)
+        for (file, name) in [("web", "plain"), ("aia", "my web")] {
+            let imported = try home.keyfob(
+                "identity", "import", home.file(file + ".key"), home.file(file + ".pem"), "--name", name)
+            try #require(imported.status == 0, "\(imported.error)")
+        }
+        for command in [["cert", "verify"], ["cert", "chain"], ["identity", "check"]] {
+            func told(_ name: String) throws -> String {
+                let result = try Tool.keyfob(command + [name], environment: home.environment).run()
+                return result.output + result.error
+            }
+            #expect(try told("plain").contains("keyfob cert import FILE\n"), "\(command)")
+            #expect(try told("my web").contains("fetch it: keyfob cert chain 'my web' --fetch\n"), "\(command)")
+        }
+        let fetched = try home.keyfob("cert", "chain", "plain", "--fetch")
+        #expect(fetched.status == 11 && !fetched.error.contains("--fetch"), "\(fetched.error)")
+    }
+
     @Test(arguments: [["-k", "site"], ["-ksite"], ["--keychain=site"], ["--token", "site"]])
     func `a command names the keychain that the command line named`(selector: [String]) throws {
         let home = try IdentityHome()

@@ -162,8 +162,14 @@ import Testing
             """
             printf 'authorityInfoAccess=caIssuers;URI:http://127.0.0.1:\(port)/ca.der\\n' >more
             openssl x509 -req -in web.csr -CA r10.pem -CAkey r10.key -CAcreateserial -days 9 -extfile more -out aia.pem 2>/dev/null
+            printf 'authorityInfoAccess=caIssuers;URI:http://127.0.0.1:\(port)/none.der\\n' >more
+            openssl x509 -req -in web.csr -CA r10.pem -CAkey r10.key -CAcreateserial -days 9 -extfile more -out no.pem 2>/dev/null
             """)
         #expect(try home.keyfob("cert", "import", home.file("aia.pem"), "--name", "aia").status == 0)
+        #expect(try home.keyfob("cert", "import", home.file("no.pem"), "--name", "no").status == 0)
+        // Nobody is told to do what has just been in vain.
+        let vain = try home.keyfob("cert", "chain", "no", "--fetch")
+        #expect(vain.status == 11 && !vain.error.contains("--fetch"), "\(vain.error)")
         let incomplete = try home.keyfob("cert", "chain", "aia", "--json")
         #expect(incomplete.status == 11 && incomplete.output.isEmpty)
         #expect(try IdentityHome.code(incomplete) == "cert.chain_incomplete")

@@ -12,6 +12,13 @@ private enum Bounds {
     static let patience: Duration = .seconds(120)
 }
 
+extension Certificate {
+    /// The places it names where its issuer's certificate is, as far as they can be asked.
+    var issuerPlaces: [String] {
+        issuerLocations.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
+    }
+}
+
 extension Keychain {
     /// Fetches the certificates that are missing above one, from the places that the certificates themselves name
     /// (authority information access, RFC 5280 4.2.2.1), and stores them.
@@ -60,8 +67,7 @@ extension Keychain {
 
     private func issuer(of certificate: Certificate, until deadline: Deadline) throws -> Certificate? {
         var failure: (any Error)?
-        let places = certificate.issuerLocations.lazy.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
-        for url in places.prefix(Bounds.places) {
+        for url in certificate.issuerPlaces.prefix(Bounds.places) {
             guard !deadline.hasPassed else {
                 throw KeychainError(
                     .timedOut, "the places where the missing issuers are said to be take too long.",

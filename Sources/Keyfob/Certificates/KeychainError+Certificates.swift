@@ -8,7 +8,8 @@ extension CertificateVerification {
     /// - Parameters:
     ///   - name: What messages call the certificate.
     ///   - isFile: Whether that is a file, which is no identity that could be renewed.
-    public func error(name: String, isFile: Bool = false) -> KeychainError? {
+    ///   - hasFetched: Whether the places that the certificates name have been asked for what is missing.
+    public func error(name: String, isFile: Bool = false, hasFetched: Bool = false) -> KeychainError? {
         guard let found = result.failure else { return nil }
         let own = ownFault(besides: found.code)
         let (code, depth) = own.map { ($0, 0) } ?? (found.code, found.depth)
@@ -45,8 +46,7 @@ extension CertificateVerification {
             return make(
                 .chainIncomplete,
                 "no issuer certificate for \"\(isLeaf ? name : culprit.subjectSummary ?? name)\" (issuer \(issuer)).",
-                "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain "
-                    + (isFile ? "FILE" : certificate.word(for: name)) + " --fetch")
+                culprit.issuerAdvice(fetchingFor: hasFetched ? nil : isFile ? "FILE" : certificate.word(for: name)))
         case .selfSigned, .untrustedRoot:
             return make(
                 .certificateUntrusted,
@@ -108,6 +108,15 @@ extension Certificate {
     func word(for name: String) -> String {
         name.contains("/") || name.hasPrefix("-")
             ? "sha256:" + sha256Fingerprint.hexadecimal.prefix(16) : ShellWord.quoted(name)
+    }
+
+    /// How to get the certificate of its issuer.
+    ///
+    /// - Parameter word: The certificate whose chain it is missing in; `nil` where fetching it has not helped.
+    func issuerAdvice(fetchingFor word: String?) -> String {
+        let advice = "Add it: keyfob cert import FILE"
+        guard let word, !issuerPlaces.isEmpty else { return advice }
+        return advice + ", or fetch it: keyfob cert chain \(word) --fetch"
     }
 }
 

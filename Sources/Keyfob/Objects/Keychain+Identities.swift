@@ -92,8 +92,7 @@ extension Keychain {
                 IdentityFinding(
                     state: .warning, name: "chain",
                     text: "no issuer certificate (issuer \(certificate.issuer.commonName ?? "unknown"))",
-                    hint: "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain "
-                        + certificate.word(for: name) + " --fetch")
+                    hint: certificate.issuerAdvice(fetchingFor: certificate.word(for: name)))
             ]
         }
         let complete = IdentityFinding(state: .good, name: "chain", text: "chain", hint: nil)
@@ -131,8 +130,7 @@ extension Keychain {
             text: "chain ends at \(last.subjectSummary ?? "unknown"), whose issuer "
                 + "\(last.issuer.commonName ?? "unknown") is not here: "
                 + "the root, or an intermediate that servers must send",
-            hint: "Add it: keyfob cert import FILE, or fetch it: keyfob cert chain "
-                + certificate.word(for: name) + " --fetch")
+            hint: last.issuerAdvice(fetchingFor: certificate.word(for: name)))
         let text: String
         if !isUnknown {
             text = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message

@@ -72,7 +72,8 @@ struct CertificateChainCommand: ParsableCommand {
             ])
         }
         // That nobody trusts it is another question: keyfob cert verify.
-        let error = result.error(name: name).flatMap { $0.code == .chainIncomplete ? $0 : nil }
+        let reason = result.error(name: name, isFile: certificate.isFile, hasFetched: fetch && !global.dryRun)
+        let error = reason.flatMap { $0.code == .chainIncomplete ? $0 : nil }
         // A program reads one document: the result, or the error.
         if let error, output.format.isMachineReadable { throw error }
         try output.emit(document, table: table)

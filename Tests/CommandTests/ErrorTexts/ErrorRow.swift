@@ -281,7 +281,7 @@ extension ErrorRow {
             testDescription: "incomplete chain", before: "chain; keyfob identity import -q web.key web.pem --name web",
             attempt: "keyfob cert verify web", status: 11, code: "cert.chain_incomplete",
             message: [#"no issuer certificate for "web" (issuer CN=R10)"#],
-            hint: ["keyfob cert import", "keyfob cert chain web --fetch"], details: ["certificate", "fingerprint"]),
+            hint: ["keyfob cert import FILE"], details: ["certificate", "fingerprint"]),
         ErrorRow(
             testDescription: "untrusted",
             before: "chain; keyfob identity import -q web.key web.pem r10.pem --name web",
