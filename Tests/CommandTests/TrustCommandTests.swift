@@ -254,7 +254,10 @@ import Testing
         #expect(text.contains("warn  chain ends at R10, whose issuer Root is not here: the root, or an"), "\(text)")
         #expect(!text.contains("ok  chain") && text.contains("warn  its root is not known here"), "\(text)")
         try #require(home.keyfob("cert", "import", home.file("root.pem"), "--name", "my root").status == 0)
+        let verified = try home.keyfob("cert", "verify", "web")
+        #expect(verified.error.contains("If you do: keyfob trust add 'my root' --scope user\n"), "\(verified.error)")
         let known = try home.keyfob("identity", "check", "web").output
+        #expect(known.contains("To trust it here: keyfob trust add 'my root'\n"), "\(known)")
         #expect(known.contains("ok  chain   warn  its root Root is trusted by neither system nor keychain"), "\(known)")
         try #require(home.keyfob("cert", "rm", "my root", "--yes").status == 0)
         let own = try check("own")

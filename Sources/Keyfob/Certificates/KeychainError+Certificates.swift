@@ -9,7 +9,10 @@ extension CertificateVerification {
     ///   - name: What messages call the certificate.
     ///   - isFile: Whether that is a file, which is no identity that could be renewed.
     ///   - hasFetched: Whether the places that the certificates name have been asked for what is missing.
-    public func error(name: String, isFile: Bool = false, hasFetched: Bool = false) -> KeychainError? {
+    ///   - root: What commands call the root that nobody trusts, where the keychain has it.
+    public func error(
+        name: String, isFile: Bool = false, hasFetched: Bool = false, root: String? = nil
+    ) -> KeychainError? {
         guard let found = result.failure else { return nil }
         let own = ownFault(besides: found.code)
         let (code, depth) = own.map { ($0, 0) } ?? (found.code, found.depth)
@@ -48,13 +51,14 @@ extension CertificateVerification {
                 "no issuer certificate for \"\(isLeaf ? name : culprit.subjectSummary ?? name)\" (issuer \(issuer)).",
                 culprit.issuerAdvice(fetchingFor: hasFetched ? nil : isFile ? "FILE" : certificate.word(for: name)))
         case .selfSigned, .untrustedRoot:
+            let anchor: String? = isLeaf ? isFile ? nil : certificate.word(for: name) : root
             return make(
                 .certificateUntrusted,
                 isLeaf
                     ? "certificate \"\(name)\" signed itself, and nobody has decided to trust it."
                     : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
                         + "which nobody has decided to trust.",
-                "If you do: keyfob trust add \(isLeaf && !isFile ? certificate.word(for: name) : "FILE") --scope user")
+                "If you do: keyfob trust add \(anchor ?? "FILE") --scope user")
         case .hostMismatch, .addressMismatch:
             let names = certificate.subjectAlternativeNames
             let listed = names.prefix(8).map { $0.ipText ?? $0.text }.joined(separator: ", ")

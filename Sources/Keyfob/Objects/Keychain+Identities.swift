@@ -147,17 +147,16 @@ extension Keychain {
                 state: isUnknown ? .warning : .bad, name: "trust", text: text,
                 hint: isUnknown
                     ? "Clients that trust it themselves accept it. To trust it here: keyfob trust add "
-                        + (try rootName(chain) ?? "FILE")
+                        + (try word(forRoot: last) ?? "FILE")
                     : error.hint,
                 details: ["reason": error.code.rawValue]),
         ]
     }
 
-    /// What the keychain calls the root of a chain, where it has it and the name is one word.
-    private func rootName(_ chain: CertificateChain) throws -> String? {
-        guard let root = chain.certificates.last, root.isSelfSigned else { return nil }
-        let label = try find(.certificates).first { $0.der == root.der }?.label
-        return label.flatMap { $0.wholeMatch(of: /[A-Za-z0-9._@+-]+/) == nil ? nil : $0 }
+    /// What commands call a root that the keychain has; `nil` where it has not, and for what is no root.
+    package func word(forRoot root: Certificate) throws -> String? {
+        guard root.isSelfSigned else { return nil }
+        return try publicCertificates().first { $0.der == root.der }?.label.map { root.word(for: $0) }
     }
 
     private func checkSignature(

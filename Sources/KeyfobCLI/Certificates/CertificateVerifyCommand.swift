@@ -66,7 +66,8 @@ struct CertificateVerifyCommand: ParsableCommand {
                 verifying: leaf, intermediates: intermediates, on: date, host: host?.text, usage: usage.usage,
                 trusting: policy)
         }
-        if let error = result.error(name: name, isFile: certificate.isFile) { throw error }
+        let root = try result.result.failure?.certificate.flatMap { try keychain?.word(forRoot: $0) }
+        if let error = result.error(name: name, isFile: certificate.isFile, root: root) { throw error }
         let chain = result.chain.map { Visible.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
         let origin = switch result.origin {
         case .system: "trusted by the system"
