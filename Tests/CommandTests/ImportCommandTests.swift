@@ -189,6 +189,17 @@ import Testing
         #expect(result.status == 0 && result.output.contains("integrity ok"), "\(result.error)")
     }
 
+    @Test(
+        arguments: [["identity", "import", "-"], ["identity", "import", "--key", "-"], ["cert", "import", "-"]],
+        ["stdin", "fd:0"])
+    func `standard input is not a file and its passphrase at once`(command: [String], source: String) throws {
+        let home = try IdentityHome()
+        let result = try Tool.keyfob(
+            command + ["--pass-source", source], environment: home.environment, input: Data("secret".utf8)
+        ).run()
+        #expect(result.status == 2 && result.error.contains("both the passphrase and the file"), "\(result.error)")
+    }
+
     /// Makes `two.p12`, without a passphrase, of the identities `a` and `b` of `makeSelfSigned`, and some more parts.
     private func makeTwo(_ home: IdentityHome, named names: (String?, String?), _ more: [HandmadePKCS12.Bag] = []) throws {
         func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: home.file(name))) }

@@ -33,6 +33,7 @@ struct CertificateImportCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
+        try passphrase.check(reading: files)
         let read = passphrase.reading(global)
         var contents = IdentityFiles(
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil

@@ -15,6 +15,18 @@ struct PassphraseOptions: ParsableArguments {
         EnvironmentVariable.withhold(namedBy: passSource)
     }
 
+    /// Refuses standard input where it would have to give a file and its passphrase.
+    ///
+    /// - Throws: `UsageError`.
+    func check(reading files: [FileArgument]) throws {
+        guard let passSource, ["stdin", "fd:0"].contains(passSource), files.contains(where: { $0.path == "-" }) else {
+            return
+        }
+        throw UsageError(
+            "standard input cannot give both the passphrase and the file.",
+            hint: "Give one of them another source, such as --pass-source fd:3 or the name of the file.")
+    }
+
     /// The source of `--pass-source`. - Throws: `KeychainError` with code `invalidArgument`.
     func source() throws -> PINSource? { try passSource.map { try PINSource(parsing: $0) } }
 

@@ -58,6 +58,7 @@ struct IdentityImportCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
+        try passphrase.check(reading: files + [key, cert, chain].compactMap { $0 })
         let read = passphrase.reading(global)
         var contents = IdentityFiles(
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
