@@ -48,7 +48,7 @@ public struct CommandIssuer: CertificateIssuer {
         guard result.status == 0 else {
             throw KeychainError(
                 .issuerFailed, "\(name) ended with status \(result.status).",
-                hint: "Run it by hand to see why; give it the request: keyfob key csr",
+                hint: "Run it by hand to see why: it reads the request on standard input.",
                 details: ["status": String(result.status)])
         }
         guard !result.output.isEmpty else {

@@ -341,7 +341,7 @@ extension ErrorRow {
         ErrorRow(
             testDescription: "an issuing command that fails",
             attempt: "keyfob identity create web --cn web --issuer exec:false", status: 1, code: "issuer.failed",
-            message: [#"the command "false" ended with status 1"#], hint: ["Run it by hand"], details: ["status"]),
+            message: [#"the command "false" ended with status 1"#], hint: ["Run it by hand to see why: it reads the request on standard input."], details: ["status"]),
     ]
 }
 
