@@ -73,6 +73,40 @@ import Testing
         #expect(try addAll() == "  chain   1 intermediate known already, root already trusted")
     }
 
+    @Test func `a chain is complete where the keychain has its root, whichever command says so`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        func document(_ arguments: [String]) throws -> [String: Any] {
+            let result = try Tool.keyfob(arguments + ["--json"], environment: home.environment).run()
+            try #require(result.status == 0, "\(result.error)")
+            return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        }
+        #expect(try home.keyfob("key", "generate", "api").status == 0)
+        let request = ["key", "csr", "api", "--cn", "api", "--usage", "server", "-o", home.file("api.csr")]
+        _ = try document(request)
+        try home.shell(
+            """
+            openssl x509 -req -in api.csr -CA root.pem -CAkey root.key -CAcreateserial -days 9 -copy_extensions copy \\
+                -out api.pem 2>/dev/null
+            """)
+        let install = ["identity", "install", "api", "--cert", home.file("api.pem"), "--chain", home.file("root.pem")]
+        let files = [home.file("web.key"), home.file("web.pem"), home.file("above.pem")]
+        // The files have the root, and a root is stored only where somebody chooses to trust it.
+        for isComplete in [false, true] {
+            let imported = try document(["identity", "import", "--name", "web"] + files)["identities"]
+            #expect((imported as? [[String: Any]])?.map { $0["chain_complete"] as? Bool } == [isComplete])
+            let installed = try document(install)
+            #expect(installed["chain_complete"] as? Bool == isComplete)
+            #expect(installed["chain_length"] as? Int == (isComplete ? 2 : 1))
+            for name in ["web", "api"] {
+                for command in [["identity", "show", name], ["cert", "export", name, "--chain"]] {
+                    #expect(try document(command)["chain_complete"] as? Bool == isComplete, "\(command)")
+                }
+            }
+            _ = try document(["cert", "import", home.file("root.pem")])
+        }
+    }
+
     @Test func `a certificate that is there is called what it is called`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web", commonName: "www.example.org")

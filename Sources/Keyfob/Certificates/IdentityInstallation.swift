@@ -13,7 +13,8 @@ public struct IdentityInstallation: Sendable {
     public let kept: [String]
     /// Certificates of the chain that were stored with it.
     public let addedCertificates: [CertificateItem]
-    /// The chain as far as the keychain's certificates reach, leaf first.
+    /// The chain as far as the keychain's certificates and those given with it reach, leaf first. A root that was given
+    /// is not stored.
     public let chain: CertificateChain
 }
 

@@ -15,7 +15,7 @@ public struct IdentityImport: Sendable {
     public let knownCertificates: Int
     /// The labels under which the identities that bore the name before are kept.
     public let kept: [String]
-    /// The chain, leaf first.
+    /// The chain as far as the certificates given with it reach, leaf first. A root that was given is not stored.
     public let chain: CertificateChain
 }
 

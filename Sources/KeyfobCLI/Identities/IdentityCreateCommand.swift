@@ -79,7 +79,7 @@ struct IdentityCreateCommand: ParsableCommand {
         }
         let certificate = try made.identity.certificate()
         let now = Date()
-        let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain, chain: made.chain)
+        let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain, tellsChain: true)
         try output.emit(
             document,
             sentence: """
@@ -119,9 +119,12 @@ struct Steps: Sendable {
 /// How identities are described to programs after a change.
 enum IdentityPhrases {
     /// The members of a document about one identity.
+    ///
+    /// - Parameter tellsChain: Whether it says how far up the certificates of the keychain reach. What was issued or
+    ///   came in a file may reach further: a root among it is not stored.
     static func document(
         _ identity: Identity, isChanged: Bool, _ keychain: Keychain, kept: [String] = [],
-        chain: CertificateChain? = nil, isDryRun: Bool = false
+        tellsChain: Bool = false, isDryRun: Bool = false
     ) throws -> Document {
         var members: [Value.Member] = [
             .init("changed", .boolean(isChanged)), .init("dry_run", .boolean(isDryRun)),
@@ -131,7 +134,8 @@ enum IdentityPhrases {
             .init("issuer_policy", .optional(identity.renewalPolicy?.issuer.description)),
             .init("kept", .array(kept.map { .string($0) })),
         ]
-        if let chain {
+        if tellsChain {
+            let chain = try keychain.chain(of: identity.certificate())
             members.append(.init("chain_complete", .boolean(chain.isComplete)))
             members.append(.init("chain_length", .count(chain.certificates.count)))
         }

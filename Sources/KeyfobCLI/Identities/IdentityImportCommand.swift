@@ -173,7 +173,7 @@ struct IdentityImportCommand: ParsableCommand {
                     .init("extractable", .boolean(item.identity.key.isExtractable)),
                     .init("certificates_added", .count(item.addedCertificates.count)),
                     .init("certificates_known", .count(item.knownCertificates)),
-                    .init("chain_complete", .boolean(item.chain.isComplete)),
+                    .init("chain_complete", .boolean(try keychain.chain(of: certificate).isComplete)),
                     .init("kept", .array(item.kept.map { .string($0) })),
                     .init("uri", .string(try keychain.uri(of: item.identity).description)),
                 ] + CertificatePhrases.members(certificate, on: now))

@@ -66,7 +66,7 @@ struct IdentityInstallCommand: ParsableCommand {
             lines.append("Identity \"\(shown)\" is ready.")
         }
         let document = try IdentityPhrases.document(
-            made.identity, isChanged: !made.isUnchanged, keychain, kept: made.kept, chain: made.chain)
+            made.identity, isChanged: !made.isUnchanged, keychain, kept: made.kept, tellsChain: true)
         try output.emit(document, sentence: lines.joined(separator: "\n"))
     }
 }

@@ -272,7 +272,7 @@ struct IdentityRenewCommand: ParsableCommand {
             try output.say("  each renewal makes a new key from now on; --same-key ends that")
         }
         return (
-            try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept, chain: made.chain)
+            try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept, tellsChain: true)
                 .value, .renewed
         )
     }
