@@ -13,7 +13,8 @@ struct InitCommand: ParsableCommand {
         discussion:
             "Run again it checks that the keychain opens, and changes nothing. With --token the keychain is put "
             + "on a token that is there, which is never initialised. The keychain is left unlocked where that takes a "
-            + "passphrase or PIN; in a document, \"unlocked\" is false where it is not, and null where it takes none.")
+            + "passphrase or PIN; in a document, \"unlocked\" is false where it is not, and null where it takes none. "
+            + "The document of a run that changes nothing has the same members; what only the making knows is null.")
 
     @OptionGroup(title: "New keychain")
     var creation: CreationOptions
@@ -46,11 +47,8 @@ struct InitCommand: ParsableCommand {
         }
         let isOpen = try keychain.checkOpening()
         let how = isOpen ? "exists and works" : "exists; it is locked, and its token is present"
-        try output.emit(
-            Document([
-                "keychain": .string(name), "action": "none", "changed": false, "dry_run": .boolean(global.dryRun),
-                "opened": .boolean(isOpen),
-            ]), sentence: "Nothing to do: keychain \"\(name)\" \(how).")
+        try NewKeychain.reportExisting(
+            name, isOpened: isOpen, sentence: "Nothing to do: keychain \"\(name)\" \(how).", global: global, output)
         return true
     }
 }

@@ -17,6 +17,26 @@ extension KeychainConfiguration {
         pinSource.map { $0.hasPrefix("cmd:") || $0.hasPrefix("|") ? "cmd:…" : Visible.text($0) }
     }
 
+    /// What a document about the making of a keychain says of it, whether it is made now or was there.
+    ///
+    /// - Parameters:
+    ///   - isUnlocked: `nil` where it needs no unlocking.
+    ///   - suite: The wrap suite, which only the vault knows besides who has made the keychain; else `nil`.
+    ///   - recoveryFile: Where the recovery code was written just now.
+    func creationMembers(
+        isDefault: Bool, isTokenNew: Bool, wantsLogin: Bool, isUnlocked: Bool?, suite: String? = nil,
+        recoveryFile: String? = nil
+    ) -> [Value.Member] {
+        [
+            .init("token", .string(tokenLabel)), .init("token_uri", .string(token)),
+            .init("token_new", .boolean(isTokenNew)), .init("wrapping_key", .string(wrappingKeyLabel)),
+            .init("wrap_suite", .optional(suite)), .init("default", .boolean(isDefault)),
+            .init("recovery_file", .optional(recoveryFile)), .init("pin_source", .optional(pinSourceName)),
+            .init("protection", .string(wantsLogin ? protection : "the token wants no login")),
+            .init("unlocked", isUnlocked.map { .boolean($0) } ?? .null),
+        ]
+    }
+
     /// What comes from there.
     private var pinName: String { sealedPIN == nil ? "PIN" : "passphrase" }
 

@@ -34,11 +34,8 @@ struct KeychainCreate: ParsableCommand {
             }
             try NewKeychain(name: name, options: creation, global: global, output: output).make()
         } catch let error as KeychainError where error.code == .duplicateKeychain && ifMissing {
-            try output.emit(
-                Document([
-                    "keychain": .string(name), "action": "none", "changed": false, "dry_run": .boolean(global.dryRun),
-                ]),
-                sentence: "Unchanged: keychain \"\(name)\" exists.")
+            try NewKeychain.reportExisting(
+                name, sentence: "Unchanged: keychain \"\(name)\" exists.", global: global, output)
         }
     }
 }

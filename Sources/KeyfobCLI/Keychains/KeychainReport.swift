@@ -142,6 +142,13 @@ struct KeychainReport {
         return members
     }
 
+    /// What a document about the making of a keychain says of one that is there already.
+    var creationMembers: [Value.Member] {
+        configuration.creationMembers(
+            isDefault: isDefault, isTokenNew: false, wantsLogin: !isWithoutLogin,
+            isUnlocked: state == .unattended ? nil : state == .unlocked)
+    }
+
     /// What is wrong, for a document.
     static func problem(_ error: KeychainError) -> Value {
         .object([.init("code", .string(error.code.rawValue)), .init("message", .string(error.message))])

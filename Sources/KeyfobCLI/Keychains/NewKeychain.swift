@@ -173,6 +173,32 @@ struct NewKeychain {
 
     // MARK: Reports
 
+    /// Says of a keychain that is there already that nothing was done, in a document that describes it as the one about
+    /// its making did.
+    ///
+    /// - Parameters:
+    ///   - isOpened: Whether it was opened; `nil` where nobody has tried to.
+    ///   - sentence: The same to people.
+    /// - Throws: `KeychainError` where the name of the default keychain or standard output is out of reach.
+    static func reportExisting(
+        _ name: String, isOpened: Bool? = nil, sentence: String, global: GlobalOptions, _ output: Output
+    ) throws {
+        var members: [Value.Member] = [
+            .init("keychain", .string(name)), .init("action", "none"), .init("changed", false),
+            .init("dry_run", .boolean(global.dryRun)),
+        ]
+        if let isOpened { members.append(.init("opened", .boolean(isOpened))) }
+        let keychains = Keychains()
+        // Of one whose configuration is damaged no more than its name is known.
+        if output.format.isMachineReadable, let configuration = try? keychains.configuration(name) {
+            members += KeychainReport(
+                configuration, isDefault: try keychains.defaultName() == name, options: try global.keychainOptions(),
+                readsContents: false
+            ).creationMembers
+        }
+        try output.emit(Document(members: members), sentence: sentence)
+    }
+
     private func reportDryRun(token: String) throws {
         try output.emit(
             Document([
@@ -188,33 +214,31 @@ struct NewKeychain {
     ) throws {
         let configuration = made.keychain.configuration
         let isNew = configuration.module == .softHSM
-        let token = try PKCS11URI(configuration.token).token ?? name
         let isDefault = try keychains.defaultName() == name
         guard !output.format.isMachineReadable else {
             return try output.emit(
-                Document([
-                    "keychain": .string(name), "action": "created", "changed": true, "dry_run": false,
-                    "token": .string(token), "token_uri": .string(configuration.token), "token_new": .boolean(isNew),
-                    "wrapping_key": .string(made.wrappingKey), "wrap_suite": .string(made.suite),
-                    "default": .boolean(isDefault), "recovery_file": .optional(recoveryFile?.path),
-                    "pin_source": .optional(configuration.pinSourceName),
-                    "protection": .string(wantsLogin ? configuration.protection : "the token wants no login"),
-                    "unlocked": isUnlocked.map { .boolean($0) } ?? .null,
-                ]), sentence: "")
+                Document(
+                    members: [
+                        .init("keychain", .string(name)), .init("action", "created"), .init("changed", true),
+                        .init("dry_run", false),
+                    ] + configuration.creationMembers(
+                        isDefault: isDefault, isTokenNew: isNew, wantsLogin: wantsLogin, isUnlocked: isUnlocked,
+                        suite: made.suite, recoveryFile: recoveryFile?.path)), sentence: "")
         }
         // Where the code itself is printed nothing else is: it may be going to a file after all.
         if recoveryFile?.path == "-" { return }
         try Output.afterChange {
-            try tell(made, token, recoveryFile, isNew: isNew, isDefault: isDefault, wantsLogin: wantsLogin)
+            try tell(made, recoveryFile, isNew: isNew, isDefault: isDefault, wantsLogin: wantsLogin)
         }
     }
 
     private func tell(
-        _ made: Keychains.Creation, _ token: String, _ recoveryFile: RecoveryFile?, isNew: Bool, isDefault: Bool,
-        wantsLogin: Bool
+        _ made: Keychains.Creation, _ recoveryFile: RecoveryFile?, isNew: Bool, isDefault: Bool, wantsLogin: Bool
     ) throws {
+        let configuration = made.keychain.configuration
+        let token = Visible.text(configuration.tokenLabel)
         try output.say(
-            "Created \(isNew ? "token \"\(Visible.text(token))\", " : "")wrapping key \"\(made.wrappingKey)\" "
+            "Created \(isNew ? "token \"\(token)\", " : "")wrapping key \"\(made.wrappingKey)\" "
                 + "(\(Self.keyName(suite: made.suite)), not extractable), keychain \"\(name)\".")
         if let recoveryFile {
             try output.say(
@@ -225,7 +249,6 @@ struct NewKeychain {
             try output.say(
                 "The token's PIN lies in a file that only you can read: whoever reads your files opens the keychain.")
         }
-        let configuration = made.keychain.configuration
         if !options.unattended, configuration.opensUnasked { try output.say(configuration.opennessBySource) }
         if !wantsLogin { try output.say(configuration.opennessWithoutLogin) }
         let selector = isDefault ? "" : " --keychain \(name)"

@@ -83,6 +83,22 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).status != 0)
     }
 
+    @Test(arguments: [["init"], ["keychain", "create", "login", "--if-missing"]])
+    func `a keychain that is there is described as when it was made`(command: [String]) throws {
+        let household = try Household()
+        let made = try household.document(command + ["--unattended"])
+        let again = try household.document(command + ["--unattended"])
+        #expect(again["action"] as? String == "none" && again["changed"] as? Bool == false)
+        #expect(Set(made.keys).subtracting(again.keys).isEmpty, "\(again)")
+        for name in ["token", "token_uri", "wrapping_key", "pin_source", "protection"] {
+            #expect(again[name] is String && again[name] as? String == made[name] as? String, "\(name)")
+        }
+        #expect(again["default"] as? Bool == true && again["token_new"] as? Bool == false)
+        for name in ["unlocked", "wrap_suite", "recovery_file"] { #expect(again[name] is NSNull, "\(name)") }
+        let locked = try Household.withPassphrase("sesame")
+        #expect(try locked.document(command)["unlocked"] as? Bool == false)
+    }
+
     @Test func `a recovery file is never overwritten`() throws {
         let household = try Household()
         let mine = try household.directory.write(Array("precious".utf8), to: "mine.txt")
