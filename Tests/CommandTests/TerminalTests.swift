@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `a signal at a prompt ends with 130 and turns echo on again`(number: Int32) async throws {
+    func `a signal at a prompt ends the command with its status and turns echo on again`(number: Int32) async throws {
         let pair = try PseudoTerminal()
         let path = pair.path
         let directory = try TemporaryDirectory()
@@ -94,7 +94,7 @@ import Testing
             guard pair.output(until: "PIN: ").contains("PIN: ") else { return }
             _ = FileManager.default.createFile(atPath: shown, contents: nil)
         }.start()
-        await #expect(processExitsWith: .exitCode(130)) {
+        await #expect(processExitsWith: .exitCode(128 + number)) {
             [path = path as String, shown = shown as String, number = number as Int32] in
             Interruption.install()
             let thread = Thread {

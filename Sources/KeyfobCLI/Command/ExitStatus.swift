@@ -40,8 +40,11 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
     static let notExecutable = Self(rawValue: 126)
     /// `run` did not find the program.
     static let programNotFound = Self(rawValue: 127)
-    /// Interrupted.
+    /// Interrupted: by SIGINT, or by an answer.
     static let interrupted = Self(rawValue: 130)
+
+    /// Ended by a signal: what a shell says of a program that the signal has ended.
+    static func signalled(_ number: Int32) -> Self { Self(rawValue: 128 + number) }
 
     /// The status of a failure. A code this table does not know is a plain failure.
     init(_ code: KeychainError.Code) {

@@ -31,7 +31,9 @@ struct Failure {
 
     private init(keychain error: KeychainError) {
         code = error.code.rawValue
-        status = ExitStatus(error.code)
+        // A command that a signal has asked to stop ends as one that it has ended.
+        let signal = error.code == .cancelled ? Interruption.request : nil
+        status = signal.map(ExitStatus.signalled) ?? ExitStatus(error.code)
         message = error.message
         hint = error.hint.map { HintedCommands.naming(error.details["keychain"], in: $0) }
         var details = error.details.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }

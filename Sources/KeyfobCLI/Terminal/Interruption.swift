@@ -4,7 +4,7 @@ import Glibc
 import Keyfob
 import Synchronization
 
-/// What SIGINT, SIGTERM and SIGHUP do: restore the terminal and end with exit status 130, or, while a
+/// What SIGINT, SIGTERM and SIGHUP do: restore the terminal and end with 128 and their number, or, while a
 /// command does what must not be cut off, only ask it, and the program it waits for, to stop.
 ///
 /// Handlers, not `signalfd`: threads of PKCS#11 modules do not block signals for us.
@@ -40,8 +40,8 @@ enum Interruption {
 
     // Modules have threads, and a handler may run on any of them while the main thread goes on.
     private static let phase = Atomic(Phase.idle)
-    /// While `deferring` and after: whether a signal came, and how many came that no program heard of.
-    private static let hasRequest = Atomic(false)
+    /// While `deferring` and after: the signal that came first, 0 for none, and how many came that no program heard of.
+    private static let firstSignal = Atomic<Int32>(0)
     private static let unheardSignals = Atomic(0)
     /// How many signals other than SIGINT came while `deferring`.
     private static let requests = Atomic(0)
@@ -83,13 +83,24 @@ enum Interruption {
     }
 
     private static func resetSignals() {
-        hasRequest.store(false, ordering: .sequentiallyConsistent)
+        firstSignal.store(0, ordering: .sequentiallyConsistent)
         unheardSignals.store(0, ordering: .sequentiallyConsistent)
         requests.store(0, ordering: .sequentiallyConsistent)
     }
 
     /// Whether a signal came while `deferring` was running.
-    static var isRequested: Bool { hasRequest.load(ordering: .sequentiallyConsistent) }
+    static var isRequested: Bool { request != nil }
+
+    /// The signal that came first while `deferring` was running.
+    static var request: Int32? {
+        let number = firstSignal.load(ordering: .sequentiallyConsistent)
+        return number == 0 ? nil : number
+    }
+
+    /// Takes note of a signal unless one came before.
+    private static func note(_ number: Int32) {
+        _ = firstSignal.compareExchange(expected: 0, desired: number, ordering: .sequentiallyConsistent)
+    }
 
     /// How many signals came meanwhile that no program heard of.
     static var unheard: Int { unheardSignals.load(ordering: .sequentiallyConsistent) }
@@ -243,7 +254,7 @@ enum Interruption {
         case .deferring:
             if isDeferred(number) { return }
         case .asking:
-            hasRequest.store(true, ordering: .sequentiallyConsistent)
+            note(number)
             guard leave(.asking, for: .ending) else {
                 // Answered, or another signal was quicker.
                 if currentPhase == .ending || isDeferred(number) { return }
@@ -257,12 +268,12 @@ enum Interruption {
         }
         // An issuer's command, a hook, an editor: nobody is left to wait for what they do.
         RunningChildren.end()
-        _exit(130)
+        _exit(ExitStatus.signalled(number).rawValue)
     }
 
     /// Passes a signal on to the programs that are waited for, or notes it; false where it is to end the process.
     private static func isDeferred(_ number: Int32) -> Bool {
-        hasRequest.store(true, ordering: .sequentiallyConsistent)
+        note(number)
         let waits: Bool
         if number == SIGINT {
             waits = RunningChildren.signal(SIGINT)
