@@ -68,6 +68,17 @@ import Testing
         #expect(dry.error == run.error)
     }
 
+    @Test(arguments: [[], ["--force", "--dry-run"], ["--force"]])
+    func `the document of a renewal names its schema once, and not in each identity`(options: [String]) throws {
+        let home = try home()
+        let words = ["identity", "renew", "web", "--json"] + options
+        let result = try Tool.keyfob(words, environment: home.environment).run()
+        let document = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+        let identities = try #require(document?["identities"] as? [[String: Any]], "\(result)")
+        #expect(document?["schema"] is String && identities.map { $0["name"] as? String } == ["web"])
+        #expect(identities.allSatisfy { $0["schema"] == nil }, "\(identities)")
+    }
+
     @Test func `a removal that is repeated does not remove the version before`() throws {
         let home = try IdentityHome()
         let make = ["identity", "create", "web", "--cn", "web", "--self-signed"]

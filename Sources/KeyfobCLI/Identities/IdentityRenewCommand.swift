@@ -72,7 +72,7 @@ struct IdentityRenewCommand: ParsableCommand {
             let label = identity.label ?? ""
             do {
                 let (document, outcome) = try renew(identity, keychain, output, now, pending)
-                documents.append(document)
+                documents.append(.object(document.members))
                 switch outcome {
                 case .renewed: renewed.append(label)
                 case .unchanged:
@@ -209,7 +209,7 @@ struct IdentityRenewCommand: ParsableCommand {
 
     private func renew(
         _ identity: Identity, _ keychain: Keychain, _ output: Output, _ now: Date, _ pending: PendingHooks
-    ) throws -> (Value, Outcome) {
+    ) throws -> (Document, Outcome) {
         let label = Visible.text(identity.label ?? "")
         let percent = Int((try identity.lifetimeUsed(on: now) * 100).rounded(.down))
         guard let description = try issuance.description() ?? identity.renewalPolicy?.issuer else {
@@ -224,7 +224,7 @@ struct IdentityRenewCommand: ParsableCommand {
                     + "\(Int(RenewalPolicy.dueAfter * 100))%. Use --force to renew now.")
             let document = try IdentityPhrases.document(
                 identity, isChanged: false, keychain, isDryRun: global.dryRun)
-            return (document.value, .unchanged)
+            return (document, .unchanged)
         }
         let wanted: RenewalKey? = newKey || key.isGiven
             ? .new(key.isGiven ? key.specification : nil) : sameKey ? .same : nil
@@ -235,7 +235,7 @@ struct IdentityRenewCommand: ParsableCommand {
         guard !global.dryRun else {
             try output.say("  nothing was done (--dry-run)")
             let document = try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: true)
-            return (document.value, .unchanged)
+            return (document, .unchanged)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = RenewalSteps()
@@ -261,7 +261,7 @@ struct IdentityRenewCommand: ParsableCommand {
             if !force, isBusy, let now, now != identity.der {
                 try output.say("  nothing to do: \(label) was renewed by another process meanwhile")
                 let current = try keychain.only(.identity(label: identity.label ?? ""))
-                return (try IdentityPhrases.document(current, isChanged: false, keychain).value, .leftToAnother)
+                return (try IdentityPhrases.document(current, isChanged: false, keychain), .leftToAnother)
             }
             throw error
         }
@@ -272,8 +272,8 @@ struct IdentityRenewCommand: ParsableCommand {
             try output.say("  each renewal makes a new key from now on; --same-key ends that")
         }
         return (
-            try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept, tellsChain: true)
-                .value, .renewed
+            try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept, tellsChain: true),
+            .renewed
         )
     }
 }
