@@ -14,7 +14,13 @@ import Testing
         return home
     }
 
-    private static let commands = [
+    private static let files = [
+        ["cert", "export", "web", "-o", "FILE/web.pem"], ["key", "pub", "k", "-o", "FILE/k.pub"],
+        ["trust", "export", "-o", "FILE/anchors.pem"], ["uri", "web", "--for", "gnutls", "--write", "FILE/tls"],
+    ]
+
+    private static let commands = files + [
+        ["key", "csr", "k", "--cn", "k", "-o", "FILE/k.csr"],
         ["secret", "generate", "b"], ["secret", "copy", "a", "c"], ["rm", "a", "-y"], ["key", "generate", "k2"],
         ["key", "rm", "k", "-y"], ["identity", "create", "api", "--dns", "api.example", "--self-signed"],
         ["identity", "renew", "web", "--force"], ["identity", "use", "web", "--service", "https://web.example"],
@@ -49,6 +55,17 @@ import Testing
             #expect(result.status == 1 && result.error.contains("standard output cannot be written"), "\(result.error)")
             let isDone = result.error.contains("what was asked for is done, but standard output")
             #expect(isDone == options.isEmpty, "\(result.error)")
+        }
+    }
+
+    @Test(arguments: files)
+    func `a file that has its content already is not called changed`(command: [String]) throws {
+        let home = try home()
+        let words = command.map { $0.replacing("FILE", with: home.directory.path) } + ["--json"]
+        for changed in [true, false] {
+            let result = try Tool.keyfob(words, environment: home.environment).run()
+            let document = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+            #expect(document?["changed"] as? Bool == changed, "\(result.output) \(result.error)")
         }
     }
 

@@ -21,14 +21,18 @@ struct FileDestination {
 
     /// Replaces the file in one step: who reads it sees the old content or the new.
     ///
+    /// - Returns: Whether that changed anything: not where the file had this content, nor on a standard stream.
     /// - Throws: `KeychainError`: `fileUnavailable`, `refused` where that is not allowed, `diskFull`.
-    func write(_ bytes: SecretBytes, isPrivateKey: Bool = false, force: Bool = false) throws {
+    @discardableResult
+    func write(_ bytes: SecretBytes, isPrivateKey: Bool = false, force: Bool = false) throws -> Bool {
         guard let path, try !isStandardOutput else {
-            return try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
+            try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
+            return false
         }
         switch try FileTarget(path) {
         case .descriptor(STDERR_FILENO):
             try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: STDERR_FILENO) }
+            return false
         case .descriptor(let descriptor):
             // Nobody may have opened it but Keyfob itself, for its vault.
             throw KeychainError(
@@ -39,7 +43,18 @@ struct FileDestination {
                 throw KeychainError.file("write", path, errno)
             }
             try file.write(bytes)
-        case .file(let path): try OpenFile.replace(path, with: bytes, mode: mode)
+            return true
+        case .file(let path):
+            let isChange = !Self.holds(path, bytes)
+            // All the same: its mode may be another.
+            try OpenFile.replace(path, with: bytes, mode: mode)
+            return isChange
         }
+    }
+
+    /// Whether the file at `path` has this content. What cannot be read is taken for another.
+    private static func holds(_ path: String, _ bytes: SecretBytes) -> Bool {
+        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return false }
+        return (try? file.read(limit: bytes.count + 1)) == bytes
     }
 }

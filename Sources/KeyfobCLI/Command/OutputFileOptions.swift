@@ -20,6 +20,7 @@ struct OutputFileOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - bytes: The file's content, asked for when it is written.
+    ///   - document: What there is to tell; whether the file was changed is added.
     ///   - force: Whether a terminal gets bytes that are no text.
     ///   - isDryRun: Whether the file is left unwritten, and that is said.
     /// - Throws: As `FileDestination.write(_:isPrivateKey:force:)` and `Output.emit(_:sentence:)`.
@@ -28,10 +29,15 @@ struct OutputFileOptions: ParsableArguments {
         force: Bool = false, isDryRun: Bool, _ output: Output
     ) throws {
         let hasFile = try !destination.isStandardOutput
-        if !hasFile, output.format.isMachineReadable { return try output.emit(document, sentence: "") }
-        guard !isDryRun else { return try output.emit(document, sentence: "Nothing was written (--dry-run).") }
-        try destination.write(bytes(), force: force)
+        if !hasFile, output.format.isMachineReadable {
+            return try output.emit(document.telling(ofChange: false), sentence: "")
+        }
+        guard !isDryRun else {
+            return try output.emit(
+                document.telling(ofChange: false), sentence: "Nothing was written (--dry-run).")
+        }
+        let isChanged = try destination.write(bytes(), force: force)
         guard hasFile else { return }
-        try output.emit(document, sentence: sentence())
+        try output.emit(document.telling(ofChange: isChanged), sentence: sentence())
     }
 }

@@ -52,7 +52,8 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         let target = FileDestination(path: destination, mode: 0o600)
         let hasFile = try !target.isStandardOutput
         if global.dryRun {
-            return try output.emit(Document(members: members), sentence: "Nothing was written (--dry-run).")
+            return try output.emit(
+                Document(members: members).telling(ofChange: false), sentence: "Nothing was written (--dry-run).")
         }
         let isDocument = !hasFile && output.format.isMachineReadable
         if isDocument { try SensitiveOutput.refuseTerminal(force: force) }
@@ -60,12 +61,13 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         let secret = try passphrase.read(.file(fileName, isNew: true), global)
         let data = try keychain.exportIdentity(identity, passphrase: secret)
         if isDocument {
-            return try output.emit(Document(members: members + [.init("pkcs12_b64", .base64(data))]), sentence: "")
+            let document = Document(members: members + [.init("pkcs12_b64", .base64(data))])
+            return try output.emit(document.telling(ofChange: false), sentence: "")
         }
-        try target.write(SecretBytes(data), isPrivateKey: true, force: force)
+        let isChanged = try target.write(SecretBytes(data), isPrivateKey: true, force: force)
         guard hasFile else { return }
         try output.emit(
-            Document(members: members + [.init("bytes", .count(data.count))]),
+            Document(members: members + [.init("bytes", .count(data.count))]).telling(ofChange: isChanged),
             sentence: "Wrote \(Visible.text(fileName)): key, certificate and what is above it, under the passphrase.")
     }
 }

@@ -25,6 +25,11 @@ struct Document: Equatable, Sendable {
     /// Whether a command says by this that it has changed something.
     var tellsOfChange: Bool { members.contains { $0.name == "changed" && $0.value == .boolean(true) } }
 
+    /// The document with a member that says whether something was changed.
+    func telling(ofChange isChanged: Bool) -> Self {
+        Self(members: members + [.init("changed", .boolean(isChanged))])
+    }
+
     /// The document of a command that removes one thing, and of its dry run.
     static func removal(of name: String, isDone: Bool, isDryRun: Bool = false, further: [Value.Member] = []) -> Self {
         Self(

@@ -95,11 +95,16 @@ struct ProgramCheck: ~Copyable {
 enum RecipeFiles {
     /// Writes each file in one step; one that is there is replaced.
     ///
+    /// - Returns: Whether one of them has another content now.
     /// - Throws: `KeychainError.fileUnavailable`.
-    static func write(_ files: [Recipe.File], to directory: String) throws {
+    @discardableResult
+    static func write(_ files: [Recipe.File], to directory: String) throws -> Bool {
+        var isChanged = false
         for file in files {
-            try FileDestination(path: directory + "/" + file.name, mode: file.isExecutable ? 0o755 : 0o644)
-                .write(SecretBytes(utf8: file.content))
+            let destination = FileDestination(
+                path: directory + "/" + file.name, mode: file.isExecutable ? 0o755 : 0o644)
+            if try destination.write(SecretBytes(utf8: file.content)) { isChanged = true }
         }
+        return isChanged
     }
 }

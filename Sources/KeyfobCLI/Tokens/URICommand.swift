@@ -182,10 +182,11 @@ struct URICommand: ParsableCommand {
             guard !check else { throw obstacle }
             recipe.notes += [obstacle.message] + [obstacle.hint].compactMap { $0 }
         }
+        var isChanged = false
         if destination != nil, !global.dryRun {
             // As the files are: none holds a secret, and servers do not run as us.
             try PublicDirectory.make(at: URL(fileURLWithPath: subject.directory, isDirectory: true))
-            try RecipeFiles.write(recipe.files, to: subject.directory)
+            isChanged = try RecipeFiles.write(recipe.files, to: subject.directory)
         }
         var proof: String?
         if check {
@@ -210,10 +211,12 @@ struct URICommand: ParsableCommand {
                         .init("content", .string(file.content)),
                     ])
                 }),
-            "check": .optional(proof),
+            "check": .optional(proof), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
         ])
         guard output.format.isMachineReadable else {
-            return try StandardOutput.write(text(recipe, subject, proof))
+            let text = text(recipe, subject, proof)
+            guard isChanged else { return try StandardOutput.write(text) }
+            return try Output.afterChange { try StandardOutput.write(text) }
         }
         try output.emit(document, sentence: "")
     }
