@@ -61,6 +61,10 @@ struct SecretStoring: ParsableArguments {
 
     private func update(_ stored: Item, in keychain: Keychain, _ value: SecretBytes) throws -> Outcome {
         guard let reference = stored.reference else { return .kept }
+        let isDescribed = (label.map { stored.hasText(.label, $0) } ?? true)
+            && (comment.map { stored.hasText(.comment, $0) } ?? true)
+        // What cannot be read, such as a damaged value, is replaced.
+        if isDescribed, (try? keychain.secret(of: stored)) == value { return .kept }
         var changes = ItemAttributes()
         if let label { changes[.label] = .string(label) }
         if let comment { changes[.comment] = .string(comment) }

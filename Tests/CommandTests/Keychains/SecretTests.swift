@@ -50,6 +50,24 @@ import Testing
         #expect(after["comment"] as? String == "kept")
     }
 
+    @Test func `to replace a value by itself changes nothing`() throws {
+        let household = try Household.unattended()
+        for (value, options, changed) in [
+            ("one", [], true), ("one", [], false), ("one", ["--comment", "c"], true),
+            ("one", ["--comment", "c"], false), ("one", ["--label", "l"], true), ("two", ["--label", "l"], true),
+        ] as [(String, [String], Bool)] {
+            let document = try household.document(
+                ["set", "a", "--replace", "--stdin"] + options, input: Data(value.utf8))
+            #expect(document["changed"] as? Bool == changed, "\(value) \(options)")
+            #expect((document["action"] as? String == "kept") == !changed)
+        }
+        #expect(try household.keyfob(["get", "a"]).output == "two\n")
+        for changed in [true, false] {
+            let copied = try household.document(["secret", "copy", "a", "b", "--replace"])
+            #expect(copied["changed"] as? Bool == changed)
+        }
+    }
+
     @Test func `several accounts under one name are told apart by --user`() throws {
         let household = try Household.unattended()
         try household.set("db/prod", "a", ["--user", "app"])
