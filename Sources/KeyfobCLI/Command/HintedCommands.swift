@@ -35,6 +35,6 @@ enum HintedCommands {
     private static var unnamed: String? {
         if let name = Environment.nonEmpty("KEYFOB_KEYCHAIN") { return name }
         if let token = Environment.nonEmpty("KEYFOB_TOKEN") { return try? GlobalOptions.keychainName(onToken: token) }
-        return (try? Keychains().defaultName()) ?? "login"
+        return (try? Keychains().defaultName()) ?? Keychains.usualName
     }
 }
