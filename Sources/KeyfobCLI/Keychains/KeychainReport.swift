@@ -144,9 +144,11 @@ struct KeychainReport {
 
     /// What a document about the making of a keychain says of one that is there already.
     var creationMembers: [Value.Member] {
-        configuration.creationMembers(
+        // Also while it is open: what needs no unlocking is neither.
+        let needsUnlocking = configuration.pinSource == nil && state != .unattended
+        return configuration.creationMembers(
             isDefault: isDefault, isTokenNew: false, wantsLogin: !isWithoutLogin,
-            isUnlocked: state == .unattended ? nil : state == .unlocked)
+            isUnlocked: needsUnlocking ? state == .unlocked : nil)
     }
 
     /// What is wrong, for a document.
