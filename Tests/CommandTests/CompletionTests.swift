@@ -104,7 +104,7 @@ import Testing
         #expect(try bash(household, ["keyfob", "cert", "export", ""]) == ["web"])
         #expect(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
         try household.set("inother", "x", ["-k", "other"])
-        for options in [["--token", "other"], ["--token=other"], ["-k", "other"]] {
+        for options in [["--token", "other"], ["--token=other"], ["-k", "other"], ["-k=other"], ["-kother"]] {
             #expect(try bash(household, ["keyfob", "get"] + options + ["i"]) == ["inother"], "\(options)")
             #expect(try bash(household, ["keyfob", "cert", "export"] + options + ["w"]).isEmpty, "\(options)")
         }
