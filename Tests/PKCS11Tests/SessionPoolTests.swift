@@ -421,6 +421,16 @@ import TestSupport
         #expect(try first.withSession { try $0.info().isUserLoggedIn })
     }
 
+    @Test func `who has no PIN to send logs nobody out, and is nobody`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let module = try Module.load(path: FaultyModule(in: directory).path)
+        let first = SessionPool(module: module, token: token.uri) { token.pin }
+        #expect(try first.withSession { try $0.info().isUserLoggedIn })
+        try SessionPool(module: module, token: token.uri) { nil }.login(provingPIN: true)
+        #expect(try first.withSession { try $0.info().isUserLoggedIn })
+    }
+
     @Test func `a login that was lost comes back where the pool fills the token`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()

@@ -42,6 +42,8 @@ extension Keychain {
                 details: ["path": configuration.vault])
         }
         let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
+        // What was refused was another PIN than the one that somebody has unlocked it with since.
+        token.forgetRefusal(unlessOf: pin)
         let isLocked = lockState.withLock { state in
             // Read before another thread locked the keychain, and with it removed what was read.
             guard state.lockings == lockings else { return true }

@@ -108,7 +108,10 @@ extension Keychain {
         if let keys = try restoreUnlockedState() { return try settleInterruptedChanges(keys) }
         // A token that cannot be asked lets nobody in.
         let isOpen = try !pinSource().source.isInteractive || (try? wantsLogin()) == false
-        return isOpen ? try unlockAnew() : nil
+        guard !isOpen else { return try unlockAnew() }
+        // What everybody may see of a token, it shows also to whom it has refused a PIN that is no more.
+        if lockState.withLock({ $0.pin == nil }) { token.forgetRefusal() }
+        return nil
     }
 
     /// - Parameter isUnlocked: Whether the keychain is open as it is: for what is said where nobody can be asked.
@@ -244,17 +247,21 @@ extension Keychain {
     ///
     /// It was changed since, by another program. The next call asks the PIN's source, which may have the new one.
     func pinWasRefused() {
-        guard let stale = lockState.withLock({ $0.isRestored ? $0.pin : nil }) else { return }
+        // What was refused may be another one than somebody has left since.
+        guard let stale = lockState.withLock({ $0.isRestored ? $0.pin : nil }), token.wasGiven(stale) else { return }
         pinWasRefused(stale)
     }
 
     /// Takes note that the token has refused this PIN, for whatever it was sent. It is not sent again, and the keychain
     /// is locked where it is the one that counts.
     func pinWasRefused(_ refused: SecretBytes) {
-        // Before the PIN goes: whoever finds none asks its source, which may have the same. The refusal itself is what
-        // the caller is told; what cannot be noted is met again.
-        try? WrongPINMemory(directories: directories).remember(
-            refused, serial: token.uri.serial ?? "", label: token.label)
+        // Before the PIN goes: whoever finds none asks its source, which may have the same. Only of such a one a trace
+        // may be left. The refusal itself is what the caller is told; what cannot be noted is met again.
+        let isRestored = lockState.withLock { $0.pin == refused && $0.isRestored }
+        if isRestored || (try? pinSource().source.isInteractive) == false {
+            try? WrongPINMemory(directories: directories).remember(
+                refused, serial: token.uri.serial ?? "", label: token.label)
+        }
         let counts = lockState.withLock { state in
             guard state.pin == refused else { return false }
             state.keys = nil

@@ -41,6 +41,8 @@ final class TokenStore: Sendable {
     private struct State {
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
         var isAnonymous = false
+        /// The PIN that the pool was given last, until the logout.
+        var given: SecretBytes?
         var handles: [HandleKey: CachedHandle] = [:]
         /// The handles of secret keys by id. A keychain has one or two of them.
         var secretKeys: [(id: Data, cached: CachedHandle)] = []
@@ -105,7 +107,7 @@ final class TokenStore: Sendable {
         let made = SessionPool(module: module, token: uri, configuration: configuration) { [weak self] in
             guard let self else { return nil }
             let pin = try pin()
-            state.withLock { $0.isAnonymous = pin == nil }
+            state.withLock { ($0.isAnonymous, $0.given) = (pin == nil, pin) }
             return pin
         }
         return madePool.storeIfNil(made)
@@ -218,9 +220,18 @@ final class TokenStore: Sendable {
     /// Has the next call send the PIN, although one was refused: it is another one by now.
     func forgetRefusal() { madePool.load()?.forgetRefusal() }
 
+    /// As `forgetRefusal()`, unless it is this PIN that was refused.
+    func forgetRefusal(unlessOf pin: SecretBytes) {
+        if !wasGiven(pin) { forgetRefusal() }
+    }
+
+    /// Whether it is this PIN that the token was given last.
+    func wasGiven(_ pin: SecretBytes) -> Bool { state.withLock { $0.given == pin } }
+
     /// Ends the login; every handle of a private object dies with it.
     func logout() throws {
         guard let pool = madePool.load() else { return }
+        state.withLock { $0.given = nil }
         forgetHandles()
         // Also where the token did not answer: it is used no more.
         defer { for one in ahead.withLock({ $0.compactMap(\.signatures) }) { one.drop() } }

@@ -135,14 +135,13 @@ extension SessionPool {
             // refused: a PIN that was not sent must not be taken for a wrong one.
             throw Refusal(error: PKCS11Error(function: .getTokenInfo, returnValue: value, detail: detail))
         case .allowed:
-            // Only now: a PIN that is not sent must cost nobody the login, who might not get it back either.
-            if isLoggedIn { try anchor.session.logout() }
+            break
         }
-        if configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath) {
-            try send(nil, anchor, &climb)
-            return true
-        }
-        guard let secret = try askForPIN() else { return false }
+        let isTyped = configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath)
+        let secret = isTyped ? nil : try askForPIN()
+        guard isTyped || secret != nil else { return false }
+        // Only now: a PIN that is not sent must cost nobody the login, who might not get it back either.
+        if isLoggedIn { try anchor.session.logout() }
         try send(secret, anchor, &climb)
         return true
     }

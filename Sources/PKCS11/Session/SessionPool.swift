@@ -157,7 +157,10 @@ import Synchronization
     package func login(provingPIN: Bool, unlessRefusedSince attempts: Int) throws {
         currentState().withLock { state in
             if case .refused = state.login, state.attempt <= attempts { state.login = .needed }
-            if case .ready = state.login {} else if provingPIN { state.provesPIN = true }
+            switch state.login {
+            case .ready, .refused: break
+            case .needed, .inProgress: if provingPIN { state.provesPIN = true }
+            }
         }
         try withSession { _ in }
     }
@@ -227,7 +230,10 @@ import Synchronization
                 switch ladder.step(after: error.returnValue, .init()) {
                 case .fail, .probe:
                     throw error
-                case .pause, .replaceSession, .logInAgain:
+                case .pause(let duration):
+                    usleep(UInt32(duration / .microseconds(1)))
+                    state.withLock { $0.place = nil }
+                case .replaceSession, .logInAgain:
                     // The number of the slot may be an old one. No session has failed: none is closed.
                     state.withLock { $0.place = nil }
                 case .reload:

@@ -75,4 +75,42 @@ import Testing
         #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .pinFinalTry)
         #expect(try module.authentications == 0)
     }
+
+    @Test func `a PIN that somebody left since another one was refused is sent, and keeps its place`() throws {
+        let key = try key(saying: "context-login=160")
+        let keys = try keychain.keys()
+        #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .pinIncorrect)
+        let session = try slot().openSession()
+        let pin = SecretBytes("new-5678")
+        try session.setPIN(old: SecretBytes(TestToken.pinText), new: pin)
+        _ = try keychain.leaveUnlocked(pin: pin, keys)
+        let free = try self.key(saying: "")
+        let signature = try free.sign(message, using: .rsaPKCS1(.sha256))
+        #expect(try free.publicKey.verify(signature, of: message, using: .rsaPKCS1(.sha256)))
+        #expect(keychain.isUnlockedForSession)
+        #expect(try !isRemembered(pin))
+        #expect(try isRemembered(SecretBytes(TestToken.pinText)))
+    }
+
+    @Test func `where a typed PIN was refused public objects are read, and no trace of it is left`() throws {
+        let pin = SecretBytes(TestToken.pinText)
+        let typed = try Keychains(Directories(root: directory.url("typed"))).create(
+            "typed", on: .existing(keychain.token.uri, .path(module.path), pin: pin, pinSource: nil)).keychain
+        try typed.unlock(with: pin)
+        _ = try typed.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "typed")
+        try module.say("context-login=160")
+        let key = try typed.tokenKey(for: #require(typed.find(.key(label: "typed")).first { $0.keyClass == .private }))
+        #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .pinIncorrect)
+        #expect(try typed.find(.certificates).isEmpty)
+        #expect(try module.authentications == 1)
+        #expect(try !isRemembered(pin, by: typed))
+    }
+
+    private func slot() throws -> Slot { try #require(try Module.load(path: module.path).slot(matching: keychain.token.uri)) }
+
+    private func isRemembered(_ pin: SecretBytes, by other: Keychain? = nil) throws -> Bool {
+        let keychain = other ?? keychain
+        return try WrongPINMemory(directories: keychain.directories).contains(
+            pin, serial: keychain.token.uri.serial ?? "", label: keychain.token.label)
+    }
 }
