@@ -14,6 +14,9 @@ enum NamedDescriptor {
         taken.withLock { taken in taken.removeAll { $0 == number } }
     }
 
+    /// Whether the number was taken, and not named anew since.
+    static func isTaken(_ number: Int32) -> Bool { taken.withLock { $0.contains(number) } }
+
     /// Keeps the descriptor from every later child.
     static func withhold(_ number: Int32) {
         taken.withLock { taken in
@@ -36,7 +39,7 @@ enum NamedDescriptor {
                     .fileUnavailable, "cannot read \(name): it was read already, and then closed.",
                     hint: "Give another PIN source.", details: ["path": name])
             }
-            let isOthers = number == 0 || InheritedDescriptors.contains(number)
+            let isOthers = number == 0 || InheritedDescriptors.wasOpen(number)
             let copy = isOthers ? fcntl(number, F_DUPFD_CLOEXEC, 3) : -1
             guard copy >= 0 else { throw unavailable(number, named: name, isOthers ? errno : EBADF) }
             // The standard input stays: without it the next file would have its number.

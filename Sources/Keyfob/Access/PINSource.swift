@@ -48,8 +48,9 @@ public struct PINSource: Sendable, Hashable {
 
     /// The file descriptor `number`, read to its end and closed.
     ///
-    /// The number is then free for another file, and no source that was made before reads that. One that is made here
-    /// afterwards, and not from its text, means what is open under the number now.
+    /// The number is then free for another file, and no source reads that, unless one is made here afterwards: it says
+    /// that the number means what is open under it now, of all sources that name it. A keychain that was not locked
+    /// meanwhile remembers what the number gave it, and reads nothing.
     public static func descriptor(_ number: Int32) -> PINSource {
         NamedDescriptor.nameAnew(number)
         return PINSource(kind: .descriptor(number))

@@ -17,8 +17,14 @@ package enum InheritedDescriptors {
         areNoted.store(true, ordering: .sequentiallyConsistent)
     }
 
-    /// Whether a descriptor is open and, where they were noted, one of those that were it from the start.
+    /// Whether a descriptor is open and, where they were noted, one of those that were it from the start. One that a
+    /// PIN was taken from is none of them any more: its number may be another file's.
     package static func contains(_ number: Int32) -> Bool {
+        wasOpen(number) && !NamedDescriptor.isTaken(number)
+    }
+
+    /// As `contains(_:)`, also of one that a PIN was taken from.
+    static func wasOpen(_ number: Int32) -> Bool {
         guard fcntl(number, F_GETFD) >= 0 else { return false }
         guard areNoted.load(ordering: .sequentiallyConsistent), let numbers else { return true }
         return numbers.contains(number)
