@@ -30,6 +30,8 @@ extension TokenStore {
             do {
                 return try body()
             } catch let error as PKCS11Error where Self.isUnseen(error) {
+                // A login that fails a dozen times has another reason.
+                if error.function == .login, attempt >= Self.attempts { throw error }
                 try recover(from: error, in: softHSM, attempt)
                 // Not in step with a process that logs in again and again.
                 usleep(.random(in: 1_000...10_000) << UInt32(min(attempt, 4)))
@@ -111,8 +113,8 @@ extension TokenStore {
         }
         let isUnknown = error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized
         guard isRestored || isUnknown && attempt >= 1 || attempt >= 8 else { return }
-        // Others in this process lose their sessions by it: seldom, where it has not helped yet.
-        guard isRestored || attempt < Self.attempts || attempt.isMultiple(of: 4) else { return }
+        // Others in this process lose their sessions by it: three times more, where it has not helped yet.
+        guard isRestored || attempt < Self.attempts || [16, 24, 32].contains(attempt) else { return }
         forgetHandles()
         try pool().module.reinitialize()
     }
