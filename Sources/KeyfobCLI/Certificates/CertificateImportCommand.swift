@@ -104,7 +104,9 @@ struct CertificateImportCommand: ParsableCommand {
                 + "\(CertificatePhrases.validity(result.certificate, on: now))."
         }
         if !contents.keys.isEmpty || !contents.unreadableKeys.isEmpty {
-            lines.append("Its private key was left alone; with it: keyfob identity import FILE")
+            lines.append(
+                HintedCommands.naming(
+                    keychain.name, in: "Its private key was left alone; with it: keyfob identity import FILE"))
         }
         try output.emit(document, sentence: lines.joined(separator: "\n"))
     }

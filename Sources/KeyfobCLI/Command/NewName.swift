@@ -35,10 +35,12 @@ enum NewName {
         guard !stored.contains(where: { $0.der == certificate.der }),
             stored.contains(where: { $0.label?.isIdentical(to: name) ?? false })
         else { return }
+        // Of an identity `cert rm` would leave the key behind. What cannot be looked up is no second failure.
+        let noun = (try? keychain.find(.identity(label: name)).isEmpty) ?? true ? "cert" : "identity"
         throw KeychainError(
             .duplicateItem,
             "another certificate is called \"\(name)\" in keychain \"\(keychain.name)\"; nothing was stored.",
-            hint: "Keep both: --name OTHER     Or remove that one first: keyfob cert rm \(ShellWord.quoted(name))",
+            hint: "Keep both: --name OTHER     Or remove that one first: keyfob \(noun) rm \(ShellWord.operand(name))",
             details: ["keychain": keychain.name, "name": name])
     }
 }

@@ -54,7 +54,9 @@ struct SecretList: ParsableCommand {
         if count == 0, damage.count == 0, !output.isQuiet, !output.format.isMachineReadable, prefix == nil,
             selection.isEmpty
         {
-            StandardError.write("Keychain \"\(keychain.name)\" has no passwords yet. Add one: keyfob set NAME\n")
+            StandardError.write(
+                HintedCommands.naming(
+                    keychain.name, in: "Keychain \"\(keychain.name)\" has no passwords yet. Add one: keyfob set NAME\n"))
         }
         guard damage.count > 0 else { return }
         let verb = damage.count == 1 ? "is" : "are"

@@ -44,13 +44,15 @@ enum StandardInput {
 
     /// Reads a pipe up to the end, or as far as a value may go, and keeps nothing. What is no pipe is left alone.
     ///
-    /// Blocks as `readSecret` does. Whoever writes to the pipe would else be ended by SIGPIPE, and a script with
+    /// Blocks as `readSecret` does, but no longer than the writer is silent for ten seconds. Whoever writes to the pipe would else be ended by SIGPIPE, and a script with
     /// `pipefail` would fail because of a value that nobody needed.
     static func discardPipe(limit: Int = limit, from descriptor: Int32 = STDIN_FILENO) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
         var total = 0
         while total <= limit {
+            var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard unsafe poll(&polled, 1, 10_000) > 0 else { return }
             // What cannot be read is not needed either.
             guard let chunk = try? nextChunk(from: descriptor), !chunk.isEmpty else { return }
             total += chunk.count
