@@ -166,6 +166,8 @@ import Testing
         EnvironmentVariable.withhold(namedBy: "fd:\(number)")
         // Open, and still for children to have.
         #expect(fcntl(number, F_GETFD) == 0)
+        // Nor is it given to who asks for a value, or a file, by that number.
+        #expect(!InheritedDescriptors.contains(number))
         // Who names it now means what is there now.
         #expect(try PINSource.descriptor(number).read(Self.purpose, from: environment).copyString() == "other")
         #expect(fcntl(number, F_GETFD) == -1)
