@@ -60,6 +60,8 @@ struct TokenTroubleTests {
         let events = identity.events()
         let server = try await TLSServer(identity.serverConfiguration())
         let running = try await Connection(server, home)
+        // It is connected before it has shaken hands.
+        #expect(try await running.echo("before") == "before")
 
         try module.say("hold")
         async let handshake = BlockingExecutor(width: 1).run { try server.curl(home).status }
