@@ -355,14 +355,22 @@ import TestSupport
         #expect(module.generation == generation + 1)
     }
 
-    @Test(arguments: [ReturnValue.deviceError, .cryptokiNotInitialized])
-    func `what a token says of itself is told also after a daemon was lost`(refusal: ReturnValue) throws {
+    /// A pool that has seen its token, by a module of its own in a directory that has to outlive it.
+    private func lookingPool(
+        in directory: TemporaryDirectory
+    ) throws -> (pool: SessionPool, token: TestToken, module: Module, faulty: FaultyModule) {
         let token = try TestToken.make(label: "pool")
-        let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory)
         let module = try Module.load(path: faulty.path)
         let pool = SessionPool(module: module, token: token.uri) { token.pin }
         #expect(try pool.tokenInfo().label == token.label)
+        return (pool, token, module, faulty)
+    }
+
+    @Test(arguments: [ReturnValue.deviceError, .cryptokiNotInitialized])
+    func `what a token says of itself is told also after a daemon was lost`(refusal: ReturnValue) throws {
+        let directory = try TemporaryDirectory()
+        let (pool, token, module, faulty) = try lookingPool(in: directory)
         let generation = module.generation
         try faulty.say("info-lost=\(refusal.rawValue)")
         #expect(try pool.tokenInfo().label == token.label)
@@ -370,12 +378,8 @@ import TestSupport
     }
 
     @Test func `what a token says of itself is told in a forked child, by a module of its own`() throws {
-        let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
-        let faulty = try FaultyModule(in: directory)
-        let module = try Module.load(path: faulty.path)
-        let pool = SessionPool(module: module, token: token.uri) { token.pin }
-        #expect(try pool.tokenInfo().label == token.label)
+        let (pool, token, module, _) = try lookingPool(in: directory)
         let status = try ForkedChild.run {
             let label = try pool.tokenInfo().label
             // SoftHSM would answer as its copy of the parent's state has it; others do not.

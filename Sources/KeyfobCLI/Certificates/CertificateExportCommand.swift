@@ -110,7 +110,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Phrases.counted(above, "intermediate")] : [])
         var text = "Wrote \(name): " + parts.joined(separator: " + ")
         text += hasRoot ? " + root." : ", no root."
-        // What the system has for a root, clients have too.
+        // What the system has for a root, clients have too; where it has no list, nothing is known of that.
         guard let last = certificates.last, !isComplete, !last.isSelfSigned,
             !((try? SystemRoots.load()) ?? []).contains(where: { last.isIssued(by: $0) })
         else { return text }

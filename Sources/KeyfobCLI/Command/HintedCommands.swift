@@ -28,10 +28,11 @@ enum HintedCommands {
                 token = word.dropping(prefix: "--token=") ?? token
             }
         }
+        // What names no keychain, or cannot be read, is the error that is being told.
         return keychain ?? token.flatMap { try? GlobalOptions.keychainName(onToken: $0) }
     }
 
-    /// The keychain of commands that name none.
+    /// The keychain of commands that name none. What cannot be found out of it is no second failure.
     private static var unnamed: String? {
         if let name = Environment.nonEmpty("KEYFOB_KEYCHAIN") { return name }
         if let token = Environment.nonEmpty("KEYFOB_TOKEN") { return try? GlobalOptions.keychainName(onToken: token) }

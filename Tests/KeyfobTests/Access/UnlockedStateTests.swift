@@ -73,15 +73,22 @@ import Testing
         #expect(unsafe lstat(directories.runtime.path, &status) == 0 && status.st_mode & 0o777 == 0o700)
     }
 
+    /// A state that is kept in a file.
+    private func stored(
+        in directory: TemporaryDirectory, timeout: Int
+    ) throws -> (state: UnlockedState, keychain: String, url: URL) {
+        let state = UnlockedState(
+            directories: Directories(root: URL(fileURLWithPath: directory.path)), usesKernelKeyring: false)
+        let keychain = UUID().uuidString
+        guard case .runtimeFile(let url) = try state.store(payload, for: keychain, timeout: timeout) else {
+            throw CocoaError(.fileNoSuchFile)
+        }
+        return (state, keychain, url)
+    }
+
     @Test func `an expired file is removed by the first who looks`() throws {
         let directory = try TemporaryDirectory()
-        let directories = Directories(root: URL(fileURLWithPath: directory.path))
-        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
-        let keychain = UUID().uuidString
-        guard case .runtimeFile(let url) = try state.store(payload, for: keychain, timeout: 1) else {
-            Issue.record("the file was not used")
-            return
-        }
+        let (state, keychain, url) = try stored(in: directory, timeout: 1)
         usleep(2_100_000)
         #expect(try state.load(keychain) == nil)
         #expect(!FileManager.default.fileExists(atPath: url.path))
@@ -89,19 +96,14 @@ import Testing
 
     @Test func `a state that is stored while another process removes the expired one stays, and is found`() throws {
         let directory = try TemporaryDirectory()
-        let directories = Directories(root: URL(fileURLWithPath: directory.path))
-        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
-        let keychain = UUID().uuidString
-        guard case .runtimeFile(let url) = try state.store(payload, for: keychain, timeout: 1) else {
-            Issue.record("the file was not used")
-            return
-        }
-        let newer = directories.runtime.appendingPathComponent("newer")
+        let (state, keychain, url) = try stored(in: directory, timeout: 1)
+        let runtime = url.deletingLastPathComponent()
+        let newer = runtime.appendingPathComponent("newer")
         try PrivateFile.write(UnlockedRecord(payload: SecretBytes(utf8: "newer"), timeout: 3600).encoded, to: newer)
         usleep(2_100_000)
         let found = Lock<String?>(nil)
         let ended = DispatchSemaphore(value: 0)
-        let lock = directories.runtime.appendingPathComponent("unlocked.lock")
+        let lock = runtime.appendingPathComponent("unlocked.lock")
         try FileLock.holding(lock) { () throws(KeychainError) in
             Thread.detachNewThread {
                 do {
@@ -179,13 +181,7 @@ import Testing
 
     @Test func `a file of another boot, a cut one and one that others can read give nothing`() throws {
         let directory = try TemporaryDirectory()
-        let directories = Directories(root: URL(fileURLWithPath: directory.path))
-        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
-        let keychain = UUID().uuidString
-        guard case .runtimeFile(let url) = try state.store(payload, for: keychain, timeout: 60) else {
-            Issue.record("the file was not used")
-            return
-        }
+        let (state, keychain, url) = try stored(in: directory, timeout: 60)
         var bytes = try Data(contentsOf: url)
         bytes[6] ^= 1
         try PrivateFile.write(SecretBytes(bytes), to: url)
@@ -196,7 +192,7 @@ import Testing
         unsafe chmod(url.path, 0o644)
         #expect(code { _ = try state.load(keychain) } == .unsafeFile)
         unsafe chmod(url.path, 0o600)
-        unsafe chmod(directories.runtime.path, 0o777)
+        unsafe chmod(url.deletingLastPathComponent().path, 0o777)
         #expect(code { _ = try state.load(keychain) } == .unsafeFile)
     }
 
