@@ -10,10 +10,22 @@ enum AttributeCoding {
     static func value(
         _ object: Any, for name: AttributeName, of itemClass: ItemClass
     ) throws(StatusError) -> AttributeValue {
-        guard let kind = kind(of: name, in: itemClass) else {
-            throw StatusError(errSecNoSuchAttr, "the class has no attribute \(name)")
-        }
+        let kind = try requiredKind(of: name, in: itemClass)
         guard let value = value(object, kind) else { throw .parameter("\(name) has the wrong type") }
+        return try coerced(value, kind, for: name, of: itemClass)
+    }
+
+    /// The typed value of what a dictionary gives for an attribute. - Throws: As the other.
+    static func value(
+        _ given: RequestEntry.Value, for name: AttributeName, of itemClass: ItemClass
+    ) throws(StatusError) -> AttributeValue {
+        guard let text = given.text else { return try value(given.object, for: name, of: itemClass) }
+        return try coerced(.string(text), requiredKind(of: name, in: itemClass), for: name, of: itemClass)
+    }
+
+    private static func coerced(
+        _ value: AttributeValue, _ kind: ClassSchema.Kind, for name: AttributeName, of itemClass: ItemClass
+    ) throws(StatusError) -> AttributeValue {
         switch (kind, value) {
         // As it is kept, in every class.
         case (.blob, .string), (.blob, .data), (.data, .data), (.string, .string), (.number, .number), (.date, .date):
@@ -34,6 +46,15 @@ enum AttributeCoding {
     private static let foreign: Set<AttributeName> = [
         .comment, .trustedUsages, .renewalPolicy, .preferredServices, .preferences,
     ]
+
+    private static func requiredKind(
+        of name: AttributeName, in itemClass: ItemClass
+    ) throws(StatusError) -> ClassSchema.Kind {
+        guard let kind = kind(of: name, in: itemClass) else {
+            throw StatusError(errSecNoSuchAttr, "the class has no attribute \(name)")
+        }
+        return kind
+    }
 
     /// The kind of an attribute.
     private static func kind(of name: AttributeName, in itemClass: ItemClass) -> ClassSchema.Kind? {

@@ -35,7 +35,8 @@ struct ItemChanges {
     /// - Throws: `StatusError`; -25303 for what is no attribute of the class, -50 for a wrong value.
     init(parsing dictionary: NSDictionary, of itemClass: ItemClass) throws(StatusError) {
         var control: SecAccessControl?
-        for (key, value) in try ItemRequest.entries(dictionary) {
+        for entry in try RequestEntry.all(of: dictionary) {
+            let (key, value) = (entry.key, entry.value.object)
             switch key {
             case "v_Data":
                 guard let value = value as? Data else { throw .parameter("kSecValueData takes data") }
@@ -61,7 +62,7 @@ struct ItemChanges {
                     throw AttributeCoding.isAttribute(name, of: itemClass)
                         ? .parameter("\(name) has no value") : StatusError(errSecNoSuchAttr, "no such attribute")
                 }
-                let typed = try AttributeCoding.value(value, for: name, of: itemClass)
+                let typed = try AttributeCoding.value(entry.value, for: name, of: itemClass)
                 if name != .modificationDate { attributes[name] = typed }
             }
         }

@@ -139,7 +139,9 @@ extension ItemOperations {
         _ itemClass: ItemClass, _ query: NSDictionary, for purpose: ItemRequest.Purpose
     ) throws -> ItemRequest {
         let own = NSMutableDictionary()
-        for (key, value) in try ItemRequest.entries(query) { own.setObject(value, forKey: NSString(string: key)) }
+        for entry in try RequestEntry.all(of: query) {
+            own.setObject(entry.value.object, forKey: NSString(string: entry.key))
+        }
         own.setObject(NSString(string: itemClass.rawValue), forKey: NSString(string: "class"))
         return try ItemRequest(parsing: own, for: purpose)
     }

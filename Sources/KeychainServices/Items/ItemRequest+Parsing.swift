@@ -9,19 +9,25 @@ extension ItemRequest {
     ///
     /// - Throws: `StatusError` for the first thing that is wrong.
     init(parsing dictionary: NSDictionary, for purpose: Purpose) throws(StatusError) {
-        let entries = try Self.entries(dictionary)
+        let entries = try RequestEntry.all(of: dictionary)
         try self.init(entries: entries, for: purpose)
         try Self.checkCount(entries, itemClass)
         var isUsingItemList = false
         var contexts = 0
-        for (key, value) in entries {
-            switch (key, key.utf16.count) {
-            case ("class", _), ("v_Ref", _), ("v_PersistentRef", _), ("nleg", _): break
-            case (_, 4): try takeAttribute(key, value, for: purpose)
-            case ("u_ItemList", _): isUsingItemList = true
-            case ("u_AuthCtx", _): contexts += 1
-            case ("u_CredRef", _):
-                guard let value = value as? Data else { throw .parameter("kSecUseCredentialReference takes data") }
+        for entry in entries {
+            let (key, value) = (entry.key, entry.value)
+            if key.utf16.count == 4 {
+                if key != "nleg" { try takeAttribute(key, value, for: purpose) }
+                continue
+            }
+            switch key {
+            case "class", "v_Ref", "v_PersistentRef": break
+            case "u_ItemList": isUsingItemList = true
+            case "u_AuthCtx": contexts += 1
+            case "u_CredRef":
+                guard let value = value.object as? Data else {
+                    throw .parameter("kSecUseCredentialReference takes data")
+                }
                 credential = SecretBytes(value)
                 contexts += 1
             default: try takeOther(key, value)
@@ -32,51 +38,28 @@ extension ItemRequest {
         try check(purpose)
     }
 
-    /// Keys and values, in Swift's types; all keys must be strings.
-    static func entries(_ dictionary: NSDictionary) throws(StatusError) -> [(key: String, value: Any)] {
-        // These two give the objects as they lie there, in one order. All other ways to read an NSDictionary put each
-        // of them through casts to find what it may be in Swift, at a price that all the rest of a call is small
-        // beside.
-        let keys = dictionary.allKeys
-        let values = dictionary.allValues
-        var entries: [(key: String, value: Any)] = []
-        entries.reserveCapacity(keys.count)
-        for (key, value) in zip(keys, values) {
-            guard let name = key as? NSString else { throw .parameter("a key is not a string") }
-            entries.append((name as String, Self.value(value) ?? dictionary.object(forKey: key) ?? value))
-        }
-        return entries
-    }
-
-    /// A string or a number in Swift's types; `nil` for other objects.
-    private static func value(_ object: Any) -> Any? {
-        let type: Any.Type = type(of: object)
-        if type == NSString.self { return (object as? NSString).map { $0 as String } }
-        guard let number = object as? NSNumber else { return nil }
-        if number === kCFBooleanTrue { return true }
-        return number === kCFBooleanFalse ? false : number
-    }
-
     /// The class and what names an item of it.
-    private init(entries: [(key: String, value: Any)], for purpose: Purpose) throws(StatusError) {
+    private init(entries: [RequestEntry], for purpose: Purpose) throws(StatusError) {
         var named: ItemClass?
-        for (key, value) in entries {
-            switch key {
+        for entry in entries {
+            switch entry.key {
             case "class":
-                guard let name = value as? String else { throw .parameter("kSecClass takes a string") }
+                guard let name = entry.value.text else { throw .parameter("kSecClass takes a string") }
                 guard let itemClass = ItemClass(rawValue: name) else {
                     throw StatusError(errSecNoSuchClass, "there is no such class")
                 }
                 named = itemClass
             case "v_Ref":
-                switch value {
+                switch entry.value.object {
                 case let key as SecKey: reference = .key(key)
                 case let certificate as SecCertificate: reference = .certificate(certificate)
                 case let identity as SecIdentity: reference = .identity(identity)
                 default: throw .parameter("kSecValueRef takes a key, a certificate or an identity")
                 }
             case "v_PersistentRef":
-                guard let data = value as? Data else { throw .parameter("kSecValuePersistentRef takes data") }
+                guard let data = entry.value.object as? Data else {
+                    throw .parameter("kSecValuePersistentRef takes data")
+                }
                 (persistentReference, isOldReference) = try Self.persistentReference(data)
             default: break
             }
@@ -97,8 +80,8 @@ extension ItemRequest {
     }
 
     /// The class of all references of `kSecMatchItemList`; `nil` where they are of several.
-    private static func classOfListed(_ entries: [(key: String, value: Any)]) -> ItemClass? {
-        guard let list = entries.first(where: { $0.key == "m_ItemList" })?.value as AnyObject? as? NSArray else {
+    private static func classOfListed(_ entries: [RequestEntry]) -> ItemClass? {
+        guard let list = entries.first(where: { $0.key == "m_ItemList" })?.value.object as AnyObject? as? NSArray else {
             return nil
         }
         let classes = Set(list.compactMap { member -> ItemClass? in
@@ -126,9 +109,7 @@ extension ItemRequest {
     }
 
     /// Apple's limit: the attributes of the class and the other keys of the dictionary together.
-    private static func checkCount(
-        _ entries: [(key: String, value: Any)], _ itemClass: ItemClass
-    ) throws(StatusError) {
+    private static func checkCount(_ entries: [RequestEntry], _ itemClass: ItemClass) throws(StatusError) {
         guard AttributeCoding.count(of: itemClass) + entries.count > 128 else { return }
         let others = entries.count { !AttributeCoding.isAttribute(AttributeName(rawValue: $0.key), of: itemClass) }
         guard AttributeCoding.count(of: itemClass) + others <= 128 else { throw .parameter("too many keys") }
@@ -137,9 +118,12 @@ extension ItemRequest {
     // MARK: Attributes
 
     /// Takes one attribute of the dictionary.
-    private mutating func takeAttribute(_ key: String, _ value: Any, for purpose: Purpose) throws(StatusError) {
+    private mutating func takeAttribute(
+        _ key: String, _ given: RequestEntry.Value, for purpose: Purpose
+    ) throws(StatusError) {
         guard key.utf8.allSatisfy({ $0 < 0x80 }) else { throw StatusError(errSecNoSuchAttr, "no such attribute") }
         let name = AttributeName(rawValue: key)
+        let value = given.object
         guard name == .multiUser || type(of: value) != NSNull.self else { throw .parameter("\(name) has no value") }
         switch key {
         case "clip": throw .parameter("clip is internal")
@@ -149,7 +133,7 @@ extension ItemRequest {
             }
             accessControl = control
         case "sync":
-            if let text = value as? String, text == "syna" {
+            if given.text == "syna" {
                 if purpose == .add { attributes[name] = 0 } else { matchesAnySynchronizable = true }
             } else {
                 attributes[name] = try Self.synchronizable(value)
@@ -160,10 +144,10 @@ extension ItemRequest {
             guard let data = value as? Data, data.count == 20 else { throw .parameter("sha1 takes 20 bytes") }
             digest = data
         case "UUID":
-            guard value is String || value is UUID else { throw .parameter("UUID takes a string") }
+            guard given.text != nil || value is UUID else { throw .parameter("UUID takes a string") }
             namesSyncRecord = true
         default:
-            var typed = try AttributeCoding.value(value, for: name, of: itemClass)
+            var typed = try AttributeCoding.value(given, for: name, of: itemClass)
             if name == .issuer, let data = typed.bytes { typed = .data(Self.normalizedName(data)) }
             attributes[name] = typed
         }
@@ -200,12 +184,12 @@ extension ItemRequest {
     // MARK: Other keys
 
     /// Takes one key of the families of matches, results, values and uses.
-    private mutating func takeOther(_ key: String, _ value: Any) throws(StatusError) {
+    private mutating func takeOther(_ key: String, _ value: RequestEntry.Value) throws(StatusError) {
         switch key.utf8.first {
         case UInt8(ascii: "m") where key == "m_Limit": limit = try Self.limit(value)
-        case UInt8(ascii: "m") where key.hasPrefix("m_"): try filters.take(key, value as AnyObject, itemClass)
+        case UInt8(ascii: "m") where key.hasPrefix("m_"): try filters.take(key, value.object as AnyObject, itemClass)
         case UInt8(ascii: "r") where key.hasPrefix("r_"):
-            let isWanted = try Boolean.required(value, key)
+            let isWanted = try value.requiredTruth(key)
             let kind: ReturnKinds
             switch key {
             case "r_Data": kind = .data
@@ -216,7 +200,7 @@ extension ItemRequest {
             }
             if isWanted { returns.insert(kind) } else { returns.remove(kind) }
         case UInt8(ascii: "v") where key == "v_Data":
-            guard let data = value as? Data else { throw .parameter("kSecValueData takes data") }
+            guard let data = value.object as? Data else { throw .parameter("kSecValueData takes data") }
             self.data = SecretBytes(data)
         case UInt8(ascii: "u") where key.hasPrefix("u_"): try takeUse(key, value)
         case UInt8(ascii: "f"): break
@@ -224,15 +208,15 @@ extension ItemRequest {
         }
     }
 
-    private static func limit(_ value: Any) throws(StatusError) -> MatchLimit {
-        if let text = value as? String {
+    private static func limit(_ value: RequestEntry.Value) throws(StatusError) -> MatchLimit {
+        if let text = value.text {
             switch text {
             case "m_LimitOne": return .one
             case "m_LimitAll": return .several(nil)
             default: throw .parameter("kSecMatchLimit has no such value")
             }
         }
-        guard Boolean.value(value) == nil, let object = value as? NSNumber, let number = AttributeCoding.whole(object)
+        guard Boolean.value(value.object) == nil, let object = value.object as? NSNumber, let number = AttributeCoding.whole(object)
         else {
             throw .parameter("kSecMatchLimit takes a whole number")
         }
@@ -246,10 +230,10 @@ extension ItemRequest {
     }
 
     /// Takes one use key; those that mean nothing here are accepted.
-    private mutating func takeUse(_ key: String, _ value: Any) throws(StatusError) {
+    private mutating func takeUse(_ key: String, _ value: RequestEntry.Value) throws(StatusError) {
         switch key {
         case "u_AuthUI":
-            guard let text = value as? String else { throw .parameter("kSecUseAuthenticationUI takes a string") }
+            guard let text = value.text else { throw .parameter("kSecUseAuthenticationUI takes a string") }
             switch text {
             case "u_AuthUIA": authenticationUI = .allow
             case "u_AuthUIF": authenticationUI = .fail
@@ -257,10 +241,10 @@ extension ItemRequest {
             default: throw .parameter("kSecUseAuthenticationUI has no such value")
             }
         case "u_NoAuthUI":
-            if try Boolean.required(value, key) { authenticationUI = .fail }
-        case "u_Tomb": leavesTombstones = try Boolean.required(value, key)
+            if try value.requiredTruth(key) { authenticationUI = .fail }
+        case "u_Tomb": leavesTombstones = try value.requiredTruth(key)
         case "u_SystemKeychain", "u_SystemKeychainAlways":
-            if try Boolean.required(value, key) { usesSystemKeychain = true }
+            if try value.requiredTruth(key) { usesSystemKeychain = true }
         default: break
         }
     }

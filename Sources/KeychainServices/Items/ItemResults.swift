@@ -35,6 +35,14 @@ struct ItemResults {
             default: return nil
             }
         }
+        guard returns != .attributes || digestsData else {
+            return RecentAttributes.dictionary(of: item) {
+                var members = Members()
+                members.append("class", NSString(string: item.itemClass.rawValue))
+                add(attributesOf: item, to: &members, withData: false)
+                return members.dictionary
+            }
+        }
         var members = Members()
         members.append("class", NSString(string: item.itemClass.rawValue))
         if returns.contains(.attributes) {

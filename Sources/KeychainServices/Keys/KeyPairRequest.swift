@@ -96,10 +96,10 @@ extension ItemOperations {
         ofGenerated parameters: NSDictionary, _ algorithm: KeyAlgorithm, _ half: KeyClass
     ) throws -> ItemAttributes {
         let own = NSMutableDictionary()
-        for (key, value) in try ItemRequest.entries(parameters) where key.utf16.count == 4 {
+        for entry in try RequestEntry.all(of: parameters) where entry.key.utf16.count == 4 {
             // Only the private half is bound to the token.
-            guard !Self.passedOver.contains(key), half == .private || key != "tkid" else { continue }
-            own.setObject(value, forKey: NSString(string: key))
+            guard !Self.passedOver.contains(entry.key), half == .private || entry.key != "tkid" else { continue }
+            own.setObject(entry.value.object, forKey: NSString(string: entry.key))
         }
         own.setObject(kSecClassKey, forKey: kSecClass)
         var request = try ItemRequest(parsing: own, for: .add)

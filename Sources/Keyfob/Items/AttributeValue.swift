@@ -25,7 +25,17 @@ public enum AttributeValue: Sendable {
 
     /// Whether two values are the same key: text and bytes with the same bytes match each other.
     public func matches(_ other: AttributeValue) -> Bool {
-        canonicalBytes == other.canonicalBytes
+        // What `canonicalBytes` says, without making them: every search asks this of every item that it looks at.
+        switch (self, other) {
+        case (.string(let text), .string(let other)): text.isIdentical(to: other)
+        case (.string(let text), .data(let bytes)), (.data(let bytes), .string(let text)):
+            text.utf8.elementsEqual(bytes)
+        case (.data(let bytes), .data(let other)): bytes == other
+        case (.number(let number), .number(let other)): number == other
+        case (.date(let date), .date(let other)):
+            date.timeIntervalSinceReferenceDate.bitPattern == other.timeIntervalSinceReferenceDate.bitPattern
+        case (.string, _), (.data, _), (.number, _), (.date, _): false
+        }
     }
 
     /// The bytes that stand for the value in digests and comparisons: a letter for the kind, then the value.

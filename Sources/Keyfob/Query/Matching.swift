@@ -44,9 +44,8 @@ extension Criteria {
             (candidate[.synchronizable]?.number ?? 0) != 0
         { return false }
         if attributes[.tombstone] == nil, (candidate[.tombstone]?.number ?? 0) != 0 { return false }
-        func own(_ name: AttributeName) -> AttributeValue? { candidate[name] ?? services?.defaults[name] }
         if let accessGroups {
-            let group = own(.accessGroup)?.text ?? ""
+            let group = (candidate[.accessGroup] ?? services?.defaults[.accessGroup])?.text ?? ""
             guard accessGroups.contains(where: { $0.isIdentical(to: group) }) else { return false }
         }
         if let serverDomain {

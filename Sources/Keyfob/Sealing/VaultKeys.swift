@@ -94,18 +94,18 @@ struct VaultKeys: Sendable {
     /// Digests that narrow a search, the most telling first; empty when none of the attributes has an index.
     func searchTerms(_ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> [Data] {
         let schema = ClassSchema.of(itemClass)
-        var attributes = attributes
-        // Items that do not have the attribute match its empty value too, and have no digest of it.
-        for definition in schema.primaryKey {
-            guard let value = attributes[definition.name] else { continue }
-            if value.matches(ClassSchema.emptyValue(of: definition.kind)) { attributes[definition.name] = nil }
+        // Items that do not have an attribute of the primary key match its empty value too, and have no digest of it.
+        func telling(_ name: AttributeName) -> AttributeValue? {
+            guard let value = attributes[name], let definition = schema[name] else { return nil }
+            let isEmpty = definition.isPrimaryKey && value.matches(ClassSchema.emptyValue(of: definition.kind))
+            return isEmpty ? nil : value
         }
         for (first, second) in schema.pairs {
-            guard let one = attributes[first], let two = attributes[second] else { continue }
+            guard let one = telling(first), let two = telling(second) else { continue }
             return [try term(itemClass, [(first, one), (second, two)])]
         }
         return try schema.definitions.filter(\.isIndexed).compactMap { definition in
-            try attributes[definition.name].map { try term(itemClass, definition.name, $0) }
+            try telling(definition.name).map { try term(itemClass, definition.name, $0) }
         }
     }
 

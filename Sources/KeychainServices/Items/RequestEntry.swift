@@ -1,0 +1,68 @@
+import Foundation
+
+/// One key of the dictionary of a call, and its value.
+struct RequestEntry {
+    /// The value in the form in which it is looked at.
+    enum Value {
+        /// A string.
+        case text(String)
+        /// One of Core Foundation's two truth values.
+        case truth(Bool)
+        /// Anything else, in Swift's types where there is one for it; numbers as they are.
+        case other(Any)
+
+        /// The value as any other.
+        var object: Any {
+            switch self {
+            case .text(let text): text
+            case .truth(let truth): truth
+            case .other(let object): object
+            }
+        }
+
+        /// The string that it is; `nil` for others.
+        var text: String? { if case .text(let text) = self { text } else { nil } }
+
+        /// The truth value that it must be. - Throws: `StatusError` with -50.
+        func requiredTruth(_ key: String) throws(StatusError) -> Bool {
+            if case .truth(let truth) = self { return truth }
+            return try Boolean.required(object, key)
+        }
+    }
+
+    let key: String
+    let value: Value
+
+    /// The entries of a dictionary. - Throws: `StatusError` with -50 where a key is not a string.
+    static func all(of dictionary: NSDictionary) throws(StatusError) -> [RequestEntry] {
+        // These two give the objects as they lie there, in one order. All other ways to read an NSDictionary put each
+        // of them through casts to find what it may be in Swift, at a price that all the rest of a call is small
+        // beside.
+        let keys = dictionary.allKeys
+        let values = dictionary.allValues
+        var entries: [RequestEntry] = []
+        entries.reserveCapacity(keys.count)
+        for (key, value) in zip(keys, values) {
+            guard let name = text(key) ?? key as? String else { throw .parameter("a key is not a string") }
+            entries.append(RequestEntry(key: name, value: Self.value(value, of: key, in: dictionary)))
+        }
+        return entries
+    }
+
+    private static func value(_ value: Any, of key: Any, in dictionary: NSDictionary) -> Value {
+        if let text = text(value) { return .text(text) }
+        let object = value as AnyObject
+        if object === kCFBooleanTrue { return .truth(true) }
+        if object === kCFBooleanFalse { return .truth(false) }
+        if object is NSNumber { return .other(value) }
+        let converted = dictionary.object(forKey: key) ?? value
+        return (converted as? String).map { .text($0) } ?? .other(converted)
+    }
+
+    /// The text of a string; `nil` for what is none, or one of a class of its own.
+    private static func text(_ object: Any) -> String? {
+        // A look at the class in place of a cast, which looks at all that an object may be.
+        guard type(of: object) == NSString.self else { return nil }
+        return unsafe unsafeDowncast(object as AnyObject, to: NSString.self) as String
+    }
+}
