@@ -41,7 +41,7 @@ import Synchronization
     /// Work that takes more of a core than this is shared among the cores.
     private static let slow: UInt64 = 300_000
     /// Of so much work one piece is measured: to ask the kernel costs a twentieth of a quick signature.
-    private static let measured = 4
+    private static let measured = 8
     private static let cores = ProcessInfo.processInfo.activeProcessorCount
 
     /// `before` is written before others can see the node; both are under the lock of `taken` afterwards.

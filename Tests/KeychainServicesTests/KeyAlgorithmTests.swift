@@ -132,12 +132,13 @@ import Testing
             .eddsaSignatureMessageCurve25519SHA512, .rsaEncryptionRaw, .rsaEncryptionPKCS1, .rsaEncryptionOAEPSHA256,
             .rsaEncryptionOAEPSHA512AESGCM, .eciesEncryptionStandardX963SHA1AESGCM,
             .eciesEncryptionCofactorX963SHA512AESGCM, .eciesEncryptionStandardVariableIVX963SHA224AESGCM,
-            .eciesEncryptionCofactorVariableIVX963SHA256AESGCM, .ecdhKeyExchangeStandard,
+            .eciesEncryptionCofactorVariableIVX963SHA1AESGCM, .eciesEncryptionCofactorVariableIVX963SHA256AESGCM,
+            .ecdhKeyExchangeStandard,
             .ecdhKeyExchangeCofactorX963SHA384,
         ]
         for algorithm in named { #expect(KeyScheme(algorithm) != nil, "\(algorithm.rawValue)") }
         #expect(KeyScheme(.eddsaSignatureMessageCurve448SHAKE256) == nil)
-        #expect(KeyScheme.table.count == 5 + 1 + 2 + 5 * 8 + 5 * 2 + 2 * (1 + 5 + 5 + 4))
+        #expect(KeyScheme.table.count == 5 + 1 + 2 + 5 * 8 + 5 * 2 + 2 * (1 + 5 + 5 + 5))
     }
 
     @Test func `a key supports the algorithms of its kind and its half alone`() throws {

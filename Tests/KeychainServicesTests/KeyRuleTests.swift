@@ -25,7 +25,7 @@ import Testing
             for exchange in ["ECDH", "ECDHC"] {
                 all.append("algid:keyexchange:\(exchange):KDFX963:\(digest)")
                 all.append("algid:encrypt:ECIES:\(exchange):KDFX963:\(digest):AESGCM")
-                if digest != "SHA1" { all.append("algid:encrypt:ECIES:\(exchange):KDFX963:\(digest):AESGCM-KDFIV") }
+                all.append("algid:encrypt:ECIES:\(exchange):KDFX963:\(digest):AESGCM-KDFIV")
             }
         }
         return all

@@ -41,6 +41,22 @@ struct KeyTests {
         #expect(key.publicKey.identifier == Digest.sha1(key.publicKey.bits))
     }
 
+    @Test func `an EC key that came without its public half is written with it`() throws {
+        let key = try PrivateKey.generate(.ec(.p256))
+        guard case .ec(_, let scalar, let point) = try key.components() else {
+            Issue.record("it is no EC key")
+            return
+        }
+        // ECPrivateKey of RFC 5915 3 without its last member, as tokens give it out.
+        let bare = Data([0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20]) + scalar.copyData()
+            + Data([0xA0, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07])
+        let loaded = try PrivateKey.load(bare)
+        #expect(loaded.publicKey == key.publicKey)
+        for written in [try loaded.pkcs8DER(), try loaded.traditionalDER()] {
+            #expect(written.copyData().range(of: point) != nil)
+        }
+    }
+
     @Test("Components rebuild the public key", arguments: algorithms.map(\.0))
     func components(_ algorithm: KeyAlgorithm) throws {
         let key = try PrivateKey.generate(algorithm)

@@ -60,7 +60,7 @@ enum KeyScheme: Hashable, Sendable {
                 table["algid:keyexchange:\(exchange):KDFX963:\(name)"] = .exchange(digest)
                 let identifier = "algid:encrypt:ECIES:\(exchange):KDFX963:\(name):AESGCM"
                 table[identifier] = .ecies(digest, derivesNonce: false)
-                if digest != .sha1 { table[identifier + "-KDFIV"] = .ecies(digest, derivesNonce: true) }
+                table[identifier + "-KDFIV"] = .ecies(digest, derivesNonce: true)
             }
         }
         return table

@@ -39,7 +39,7 @@ public struct TokenKey: Sendable {
     @available(*, noasync, message: "use the asynchronous form")
     public func sign(_ message: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
         guard let digest = scheme.digest else { return try signDigest(message, using: scheme) }
-        return try signDigest([UInt8](digest(message)), using: scheme)
+        return try signDigest(digest.array(of: message), using: scheme)
     }
 
     /// Signs a digest that the caller made.

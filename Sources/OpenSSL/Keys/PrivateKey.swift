@@ -23,8 +23,18 @@ public struct PrivateKey: Sendable {
             try unsafe encoded("i2d_PUBKEY") { unsafe i2d_PUBKEY(key, $0) }
         }
         publicKey = try PublicKey(subjectPublicKeyInfo: information)
+        if case .ec = publicKey.algorithm { try includePublicKey() }
         guard case .rsa(let bits) = publicKey.algorithm, bits > Self.maximumRSASize else { return }
         throw KeyFileError(.unsupported, "it has an RSA key of \(bits) bits, and the largest is \(Self.maximumRSASize)")
+    }
+
+    /// Has what is written of an EC key name its public key, also where it came from a file, or a token, that did not:
+    /// libcrypto leaves it out then, and some programs do not take a key without it (RFC 5915 3 recommends it).
+    private func includePublicKey() throws(OpenSSLError) {
+        try unsafe handle.withPointer { (key) throws(OpenSSLError) in
+            try check(
+                "EVP_PKEY_set_int_param", unsafe EVP_PKEY_set_int_param(key, OSSL_PKEY_PARAM_EC_INCLUDE_PUBLIC, 1))
+        }
     }
 
     /// Makes a key.

@@ -33,6 +33,14 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
         unsafe bytes.withUnsafeBytes { unsafe hash($0) }
     }
 
+    /// The hash of `bytes`, as an array.
+    public func array(of bytes: [UInt8]) -> [UInt8] {
+        unsafe Array(unsafeUninitializedCapacity: count) { target, length in
+            unsafe bytes.withUnsafeBytes { unsafe hash($0, into: UnsafeMutableRawBufferPointer(target)) }
+            length = count
+        }
+    }
+
     /// The hash of a secret. The result is an ordinary value.
     public func callAsFunction(_ secret: SecretBytes) -> Data {
         unsafe secret.withUnsafeBytes { unsafe hash($0) }
@@ -51,15 +59,17 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
 
     private func hash(_ bytes: UnsafeRawBufferPointer) -> Data {
         var result = Data(count: count)
+        unsafe result.withUnsafeMutableBytes { unsafe hash(bytes, into: $0) }
+        return result
+    }
+
+    private func hash(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) {
         let done = unsafe withAlgorithm { algorithm in
-            unsafe result.withUnsafeMutableBytes { target in
-                unsafe EVP_Digest(
-                    bytes.baseAddress, bytes.count, target.baseAddress?.assumingMemoryBound(to: UInt8.self), nil,
-                    algorithm, nil)
-            }
+            unsafe EVP_Digest(
+                bytes.baseAddress, bytes.count, target.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, algorithm,
+                nil)
         }
         precondition(done == 1, "libcrypto cannot hash: the installation is broken")
-        return result
     }
 }
 

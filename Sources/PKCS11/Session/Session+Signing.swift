@@ -58,12 +58,16 @@ extension Session {
         try begin(.sign)
         defer { end() }
         var returnValue = CKR_OK
-        let signature = unsafe Array<UInt8>(unsafeUninitializedCapacity: Self.stackBytes) { buffer, count in
-            var length = CK_ULONG(buffer.count)
+        var signature: [UInt8] = []
+        unsafe withUnsafeTemporaryAllocation(byteCount: Self.stackBytes, alignment: 1) { scratch in
+            let base = unsafe scratch.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            var length = CK_ULONG(Self.stackBytes)
             returnValue = unsafe data.withUnsafeBufferPointer { data in
-                unsafe sign(handle, data.mutableBytes, CK_ULONG(data.count), buffer.baseAddress, &length)
+                unsafe sign(handle, data.mutableBytes, CK_ULONG(data.count), base, &length)
             }
-            count = returnValue == CKR_OK ? min(buffer.count, Int(clamping: length)) : 0
+            guard returnValue == CKR_OK else { return }
+            signature = unsafe Array(
+                UnsafeBufferPointer(start: base, count: min(Self.stackBytes, Int(clamping: length))))
         }
         try finish(.sign, returnValue)
         return signature

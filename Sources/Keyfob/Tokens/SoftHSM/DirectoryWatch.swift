@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import KeyfobPrimitives
+import Synchronization
 
 /// Says which files of a directory were touched, by whatever process of this machine, since it was asked last.
 ///
@@ -35,6 +36,8 @@ final class DirectoryWatch: TokenWatch {
     private let subscription: Int
     private let path: String
     private let file: FileNumber
+    /// When the directory was last found under its name by `isUntouched()`.
+    private let found = Atomic(0)
 
     /// What tells a directory from another one that has its name later.
     private struct FileNumber: Equatable {
@@ -80,10 +83,15 @@ final class DirectoryWatch: TokenWatch {
     }
 
     /// What happened since the last call, or since the watch began. After `.unknown` another watch is needed.
-    func changes() -> Changes {
-        // The kernel tells that a directory was removed only when nobody has it open any more.
-        guard FileNumber(path) == file else { return .unknown }
-        return Self.shared.withLock { shared in
+    func changes() -> Changes { isThere ? changesTold() : .unknown }
+
+    /// Whether the directory is the one of its name. The kernel tells that one was removed only when nobody has it open
+    /// any more, and not at all that one above it was renamed.
+    private var isThere: Bool { FileNumber(path) == file }
+
+    /// What the kernel tells.
+    private func changesTold() -> Changes {
+        Self.shared.withLock { shared in
             guard shared.number == instance, shared.process == getpid() else { return .unknown }
             Self.read(&shared)
             guard let changes = shared.pending[watch]?[subscription] else { return .unknown }
@@ -92,7 +100,19 @@ final class DirectoryWatch: TokenWatch {
         }
     }
 
-    func isUntouched() -> Bool { changes() == .names([]) }
+    /// Also where a directory above was renamed a moment ago, a tick of the kernel's clock at the most: a server asks
+    /// before each signature, and to look at the directory's name costs more than all else of the question. What is
+    /// done to the files in it, or to itself, is told at once.
+    func isUntouched() -> Bool {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        let now = time.tv_sec * 1_000_000_000 + time.tv_nsec
+        if found.load(ordering: .relaxed) != now {
+            guard isThere else { return false }
+            found.store(now, ordering: .relaxed)
+        }
+        return changesTold() == .names([])
+    }
 
     /// ext2 to ext4, XFS, Btrfs, tmpfs, F2FS, overlayfs, ZFS, by the numbers of linux/magic.h.
     private static let localFileSystems: Set<Int> = [
