@@ -68,6 +68,31 @@ struct IdentityHome {
         return (object?["error"] as? [String: Any])?["code"] as? String
     }
 
+    /// The document that a command printed, which must have succeeded.
+    static func json(_ result: Tool.Result) throws -> [String: Any] {
+        try #require(result.status == 0, "\(result.error)")
+        return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+    }
+
+    /// A root and an intermediate of openssl, and a script `sign` that issues a request.
+    func makeAuthority() throws {
+        try shell(
+            """
+            {
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout root.key -out root.pem -days 30 -subj /CN=Root
+            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout r10.key -out r10.csr -subj /CN=R10
+            printf 'basicConstraints=critical,CA:TRUE\\n' > authority
+            openssl x509 -req -in r10.csr -CA root.pem -CAkey root.key -CAcreateserial -days 20 -extfile authority -out r10.pem
+            } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            cat > sign <<END
+            #!/bin/sh -e
+            openssl x509 -req -CA $PWD/r10.pem -CAkey $PWD/r10.key -CAcreateserial -days \\${1:-10} -copy_extensions copy 2>/dev/null
+            cat $PWD/r10.pem
+            END
+            chmod +x sign
+            """)
+    }
+
     /// Makes `root.pem`, `r10.pem` (an intermediate), `web.key`, `web.pem` and `web.p12` (under the passphrase in
     /// `pass`).
     func makeWeb(days: Int = 412) throws {
