@@ -58,7 +58,7 @@ import Testing
         let told = try JSONSerialization.jsonObject(with: Data(both.output.utf8)) as? [String: Any]
         let hook = try #require(told?["hook_failure"] as? [String: Any], "\(both.output)")
         #expect((hook["message"] as? String)?.hasSuffix("ended with status 3.") == true)
-        #expect((hook["hint"] as? String)?.contains("The next renew runs it again") == true)
+        #expect((hook["hint"] as? String)?.contains("The next renew with --exec runs it again") == true)
     }
 
     @Test func `an authority is renewed before what it issues, whatever their names are`() throws {

@@ -98,7 +98,13 @@ public struct Keychains: Sendable {
     ///   directory.
     public func configuration(_ name: String? = nil) throws -> KeychainConfiguration {
         let wanted = try name ?? defaultName() ?? Self.usualName
-        try Self.validate(wanted)
+        do { try Self.validate(wanted) } catch where name == nil {
+            // Nobody typed it.
+            throw KeychainError(
+                .invalidConfiguration, "\(defaultFile.filePath) does not hold the name of a keychain.",
+                hint: "Choose one again: keyfob keychain default NAME     Which there are: keyfob keychain ls",
+                cause: error)
+        }
         // The file names a library to load, and a command that prints the PIN.
         try PrivateFile.requireOwnDirectory(directories.configuration)
         try PrivateFile.requireOwnDirectory(folder)

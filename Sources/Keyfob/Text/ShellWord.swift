@@ -32,6 +32,12 @@ package enum ShellWord {
         (name.hasPrefix("-") ? "-- " : "") + quoted(name)
     }
 
+    /// `name` and options, each of which has a space before it: the name first, or where it begins as an option does last.
+    package static func operand(_ name: String, with options: String) -> String {
+        guard name.hasPrefix("-") else { return quoted(name) + options }
+        return String((options + " " + operand(name)).dropFirst())
+    }
+
     /// `text` in single quotes, whatever it is. What a terminal must not get stands in it as it is.
     package static func singleQuoted(_ text: String) -> String {
         // By scalars: a quote that a combining mark follows is one character with it, and ends the word all the same.

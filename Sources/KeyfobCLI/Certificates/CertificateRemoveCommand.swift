@@ -8,7 +8,7 @@ struct CertificateRemoveCommand: ParsableCommand {
         examples: Examples("keyfob cert rm old", "keyfob cert rm sha256:9a11 --yes", "keyfob cert rm old --dry-run"),
         aliases: ["remove", "delete"])
 
-    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.certificateNames)
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.certificateNames)
     var name: ItemName
 
     @Flag(help: "Succeed where there is no such certificate.")

@@ -34,10 +34,12 @@ struct CertificateSource: ExpressibleByArgument {
 
     /// The certificate, first where it is a file's, and others of the same file.
     ///
-    /// - Parameter keychain: Opens the keychain; not called for what can only be a file.
+    /// - Parameters:
+    ///   - isRemoved: Whether something of it is taken away, which an item must be called by its own name for.
+    ///   - keychain: Opens the keychain; not called for what can only be a file.
     /// - Throws: `KeychainError` of the file; as `ItemName.certificate(in:)`.
     func load(
-        from keychain: () throws -> Keychain
+        isRemoved: Bool = false, from keychain: () throws -> Keychain
     ) throws -> (certificate: Certificate, others: [Certificate], label: String) {
         // A name is first of all that of an item: a file of the same name lies in the directory by chance.
         if let file, try text == "-" || text.contains("/") || !isItem(in: keychain) {
@@ -46,7 +48,9 @@ struct CertificateSource: ExpressibleByArgument {
             return (leaf, all.filter { $0 != leaf }, file.name)
         }
         do {
-            let item = try ItemName(text).certificate(in: keychain())
+            let (name, keychain) = (ItemName(text), try keychain())
+            let item = try name.certificate(in: keychain)
+            if isRemoved { try name.requireMeant(item, .certificate, in: keychain) }
             return (try item.certificate(), [], item.label ?? text)
         } catch let error as KeychainError
             where error.code == .itemNotFound && !PKCS11URI.hasScheme(text)

@@ -124,19 +124,20 @@ struct ItemName: ExpressibleByArgument {
         return nil
     }
 
-    /// Refuses a version before the one in use that no more than its common name has led to.
+    /// Refuses an item that no more than its common name has led to.
     ///
-    /// For what removes: run once more, the same command would remove the version before what it has removed, and its
-    /// key, until none is left.
+    /// For what removes: run once more, the same command would remove what happens to have that common name, and its
+    /// key, and so on until nothing is left.
     ///
     /// - Throws: `KeychainError.itemNotFound`.
     func requireMeant(_ item: some KeychainItem, _ noun: Noun, in keychain: Keychain) throws {
-        guard item.nameOfVersion != nil, !PKCS11URI.hasScheme(text), fingerprintPrefix == nil, let label = item.label,
+        guard !PKCS11URI.hasScheme(text), fingerprintPrefix == nil, let label = item.label, !label.isEmpty,
             !label.isIdentical(to: text)
         else { return }
         let error = notFound([], noun, keychain)
+        let which = item.nameOfVersion == nil ? "One that is called otherwise" : "An earlier version"
         throw KeychainError(
-            error.code, error.message, hint: "An earlier version has this common name: \"\(label)\"",
+            error.code, error.message, hint: "\(which) has this common name: \"\(Visible.text(label))\"",
             details: error.details)
     }
 

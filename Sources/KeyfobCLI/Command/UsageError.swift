@@ -19,10 +19,10 @@ struct UsageError: Error, CustomStringConvertible {
     ///   - item: the name before it, for the advice.
     ///   - options: what else says which item is meant, with a space before each.
     static func secretOnCommandLine(item: String, options: String = "") -> UsageError {
-        let name = ShellWord.quoted(item) + options
+        func words(_ more: String) -> String { ShellWord.operand(item, with: options + more) }
         return UsageError(
             "secret values are not taken from the command line, where other users can read them.",
-            hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(name) --stdin     or just: keyfob set \(name)")
+            hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(words(" --stdin"))     or just: keyfob set \(words(""))")
     }
 
     /// An empty name was given, mostly by a script with a variable that is not set.

@@ -11,7 +11,7 @@ struct IdentityRemoveCommand: ParsableCommand {
             "The key stays while another certificate of the keychain needs it. Certificates of authorities stay.",
         aliases: ["remove", "delete"])
 
-    @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
+    @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.identities)
     var name: ItemName
 
     @Flag(help: "Succeed where there is no such identity.")

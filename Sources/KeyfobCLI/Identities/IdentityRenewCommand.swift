@@ -19,7 +19,7 @@ struct IdentityRenewCommand: ParsableCommand {
             A renewal is due when 66% of the lifetime have passed. The issuer is the one that the identity was made \
             with, unless another is named; the version before is kept as NAME@DAY until keyfob identity retire. With \
             --all, every identity that is due and whose issuer is known. The command of --exec is run by a shell, \
-            once, after something was renewed; where it fails or is interrupted, the next renew runs it again. It is \
+            once, after something was renewed; where it fails or is interrupted, the next renew with --exec runs it again. It is \
             given no variable that holds a secret, and none of KEYFOB_…: name the keychain there, with -k.
             """)
 
@@ -121,7 +121,7 @@ struct IdentityRenewCommand: ParsableCommand {
         guard status != 0 else { return nil }
         return KeychainError(
             .failed, "the certificate was renewed, but the command after it ended with status \(status).",
-            hint: exec.map { "The next renew runs it again. By hand: \($0)" }, details: ["status": String(status)])
+            hint: exec.map { "The next renew with --exec runs it again. By hand: \($0)" }, details: ["status": String(status)])
     }
 
     /// The identities whose issuer is known, each before those that it issues: a certificate ends no later than its

@@ -28,6 +28,13 @@ extension Item {
         return names.lazy.map { text($0) }.first { !$0.isEmpty } ?? ""
     }
 
+    /// Whether a name is the item's own, and not a label beside it.
+    func isNamed(_ name: String) -> Bool {
+        let own = text(itemClass == .internetPassword ? .server : .service)
+        return own.isIdentical(to: name)
+            || (itemClass == .internetPassword || own.isEmpty) && hasText(.label, name)
+    }
+
     /// The account.
     var userText: String { text(.account) }
 
@@ -54,7 +61,10 @@ extension Item {
     }
 
     /// What stands behind `keyfob set` for this item: with the name alone it would be another one of that name.
-    var words: String {
+    var words: String { words(and: "") }
+
+    /// The same with further options, each with a space before it.
+    func words(and options: String) -> String {
         func given(_ name: AttributeName) -> String? { text(name).isEmpty ? nil : text(name) }
         var choice = PasswordChoice(user: given(.account))
         if itemClass == .internetPassword {
@@ -64,7 +74,7 @@ extension Item {
             choice.port = given(.port).flatMap { Int($0) }.flatMap { $0 == 0 ? nil : $0 }
             choice.path = given(.path)
         }
-        return ShellWord.quoted(nameText) + choice.words
+        return ShellWord.operand(nameText, with: choice.words + options)
     }
 
     /// `generic` or `internet`.

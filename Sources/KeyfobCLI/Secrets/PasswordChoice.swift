@@ -153,6 +153,14 @@ extension Keychain {
             details: ["name": name, "keychain": self.name])
     }
 
+    /// The error for a name that is no more than the label of an item, where that is not enough.
+    func noSuchPassword(_ name: String, besides item: Item) -> KeychainError {
+        let error = noSuchPassword(name)
+        return KeychainError(
+            error.code, error.message, hint: "It is the label of another one: keyfob rm \(item.words)",
+            details: error.details)
+    }
+
     /// Names of passwords, each once, for guesses and completions: as many as there is time for.
     func passwordNames(prefix: String = "", limit: Int, within time: Duration) -> [String] {
         let end = ContinuousClock.now + time

@@ -40,7 +40,7 @@ struct SecretEdit: ParsableCommand {
         guard SensitiveOutput.isReadable(old) else {
             throw KeychainError(
                 .refused, "\"\(Visible.text(name))\" is not text; an editor would damage it.",
-                hint: "Replace it: keyfob set \(item.words) --replace --from-file FILE")
+                hint: "Replace it: keyfob set \(item.words(and: " --replace --from-file FILE"))")
         }
         if global.dryRun {
             return try SecretStoring.report(.replaced, name, item, keychain, isDryRun: true, output)
@@ -50,7 +50,7 @@ struct SecretEdit: ParsableCommand {
             throw KeychainError(
                 .refused, "there is no terminal for the editor; nothing was changed.",
                 hint: "Name one that needs none: EDITOR=… "
-                    + "Or without: keyfob set \(item.words) --replace --stdin")
+                    + "Or without: keyfob set \(item.words(and: " --replace --stdin"))")
         }
         if !canAsk, !output.isQuiet, !output.format.isMachineReadable {
             StandardError.write(
@@ -138,7 +138,7 @@ struct SecretEdit: ParsableCommand {
     private func lost(_ error: KeychainError) -> KeychainError {
         KeychainError(
             error.code, error.message + " What was typed is lost.",
-            hint: error.hint ?? "Edit it again: keyfob secret edit \(ShellWord.quoted(name))\(selection.choice.words)",
+            hint: error.hint ?? "Edit it again: keyfob secret edit \(ShellWord.operand(name, with: selection.choice.words))",
             details: error.details, cause: error.cause)
     }
 

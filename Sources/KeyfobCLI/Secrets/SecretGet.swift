@@ -90,7 +90,7 @@ struct SecretGet: ParsableCommand {
         guard let secret = try keychain.secret(of: item) else {
             throw KeychainError(
                 .itemNotFound, "\"\(Visible.text(item.nameText))\" in keychain \"\(keychain.name)\" has no secret.",
-                hint: "Give it one: keyfob set \(item.words) --replace")
+                hint: "Give it one: keyfob set \(item.words(and: " --replace"))")
         }
         return secret
     }

@@ -45,7 +45,7 @@ struct ErrorCommand: ParsableCommand {
             list.append(
                 .object([
                     .init("code", .integer(Int64(code.status))), .init("hexadecimal", .string(code.hexadecimal)),
-                    .init("name", .string(known.name)), .init("message", .string(known.message)),
+                    .init("name", .string(known.name)), .init("message", .string(known.message + ".")),
                 ]))
         }
         if !list.isEmpty { try output.emit(Document(["errors": .array(list)]), table: table) }

@@ -11,7 +11,7 @@ struct TrustRemoveCommand: ParsableCommand {
         discussion: "The certificate stays in the keychain, as one that nobody trusts: keyfob cert rm removes it.",
         aliases: ["remove", "delete"])
 
-    @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI.")
+    @Argument(help: "A file, or name, fingerprint or PKCS#11 URI.")
     var certificate: CertificateSource
 
     @Flag(help: "Succeed where nobody trusts it, or there is no such certificate.")
@@ -48,7 +48,7 @@ struct TrustRemoveCommand: ParsableCommand {
     /// The certificate; none with `--if-exists` where there is no such one.
     private func find(in keychain: Keychain) throws -> (certificate: Certificate?, name: String) {
         do {
-            let (found, _, name) = try certificate.load { keychain }
+            let (found, _, name) = try certificate.load(isRemoved: true) { keychain }
             return (found, name)
         } catch let error as KeychainError where ifExists && error.code == .itemNotFound {
             return (nil, certificate.name)
