@@ -10,6 +10,9 @@ struct Removal {
     let ifExists: Bool
     let global: GlobalOptions
     let output: Output
+    /// What the document says besides where there is nothing to remove: what is read by a program has the same members
+    /// whatever became of it.
+    var furtherOfNothing: [Value.Member] = []
 
     enum Verb: String { case remove, destroy }
 
@@ -42,16 +45,16 @@ struct Removal {
     }
 
     /// Tells what a dry run would have done.
-    func tellOfDryRun(label: String, remark: String = "") throws {
+    func tellOfDryRun(label: String, remark: String = "", further: [Value.Member] = []) throws {
         try output.emit(
-            .removal(of: label, isDone: false, isDryRun: true),
+            .removal(of: label, isDone: false, isDryRun: true, further: further),
             sentence: "Would \(verb.rawValue) \(kind) \"\(Visible.text(label))\".\(remark)")
     }
 
     /// Tells that there is nothing to do.
     func tellOfNothing(_ name: ItemName) throws {
         try output.emit(
-            .removal(of: name.text, isDone: false, isDryRun: global.dryRun),
+            .removal(of: name.text, isDone: false, isDryRun: global.dryRun, further: furtherOfNothing),
             sentence: "Nothing to do: there is no such \(kind).")
     }
 }

@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a removal says of what stays: nobody shall believe a key to be gone that is not.
+@Suite struct IdentityRemovalTests {
+    private func make(_ home: IdentityHome, _ name: String, _ renewals: String...) throws -> [String] {
+        try #require(home.keyfob("identity", "create", name, "--cn", name, "--self-signed").status == 0)
+        return try renewals.map { option in
+            let renewed = try IdentityHome.json(home.keyfob("identity", "renew", name, "--force", option, "--json"))
+            let identity = try #require((renewed["identities"] as? [[String: Any]])?.first)
+            return try #require((identity["kept"] as? [String])?.first)
+        }
+    }
+
+    @Test func `a key that an older version has is said to stay, wherever a removal is told of`() throws {
+        let home = try IdentityHome()
+        let kept = try #require(make(home, "web", "--same-key").first)
+        let remark = "Its key stays: \"\(kept)\" has it (to destroy that: keyfob identity retire web)."
+        let asked = try home.keyfob("identity", "rm", "web")
+        #expect(asked.status == 12 && asked.error.contains("identity \"web\" on token \"login\"? \(remark)"), "\(asked.error)")
+        let planned = try home.keyfob("identity", "rm", "web", "--dry-run")
+        #expect(planned.output == "Would remove identity \"web\". \(remark)\n")
+        for option in ["--dry-run", "--yes"] {
+            let document = try IdentityHome.json(home.keyfob("identity", "rm", "web", option, "--json"))
+            #expect(document["key_kept"] as? Bool == true && document["removed"] as? Bool == (option == "--yes"))
+            #expect(document["key_kept_for"] as? [String] == [kept] && document["kept"] as? [String] == [kept])
+        }
+        // It was the truth, and the hint helps.
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
+        #expect(try home.keyfob("identity", "retire", "web", "--yes").status == 0)
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
+        let nothing = try IdentityHome.json(home.keyfob("identity", "rm", "web", "--yes", "--if-exists", "--json"))
+        #expect(nothing["key_kept"] as? Bool == false && nothing["kept"] as? [String] == [])
+    }
+
+    @Test func `a key that goes is said to go, and older versions with keys of their own to stay`() throws {
+        let home = try IdentityHome()
+        let kept = try #require(make(home, "web", "--new-key").first)
+        _ = try make(home, "alone")
+        let remark = "An older version stays, with its own key: \"\(kept)\" (to destroy that: keyfob identity retire web)."
+        let asked = try home.keyfob("identity", "rm", "web")
+        #expect(asked.error.contains("identity \"web\" and its key on token \"login\"? \(remark)"), "\(asked.error)")
+        let document = try IdentityHome.json(home.keyfob("identity", "rm", "web", "--dry-run", "--json"))
+        #expect(document["key_kept"] as? Bool == false && document["key_kept_for"] as? [String] == [])
+        #expect(document["kept"] as? [String] == [kept])
+        #expect(try home.keyfob("identity", "rm", "web", "--yes").output == "Removed identity \"web\". \(remark)\n")
+        #expect(try home.keyfob("identity", "rm", "alone", "--yes").output == "Removed identity \"alone\".\n")
+    }
+
+    @Test func `the hint names the keychain that the command named`() throws {
+        let home = try IdentityHome()
+        try #require(home.keyfob("keychain", "create", "other", "--unattended").status == 0)
+        for words in [["create", "--cn", "web", "--self-signed"], ["renew", "--force"]] {
+            let made = try Tool.keyfob(
+                ["-k", "other", "identity", words[0], "web"] + words.dropFirst(), environment: home.environment
+            ).run()
+            try #require(made.status == 0, "\(made.error)")
+        }
+        let removed = try home.keyfob("-k", "other", "identity", "rm", "web", "--yes")
+        #expect(removed.output.hasSuffix("(to destroy that: keyfob -k other identity retire web).\n"), "\(removed.output)")
+    }
+}
