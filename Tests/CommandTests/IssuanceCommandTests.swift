@@ -46,6 +46,32 @@ import Testing
         #expect(missing.status == 3)
     }
 
+    @Test func `of a file of certificates the one for the key is installed, wherever it stands`() throws {
+        let home = try IdentityHome()
+        try home.makeAuthority()
+        try home.makeSelfSigned("other")
+        for name in ["api", "late"] {
+            try #require(home.keyfob("key", "generate", name).status == 0)
+            try #require(home.keyfob("key", "csr", name, "--cn", name, "-o", home.file(name + ".csr")).status == 0)
+            try home.shell("./sign < \(name).csr > \(name).both; openssl x509 -in \(name).both -out \(name).crt")
+        }
+        try home.shell("cat other.pem late.crt r10.pem api.crt > all.pem; cat other.pem r10.pem > none.pem")
+        // What is for none of its keys is refused as before.
+        let refused = try home.keyfob("identity", "install", "api", "--cert", home.file("none.pem"))
+        #expect(refused.status == 11 && refused.error.contains("was not issued for key \"api\""), "\(refused.error)")
+        let planned = try IdentityHome.json(
+            home.keyfob("identity", "install", "api", "--cert", home.file("all.pem"), "--dry-run", "--json"))
+        #expect(planned["subject"] as? String == "CN=api")
+        for name in ["api", "late"] {
+            let installed = try home.keyfob("identity", "install", name, "--cert", home.file("all.pem"), "--json")
+            let document = try IdentityHome.json(installed)
+            #expect(document["subject"] as? String == "CN=\(name)" && document["chain_length"] as? Int == 2)
+        }
+        #expect(try home.keyfob("identity", "check", "api").status == 0)
+        // What came along and is not above it is not stored.
+        #expect(try home.keyfob("cert", "show", "other").status == 3)
+    }
+
     @Test(arguments: [
         (["--type", "rsa", "--size", "2048"], ["--pss"], "RSA-PSS SHA-256"),
         (["--type", "rsa", "--size", "2048"], ["--hash", "sha512"], "RSA SHA-512"),

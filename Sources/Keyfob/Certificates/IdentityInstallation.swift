@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import KeyfobPrimitives
 public import OpenSSL
 import PKCS11
@@ -58,8 +58,21 @@ extension Keychain {
         _ = try installableKey(name, for: certificate, fileName: fileName)
     }
 
-    /// The private key on the token that a certificate for a name is about.
-    private func installableKey(_ name: String, for certificate: Certificate, fileName: String?) throws -> TokenObject {
+    /// The one of several certificates that is for a key of a name; `nil` where none is.
+    ///
+    /// - Returns: Of several one that is valid at `date`, where there is one; else the first.
+    /// - Throws: As `installIdentity`; that there is no key of the name is no error.
+    package func certificate(
+        ofKeyNamed name: String, among certificates: [Certificate], on date: Date
+    ) throws -> Certificate? {
+        _ = try keys()
+        let named = try installableKeys(name).named
+        let own = certificates.filter { one in named.contains { Self.isKey($0, of: one) } }
+        return own.first { $0.isValid(on: date) } ?? own.first
+    }
+
+    /// The private keys on the token that a name may mean, and all that there are.
+    private func installableKeys(_ name: String) throws -> (named: [TokenObject], all: [Item]) {
         var own = Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])
         own.includesSynchronizable = true
         let items = try findOnToken(own)
@@ -69,8 +82,14 @@ extension Keychain {
         }.compactMap(\.object)
         // A key that another tool labelled belongs to the name by its certificate.
         let joined = try findOnToken(Criteria(.identity, [.label: .string(name)])).compactMap(\.object)
-        if let key = (named + joined).first(where: { Self.isKey($0, of: certificate) }) { return key }
-        guard let own = (named + joined).first else {
+        return (named + joined, items)
+    }
+
+    /// The private key on the token that a certificate for a name is about.
+    private func installableKey(_ name: String, for certificate: Certificate, fileName: String?) throws -> TokenObject {
+        let (named, items) = try installableKeys(name)
+        if let key = named.first(where: { Self.isKey($0, of: certificate) }) { return key }
+        guard let own = named.first else {
             let own = items.first { $0.object.map { Self.isKey($0, of: certificate) } ?? false }
             let label = own?.attributes[.label]?.text
             let hint = label.map {

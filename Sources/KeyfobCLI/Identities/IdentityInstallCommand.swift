@@ -34,16 +34,18 @@ struct IdentityInstallCommand: ParsableCommand {
         let output = try global.output()
         let own = try KeyFile.certificates(cert.read(), fileName: cert.name)
         let above = try chain.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
-        // Of a bundle the leaf is the one that issued none of the others.
-        let leaf = own.first { one in !own.contains { $0 != one && $0.isIssued(by: one) } } ?? own[0]
         let now = Date()
+        let keychain = try global.openKeychain()
+        // Of a bundle the leaf is the one that is for the key, whatever else the file has. Where none is, the refusal is
+        // about the one that issued none of the others.
+        let meant = own.count > 1 ? try keychain.certificate(ofKeyNamed: name, among: own, on: now) : nil
+        let leaf = meant ?? own.first { one in !own.contains { $0 != one && $0.isIssued(by: one) } } ?? own[0]
         if !allowExpired,
             let failure = CertificatePhrases.failure(
                 leaf, name: cert.name, on: now, remark: "Continue anyway: --allow-expired")
         {
             throw failure
         }
-        let keychain = try global.openKeychain()
         guard !global.dryRun else {
             try keychain.requireInstallable(name, certificate: leaf, fileName: cert.name)
             return try output.emit(
