@@ -24,7 +24,8 @@ import Testing
             .trimmingCharacters(in: .newlines)
         #expect(
             installed.output == """
-                api.crt matches key "api". Chain complete (1 intermediate). Valid until \(day).
+                api.crt matches key "api". Chain without its root (1 intermediate). Valid until \(day).
+                Its root Root was not stored. If you trust it, from a file of its own: keyfob trust add FILE
                 Identity "api" is ready.
 
                 """)
@@ -44,6 +45,43 @@ import Testing
         #expect(try IdentityHome.code(code) == "identity.mismatch" && code.output.isEmpty)
         let missing = try home.keyfob("identity", "install", "apo", "--cert", home.file("api.crt"), "--json")
         #expect(missing.status == 3)
+    }
+
+    @Test func `an installed chain is complete where the keychain has all of it, and the root of a file is no part`() throws {
+        let home = try IdentityHome()
+        try home.makeAuthority()
+        try home.shell("cat r10.pem root.pem > chain.pem")
+        func install(_ name: String, _ more: String...) throws -> Tool.Result {
+            try Tool.keyfob(
+                ["identity", "install", name, "--cert", home.file(name + ".crt")] + more, environment: home.environment
+            ).run()
+        }
+        for name in ["a", "b", "c"] {
+            try #require(home.keyfob("key", "generate", name).status == 0)
+            try #require(home.keyfob("key", "csr", name, "--cn", name, "-o", home.file(name + ".csr")).status == 0)
+            try home.shell("./sign < \(name).csr > \(name).both; openssl x509 -in \(name).both -out \(name).crt")
+        }
+        // Issued by the root itself, which came along.
+        try home.shell(
+            "openssl x509 -req -in c.csr -CA root.pem -CAkey root.key -CAcreateserial -days 9 -out c.crt 2>/dev/null")
+        let below = try install("c", "--chain", home.file("root.pem")).output
+        #expect(below.contains("Chain without its root (0 intermediates).") && below.contains("Its root Root was not"))
+
+        let document = try IdentityHome.json(install("a", "--chain", home.file("chain.pem"), "--json"))
+        #expect(document["root_left_out"] as? Bool == true && document["chain_complete"] as? Bool == false)
+        #expect(document["chain_length"] as? Int == 2)
+        #expect(try home.keyfob("trust", "ls", "--format", "tsv").output.isEmpty)
+        #expect(try home.keyfob("cert", "show", "Root").status == 3)
+        // The hint makes it complete, for this command and the others.
+        #expect(try home.keyfob("trust", "add", home.file("root.pem")).status == 0)
+        let complete = try install("b", "--chain", home.file("chain.pem"))
+        #expect(complete.output.contains("Chain complete (1 intermediate).") && !complete.output.contains("not stored"))
+        let again = try IdentityHome.json(install("b", "--chain", home.file("chain.pem"), "--json"))
+        #expect(again["root_left_out"] as? Bool == false && again["chain_complete"] as? Bool == true)
+        for name in ["a", "b", "c"] {
+            #expect(try home.keyfob("cert", "chain", name).status == 0)
+            #expect(try home.keyfob("identity", "check", name).output.contains("ok  trusted by the keychain"), "\(name)")
+        }
     }
 
     @Test func `of a file of certificates the one for the key is installed, wherever it stands`() throws {

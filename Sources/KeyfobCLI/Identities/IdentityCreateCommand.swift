@@ -146,13 +146,18 @@ enum IdentityPhrases {
     }
 
     /// `Chain complete (1 intermediate).`, or what is missing.
-    static func chain(_ chain: CertificateChain) -> String {
+    ///
+    /// - Parameters:
+    ///   - chain: As far as the certificates of the keychain reach: a root that merely came along is not among them, so
+    ///     that no other command finds it later.
+    ///   - hasRoot: Whether it did come along, so that nothing else is missing.
+    static func chain(_ chain: CertificateChain, withoutGivenRoot hasRoot: Bool = false) -> String {
         guard let last = chain.certificates.last else { return "" }
         let count = max(0, chain.certificates.count - (chain.isComplete ? 2 : 1))
         let counted = Phrases.counted(count, "intermediate")
         if chain.isComplete { return chain.certificates.count == 1 ? "Self-signed." : "Chain complete (\(counted))." }
         // A root is not sent by servers and mostly not stored: what stands below it is enough to be served.
-        if count > 0, last.isCA { return "Chain without its root (\(counted))." }
+        if hasRoot || count > 0 && last.isCA { return "Chain without its root (\(counted))." }
         let issuer = Visible.text(CertificatePhrases.issuer(last))
         return "No issuer certificate (issuer \(issuer)): keyfob cert import FILE."
     }

@@ -12,7 +12,8 @@ struct IdentityInstallCommand: ParsableCommand {
             "keyfob identity install api --cert fullchain.pem",
             "keyfob identity install api --cert - < api.crt"),
         discussion: """
-            The key is one that was made under the name. A certificate for another key is refused. \
+            The key is one that was made under the name. A certificate for another key is refused. A root among \
+            the files is not stored: whom to trust is said by keyfob trust add. \
             The certificate that bore the name before is kept as NAME@DAY: keyfob identity retire.
             """)
 
@@ -57,18 +58,30 @@ struct IdentityInstallCommand: ParsableCommand {
         let made = try keychain.installIdentity(
             name, certificate: leaf, chain: own.filter { $0 != leaf } + above, fileName: cert.name)
         let shown = Visible.text(name)
+        // Complete is what others find complete, and they do not have the files.
+        let chain = try keychain.chain(of: leaf)
+        let root = made.chain.isComplete && !chain.isComplete ? made.chain.certificates.last : nil
         var lines: [String] = []
         if made.isUnchanged {
             lines.append("Unchanged: identity \"\(shown)\" already has this certificate.")
         } else {
             lines.append(
-                "\(Visible.text(cert.name)) matches key \"\(shown)\". \(IdentityPhrases.chain(made.chain)) "
-                    + "Valid until \(RFC3339.day(of: leaf.notAfter)).")
+                "\(Visible.text(cert.name)) matches key \"\(shown)\". "
+                    + IdentityPhrases.chain(chain, withoutGivenRoot: root != nil)
+                    + " Valid until \(RFC3339.day(of: leaf.notAfter)).")
+            if let root {
+                let command = HintedCommands.naming(keychain.name, in: "keyfob trust add FILE")
+                lines.append(
+                    "Its root \(Visible.text(CertificatePhrases.subject(root))) was not stored. "
+                        + "If you trust it, from a file of its own: \(command)")
+            }
             lines += made.kept.map { "The certificate before is kept as \(Visible.text($0))." }
             lines.append("Identity \"\(shown)\" is ready.")
         }
         let document = try IdentityPhrases.document(
             made.identity, isChanged: !made.isUnchanged, keychain, kept: made.kept, tellsChain: true)
-        try output.emit(document, sentence: lines.joined(separator: "\n"))
+        try output.emit(
+            Document(members: document.members + [.init("root_left_out", .boolean(root != nil))]),
+            sentence: lines.joined(separator: "\n"))
     }
 }
