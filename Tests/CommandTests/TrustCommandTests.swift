@@ -291,6 +291,51 @@ import Testing
         #expect(bad.status == 11 && bad.output.contains("FAIL"), "\(bad.output)\(bad.error)")
     }
 
+    @Test func `that trust stays with the version before is said, and how the next one is trusted`() throws {
+        let home = try IdentityHome()
+        let authority = ["identity", "create", "ta", "--cn", "TA", "--authority", "--self-signed", "--lifetime", "10d"]
+        try #require(Tool.keyfob(authority, environment: home.environment).run().status == 0)
+        // Of what nobody trusts nothing is said.
+        let silent = try home.keyfob("identity", "renew", "ta", "--force")
+        try #require(silent.status == 0 && !silent.output.contains("trust stays"), "\(silent)")
+        try #require(home.keyfob("identity", "retire", "ta", "--yes").status == 0)
+        try #require(home.keyfob("trust", "add", "ta", "--for", "server").status == 0)
+
+        let renewed = try home.keyfob("identity", "renew", "ta", "--force", "--lifetime", "90d")
+        let kept = try #require(renewed.output.firstMatch(of: /kept as (ta@[0-9.-]+)/), "\(renewed)").output.1
+        let sentence = "trust stays with \(kept), until that expires; to trust the one in use: "
+        let told = "  \(sentence)keyfob trust add ta --for server\n"
+        #expect(renewed.output.contains(told), "\(renewed.output)")
+
+        // Once the anchor has ended the next version is what is to be trusted.
+        let create = ["identity", "create", "web", "--dns", "web.example", "--issuer", "ta", "--lifetime", "60d"]
+        try #require(Tool.keyfob(create, environment: home.environment).run().status == 0)
+        let day = try home.shell("date -u -d '30 days' +%F").trimmingCharacters(in: .newlines)
+        func verify() throws -> Tool.Result {
+            try home.keyfob("cert", "verify", "web", "--at", day, "--no-system", "--usage", "server")
+        }
+        let failed = try verify()
+        #expect(failed.status == 11 && failed.error.contains("certificate \"TA\" expired on"), "\(failed.error)")
+        #expect(failed.error.contains("its next version is not: keyfob trust add ta\n"), "\(failed.error)")
+
+        // Each change of versions says it, and the document too.
+        let again = try IdentityHome.json(home.keyfob("identity", "use", String(kept), "--json"))
+        #expect(again["trust_stays_with"] as? [String] == [] && again["hint"] is NSNull)
+        let younger = try #require((again["kept"] as? [String])?.first)
+        let back = try home.keyfob("identity", "use", younger)
+        #expect(back.output.contains("\nNote: \(sentence)keyfob trust add ta --for server\n"), "\(back.output)")
+        let document = try IdentityHome.json(home.keyfob("identity", "use", String(kept), "--json"))
+        #expect(document["trust_stays_with"] as? [String] == [])
+        let forced = try IdentityHome.json(
+            home.keyfob("identity", "renew", "ta", "--force", "--lifetime", "90d", "--json"))
+        let identity = try #require((forced["identities"] as? [[String: Any]])?.first)
+        #expect((identity["trust_stays_with"] as? [String])?.count == 1)
+        #expect(identity["hint"] as? String == "keyfob trust add ta --for server")
+
+        #expect(try home.keyfob("trust", "add", "ta", "--for", "server").status == 0)
+        #expect(try verify().status == 0)
+    }
+
     @Test func `an expired certificate is not trusted, and the system's store is root's`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("old", days: -3)

@@ -10,8 +10,10 @@ extension CertificateVerification {
     ///   - isFile: Whether that is a file, which is no identity that could be renewed.
     ///   - hasFetched: Whether the places that the certificates name have been asked for what is missing.
     ///   - root: What commands call the root that nobody trusts, where the keychain has it.
+    ///   - successor: What they call the next certificate of an anchor that has expired, where the keychain has one.
     public func error(
-        name: String, isFile: Bool = false, hasFetched: Bool = false, root: String? = nil
+        name: String, isFile: Bool = false, hasFetched: Bool = false, root: String? = nil,
+        successor: String? = nil
     ) -> KeychainError? {
         guard let found = result.failure else { return nil }
         let own = ownFault(besides: found.code)
@@ -43,7 +45,8 @@ extension CertificateVerification {
                 code == .expired ? .certificateExpired : .certificateNotYetValid,
                 error?.message ?? "\(called) is not valid at the moment asked for.",
                 code == .expired
-                    ? "It stands above \"\(name)\". Ask its authority for a new one: keyfob cert import FILE"
+                    ? successor.map { "It is trusted, and its next version is not: keyfob trust add \($0)" }
+                        ?? "It stands above \"\(name)\". Ask its authority for a new one: keyfob cert import FILE"
                     : error?.hint)
         case .issuerNotFound, .leafNotVerified:
             return make(

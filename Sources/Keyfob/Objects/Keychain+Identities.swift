@@ -112,7 +112,7 @@ extension Keychain {
                     state: .warning, name: "trust", text: "trust unknown: \(error.message)", hint: error.hint),
             ]
         }
-        guard let error = result.error(name: name) else {
+        guard let error = try result.error(name: name, successor: word(forSuccessorIn: result)) else {
             let origin = result.origin ?? .keychain
             return [
                 complete,

@@ -67,7 +67,10 @@ struct CertificateVerifyCommand: ParsableCommand {
                 trusting: policy)
         }
         let root = try result.result.failure?.certificate.flatMap { try keychain?.word(forRoot: $0) }
-        if let error = result.error(name: name, isFile: certificate.isFile, root: root) { throw error }
+        let successor = try noKeychain ? nil : keychain?.word(forSuccessorIn: result)
+        if let error = result.error(name: name, isFile: certificate.isFile, root: root, successor: successor) {
+            throw error
+        }
         let chain = result.chain.map { Visible.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
         let origin = switch result.origin {
         case .system: "trusted by the system"

@@ -120,11 +120,13 @@ struct Steps: Sendable {
 enum IdentityPhrases {
     /// The members of a document about one identity.
     ///
-    /// - Parameter tellsChain: Whether it says how far up the certificates of the keychain reach. What was issued or
-    ///   came in a file may reach further: a root among it is not stored.
+    /// - Parameters:
+    ///   - trust: The trust that an older version still has, and this one has not.
+    ///   - tellsChain: Whether it says how far up the certificates of the keychain reach. What was issued or came in a
+    ///     file may reach further: a root among it is not stored.
     static func document(
         _ identity: Identity, isChanged: Bool, _ keychain: Keychain, kept: [String] = [],
-        tellsChain: Bool = false, isDryRun: Bool = false
+        trust: TrustLeftBehind? = nil, tellsChain: Bool = false, isDryRun: Bool = false
     ) throws -> Document {
         var members: [Value.Member] = [
             .init("changed", .boolean(isChanged)), .init("dry_run", .boolean(isDryRun)),
@@ -133,6 +135,8 @@ enum IdentityPhrases {
             .init("uri", .string(try keychain.uri(of: identity).description)),
             .init("issuer_policy", .optional(identity.renewalPolicy?.issuer.description)),
             .init("kept", .array(kept.map { .string($0) })),
+            .init("trust_stays_with", .array((trust?.versions ?? []).map { .string($0) })),
+            .init("hint", .optional(trust.map { HintedCommands.naming(keychain.name, in: $0.command) })),
         ]
         if tellsChain {
             let chain = try keychain.chain(of: identity.certificate())
@@ -143,6 +147,13 @@ enum IdentityPhrases {
             members: members
                 + CertificatePhrases.members(
                     try identity.certificate(), on: Date(), isReplaced: identity.nameOfVersion != nil))
+    }
+
+    /// That the version in use is not trusted, as one before it is.
+    static func sentence(_ trust: TrustLeftBehind, _ keychain: Keychain) -> String {
+        let versions = trust.versions.map { Visible.text($0) }.joined(separator: ", ")
+        let command = HintedCommands.naming(keychain.name, in: trust.command)
+        return "trust stays with \(versions), until that expires; to trust the one in use: \(command)"
     }
 
     /// `Chain complete (1 intermediate).`, or what is missing.

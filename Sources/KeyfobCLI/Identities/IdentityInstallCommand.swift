@@ -37,9 +37,9 @@ struct IdentityInstallCommand: ParsableCommand {
         let above = try chain.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
         let now = Date()
         let keychain = try global.openKeychain()
-        // Of a bundle the leaf is the one that is for the key, whatever else the file has. Where none is, the refusal is
-        // about the one that issued none of the others.
-        let meant = own.count > 1 ? try keychain.certificate(ofKeyNamed: name, among: own, on: now) : nil
+        // Of a bundle the leaf is the one that is for the key, whatever else the file has. Where none is, the refusal
+        // is about the one that issued none of the others.
+        let meant = try own.count > 1 ? keychain.certificate(ofKeyNamed: name, among: own, on: now) : nil
         let leaf = meant ?? own.first { one in !own.contains { $0 != one && $0.isIssued(by: one) } } ?? own[0]
         if !allowExpired,
             let failure = CertificatePhrases.failure(
@@ -61,6 +61,7 @@ struct IdentityInstallCommand: ParsableCommand {
         // Complete is what others find complete, and they do not have the files.
         let chain = try keychain.chain(of: leaf)
         let root = made.chain.isComplete && !chain.isComplete ? made.chain.certificates.last : nil
+        let trust = try keychain.trustLeftBehind(by: made)
         var lines: [String] = []
         if made.isUnchanged {
             lines.append("Unchanged: identity \"\(shown)\" already has this certificate.")
@@ -76,10 +77,12 @@ struct IdentityInstallCommand: ParsableCommand {
                         + "If you trust it, from a file of its own: \(command)")
             }
             lines += made.kept.map { "The certificate before is kept as \(Visible.text($0))." }
+            if let trust { lines.append("Note: \(IdentityPhrases.sentence(trust, keychain))") }
             lines.append("Identity \"\(shown)\" is ready.")
         }
         let document = try IdentityPhrases.document(
-            made.identity, isChanged: !made.isUnchanged, keychain, kept: made.kept, tellsChain: true)
+            made.identity, isChanged: !made.isUnchanged, keychain, kept: made.kept, trust: trust,
+            tellsChain: true)
         try output.emit(
             Document(members: document.members + [.init("root_left_out", .boolean(root != nil))]),
             sentence: lines.joined(separator: "\n"))

@@ -268,11 +268,14 @@ struct IdentityRenewCommand: ParsableCommand {
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
         try output.say("  " + (steps.all + ["certificate valid until \(end)"]).joined(separator: ", "))
         try output.say("  installed" + made.kept.map { "; old certificate kept as \(Visible.text($0))" }.joined())
+        let trust = try keychain.trustLeftBehind(by: made)
+        if let trust { try output.say("  " + IdentityPhrases.sentence(trust, keychain)) }
         if case .new = wanted, identity.renewalPolicy?.renewsKey != true {
             try output.say("  each renewal makes a new key from now on; --same-key ends that")
         }
         return (
-            try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept, tellsChain: true),
+            try IdentityPhrases.document(
+                made.identity, isChanged: true, keychain, kept: made.kept, trust: trust, tellsChain: true),
             .renewed
         )
     }

@@ -50,10 +50,13 @@ struct IdentityUseCommand: ParsableCommand {
         }
         let made = try keychain.use(identity)
         let kept = made.kept.map { " The one before is kept as \(Visible.text($0))." }.joined()
-        let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain, kept: made.kept)
+        let trust = try keychain.trustLeftBehind(by: made)
+        let remark = trust.map { "\nNote: \(IdentityPhrases.sentence($0, keychain))" } ?? ""
+        let document = try IdentityPhrases.document(
+            made.identity, isChanged: true, keychain, kept: made.kept, trust: trust)
         try output.emit(
             document,
-            sentence: "\"\(Visible.text(current))\" is the certificate of \(Visible.text(label)) now.\(kept)")
+            sentence: "\"\(Visible.text(current))\" is the certificate of \(Visible.text(label)) now.\(kept)\(remark)")
     }
 }
 
