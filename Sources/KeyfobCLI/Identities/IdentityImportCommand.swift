@@ -86,7 +86,9 @@ struct IdentityImportCommand: ParsableCommand {
             + Phrases.counted(contents.certificates.count, "certificate")
             + (contents.isIntegrityChecked.map { $0 ? ", integrity ok" : ", without an integrity check" } ?? "")
         let wanted = pairs.enumerated().map { index, _ in label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } }
-        for (pair, name) in zip(pairs, wanted) { try refuse(pair, named: name, in: keychain) }
+        for (pair, name) in zip(pairs, wanted) {
+            try refuse(pair, named: name, isAlone: pairs.count == 1, in: keychain)
+        }
         let names = try label == nil
             ? keychain.names(ofImported: pairs.map { ($0.friendlyName, $0.certificate) }) : wanted
         try keychain.requireNames(zip(names, pairs).map { ($0, $1.certificate) }, isReplacing: replace)
@@ -127,19 +129,27 @@ struct IdentityImportCommand: ParsableCommand {
     }
 
     /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.
-    private func refuse(_ pair: IdentityFiles.Pair, named name: String?, in keychain: Keychain) throws {
+    ///
+    /// - Parameter isAlone: Whether the files have no other pair: --name gives each of several a name of its own.
+    private func refuse(
+        _ pair: IdentityFiles.Pair, named name: String?, isAlone: Bool, in keychain: Keychain
+    ) throws {
         if let name {
             let known = try keychain.find(.certificates).first { $0.der == pair.certificate.der }
             if let known, let label = known.label, !label.isIdentical(to: name) {
                 let word = ShellWord.operand(label)
                 // Of an identity `cert rm` would leave the key behind.
                 let noun = try keychain.find(.identity(label: label)).isEmpty ? "cert" : "identity"
+                let removal = "or remove it first: keyfob \(noun) rm \(word)"
+                // No import gives a version the name back, whatever it is told to call it.
+                let remedy = known.nameOfVersion != nil && noun == "identity"
+                    ? "Put it back into use: keyfob identity use \(word)"
+                    : isAlone ? "Use that name: --name \(ShellWord.quoted(label))" : "Leave out --name"
                 throw KeychainError(
                     .duplicateItem,
                     "the certificate of \(pair.certificateFileName) is in the keychain already, as \"\(label)\"; "
                         + "nothing was imported as \"\(name)\".",
-                    hint: "Use that name: --name \(ShellWord.quoted(label))     "
-                        + "or remove it first: keyfob \(noun) rm \(word)",
+                    hint: "\(remedy)     \(removal)",
                     details: ["keychain": keychain.name, "name": label])
             }
         }
