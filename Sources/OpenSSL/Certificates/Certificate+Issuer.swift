@@ -60,7 +60,8 @@ extension Certificate {
 
     static let hostFlags = UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
 
-    private func hasSignature(of issuer: Certificate) -> Bool {
+    /// Whether the key of `issuer` verifies the signature, whatever the names are.
+    func hasSignature(of issuer: Certificate) -> Bool {
         guard let handle = usableHandle, let key = issuer.publicKey.usableHandle else { return false }
         let result = unsafe handle.withPointer { certificate in
             unsafe key.withPointer { unsafe X509_verify(certificate, $0) }

@@ -7,6 +7,7 @@ extension CertificateChain {
     /// An anchor need not be self-signed: what is given as an anchor is trusted, and a leaf that is one needs nothing
     /// above it, whatever came along. Intermediates and anchors that libcrypto cannot read are passed over. Signatures
     /// with MD5 or SHA-1 and RSA keys below 2048 bits are not accepted, and of a host the alternative names alone tell.
+    /// Of several issuers of one name those count that signed, in whatever order they are given.
     ///
     /// - Parameters:
     ///   - acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 4.2.1.12) is one for TLS and S/MIME, as Apple has
@@ -34,7 +35,9 @@ extension CertificateChain {
         defer { unsafe X509_STORE_free(store) }
         // libcrypto walks up all that there is before it looks whether the leaf is believed by itself.
         let isAnchor = anchors.contains(leaf)
-        for anchor in (isAnchor ? [leaf] : anchors).compactMap(\.usableHandle) {
+        let trusted = isAnchor ? [leaf] : anchors
+        let further = isAnchor ? [] : intermediates
+        for anchor in trusted.compactMap(\.usableHandle) {
             try unsafe anchor.withPointer {
                 try check("X509_STORE_add_cert", unsafe X509_STORE_add_cert(store, $0))
             }
@@ -42,10 +45,18 @@ extension CertificateChain {
         let untrusted = try unsafe check("OPENSSL_sk_new_null", OPENSSL_sk_new_null())
         // The stack borrows: the certificates, which hold their handles, outlive it.
         defer { unsafe OPENSSL_sk_free(untrusted) }
-        for intermediate in (isAnchor ? [] : intermediates).compactMap(\.usableHandle) {
+        for intermediate in further.compactMap(\.usableHandle) {
             try unsafe intermediate.withPointer {
                 try check("OPENSSL_sk_push", unsafe OPENSSL_sk_push(untrusted, UnsafeRawPointer($0)))
             }
+        }
+        let choice = IssuerChoice(leaf: leaf, intermediates: further, anchors: trusted, on: date, undated: undated)
+        unsafe X509_STORE_set_check_issued(store) { verification, subject, issuer in
+            guard let given = unsafe X509_STORE_CTX_get_ex_data(verification, 0) else {
+                return unsafe IssuerChoice.fits(issuer, above: subject) ? 1 : 0
+            }
+            let choice = unsafe Unmanaged<IssuerChoice>.fromOpaque(given).takeUnretainedValue()
+            return unsafe choice.allows(issuer, above: subject) ? 1 : 0
         }
         let verification = try unsafe check("X509_STORE_CTX_new", X509_STORE_CTX_new())
         defer { unsafe X509_STORE_CTX_free(verification) }
@@ -62,7 +73,7 @@ extension CertificateChain {
                     parameters, purpose.rawValue))
             }
             if let name { try unsafe expect(name, parameters) }
-            let isTrusted = try unsafe verify(verification, undated)
+            let isTrusted = try unsafe verify(verification, choice)
             ERR_clear_error()
             guard isTrusted else { return unsafe .rejected(failure(verification)) }
             let found = try unsafe chain(verification)
@@ -73,34 +84,26 @@ extension CertificateChain {
         }
     }
 
-    /// Runs the verification; a certificate of `undated` passes at any date.
+    /// Runs the verification, in which `choice` tells the issuers; what it has as undated passes at any date.
     ///
     /// X509_V_FLAG_NO_CHECK_TIME would have the dates of all others pass too.
-    private static func verify(_ verification: OpaquePointer?, _ undated: Set<Certificate>) throws -> Bool {
-        guard !undated.isEmpty else { return unsafe X509_verify_cert(verification) == 1 }
-        let exempted = Exempted(certificates: undated)
-        return try withExtendedLifetime(exempted) {
+    private static func verify(_ verification: OpaquePointer?, _ choice: IssuerChoice) throws -> Bool {
+        try withExtendedLifetime(choice) {
             // Place 0 is the application's (X509_STORE_CTX_set_app_data).
             try check("X509_STORE_CTX_set_ex_data", unsafe X509_STORE_CTX_set_ex_data(
-                verification, 0, Unmanaged.passUnretained(exempted).toOpaque()))
+                verification, 0, Unmanaged.passUnretained(choice).toOpaque()))
+            guard !choice.undated.isEmpty else { return unsafe X509_verify_cert(verification) == 1 }
             unsafe X509_STORE_CTX_set_verify_cb(verification) { isFine, verification in
                 let code = FailureCode(rawValue: unsafe X509_STORE_CTX_get_error(verification))
                 guard isFine == 0, code == .expired || code == .notYetValid,
-                    let exempted = unsafe X509_STORE_CTX_get_ex_data(verification, 0),
+                    let given = unsafe X509_STORE_CTX_get_ex_data(verification, 0),
                     let certificate = unsafe CertificateChain.copy(X509_STORE_CTX_get_current_cert(verification))
                 else { return isFine }
-                let certificates = unsafe Unmanaged<Exempted>.fromOpaque(exempted).takeUnretainedValue().certificates
-                return certificates.contains(certificate) ? 1 : 0
+                let undated = unsafe Unmanaged<IssuerChoice>.fromOpaque(given).takeUnretainedValue().undated
+                return undated.contains(certificate) ? 1 : 0
             }
             return unsafe X509_verify_cert(verification) == 1
         }
-    }
-
-    /// What a verification hands to its callback.
-    private final class Exempted {
-        let certificates: Set<Certificate>
-
-        init(certificates: Set<Certificate>) { self.certificates = certificates }
     }
 
     /// Seconds since 1970, within the years 1 to 9999: a moment that no certificate can name is before or after all

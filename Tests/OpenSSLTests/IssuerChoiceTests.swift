@@ -1,0 +1,116 @@
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("The issuer among several of one name")
+struct IssuerChoiceTests {
+    /// Two roots and two intermediates of one name each, and certificates below the second ones, all without key
+    /// identifiers of their authorities.
+    private static func withTwins() throws -> OpenSSLCommand {
+        let openssl = try OpenSSLCommand()
+        let nameless = "subjectKeyIdentifier=none\nauthorityKeyIdentifier=none\n"
+        let authority = "basicConstraints=critical,CA:TRUE\n" + nameless
+        for name in ["one", "two"] {
+            try openssl(
+                "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout \(name).key -out \(name).pem "
+                    + "-days 30 -subj /CN=Root")
+            try openssl.issue("middle-\(name)", by: name, subject: "/CN=Middle", extensions: authority)
+        }
+        // Of the name of the intermediates, and of the second root like the real one.
+        try openssl.issue("sibling", by: "two", subject: "/CN=Middle", extensions: authority)
+        let end = "basicConstraints=critical,CA:FALSE\n" + nameless
+        try openssl.issue("direct", by: "two", subject: "/CN=direct", extensions: end, days: 5)
+        try openssl.issue("leaf", by: "middle-two", subject: "/CN=leaf", extensions: end, days: 5)
+        return openssl
+    }
+
+    private static func orders(_ one: Certificate, _ other: Certificate) -> [[Certificate]] {
+        [[one, other], [other, one]]
+    }
+
+    @Test func `of two authorities of one name the one that signed counts, in any order`() throws {
+        let openssl = try Self.withTwins()
+        let (one, two) = try (openssl.certificate("one.pem"), openssl.certificate("two.pem"))
+        let (direct, leaf) = try (openssl.certificate("direct.pem"), openssl.certificate("leaf.pem"))
+        let middle = try openssl.certificate("middle-two.pem")
+        #expect(direct.authorityKeyIdentifier == nil && leaf.authorityKeyIdentifier == nil)
+        for anchors in Self.orders(one, two) {
+            #expect(
+                try CertificateChain.verify(leaf: direct, intermediates: [], anchors: anchors)
+                    == .trusted([direct, two]))
+            for name in ["middle-one.pem", "sibling.pem"] {
+                for intermediates in Self.orders(try openssl.certificate(name), middle) {
+                    for trusted in [anchors, [two]] {
+                        #expect(
+                            try CertificateChain.verify(leaf: leaf, intermediates: intermediates, anchors: trusted)
+                                == .trusted([leaf, middle, two]), "\(name)")
+                    }
+                    // The reason is that of the real issuer.
+                    let later = try CertificateChain.verify(
+                        leaf: leaf, intermediates: intermediates, anchors: anchors, on: Date() + 10 * 86_400)
+                    #expect(later.failure?.code == .expired && later.failure?.certificate == leaf, "\(name)")
+                }
+            }
+        }
+    }
+
+    @Test func `a signature that nobody made is broken, in any order`() throws {
+        let openssl = try Self.withTwins()
+        let (one, two) = try (openssl.certificate("one.pem"), openssl.certificate("two.pem"))
+        var der = try openssl.certificate("leaf.pem").der
+        der[der.count - 1] ^= 1
+        let broken = try Certificate(der: der)
+        let middles = try (openssl.certificate("middle-one.pem"), openssl.certificate("middle-two.pem"))
+        for anchors in Self.orders(one, two) + [[two]] {
+            for intermediates in Self.orders(middles.0, middles.1) + [[middles.1]] {
+                let failure = try CertificateChain.verify(
+                    leaf: broken, intermediates: intermediates, anchors: anchors).failure
+                #expect(failure?.code == .badSignature && failure?.depth == 0 && failure?.certificate == broken)
+            }
+        }
+        // A stranger of the issuer's name is not yet nobody.
+        let direct = try openssl.certificate("direct.pem")
+        let stranger = try CertificateChain.verify(leaf: direct, intermediates: [], anchors: [one])
+        #expect(stranger.failure?.code == .badSignature)
+    }
+
+    private func certificate(
+        _ name: String, _ key: PrivateKey, by issuer: (certificate: Certificate, key: PrivateKey)?,
+        _ days: ClosedRange<Int>
+    ) throws -> Certificate {
+        try UnsignedCertificate(
+            subject: DistinguishedName(commonName: name), publicKey: key.publicKey, extensions: .authority(),
+            issuer: issuer?.certificate, notBefore: Date() + Double(days.lowerBound) * 86_400,
+            notAfter: Date() + Double(days.upperBound) * 86_400
+        ).signed { [UInt8](try (issuer?.key ?? key).sign($0, using: $1)) }
+    }
+
+    @Test func `of two certificates of one key the one that leads to an anchor counts, in any order`() throws {
+        let keys = try (0..<4).map { _ in try PrivateKey.generate(.ec(.p256)) }
+        let known = try certificate("known root", keys[0], by: nil, -10 ... 900)
+        let unknown = try certificate("unknown root", keys[1], by: nil, -10 ... 900)
+        let byKnown = try certificate("middle", keys[2], by: (known, keys[0]), -10 ... 500)
+        let byUnknown = try certificate("middle", keys[2], by: (unknown, keys[1]), -10 ... 500)
+        let leaf = try certificate("leaf", keys[3], by: (byKnown, keys[2]), -1 ... 9)
+        for candidates in Self.orders(byKnown, byUnknown) {
+            for further in [[], [unknown]] {
+                let found = try CertificateChain.verify(
+                    leaf: leaf, intermediates: candidates + further, anchors: [known])
+                #expect(found == .trusted([leaf, byKnown, known]))
+            }
+        }
+        // Renewed, and with a certificate by another in place of the one that has expired.
+        let old = try certificate("middle", keys[2], by: nil, -900 ... -1)
+        let new = try certificate("middle", keys[2], by: nil, -10 ... 900)
+        for anchors in Self.orders(old, new) {
+            #expect(
+                try CertificateChain.verify(leaf: leaf, intermediates: [], anchors: anchors) == .trusted([leaf, new]))
+        }
+        for anchors in Self.orders(old, known) {
+            #expect(
+                try CertificateChain.verify(leaf: leaf, intermediates: [byKnown], anchors: anchors)
+                    == .trusted([leaf, byKnown, known]))
+        }
+    }
+}
