@@ -47,6 +47,23 @@ struct ForeignFileTests {
         #expect(try !home.keyfob("identity", "ls", "--format", "tsv").output.contains("leaf"))
     }
 
+    @Test(arguments: [("251", "fb"), ("-5", "-05")])
+    func `a serial number is shown as the number that it is`(_ number: String, _ text: String) throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            openssl ecparam -name prime256v1 -genkey -noout -out k.pem
+            openssl req -x509 -key k.pem -subj /CN=ca -days 99 -set_serial \(number) -out c.pem
+            """)
+        let imported = try home.keyfob("cert", "import", home.file("c.pem"), "--name", "ca")
+        try #require(imported.status == 0, "\(imported.error)")
+        let lines = try home.keyfob("cert", "show", "ca").output.split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("serial") })
+        #expect(line.split(separator: " ").last == text[...])
+        let document = try IdentityHome.json(home.keyfob("cert", "show", "ca", "--json"))
+        #expect(document["serial"] as? String == text, "\(document)")
+    }
+
     @Test func `the certificate between an authority's old key and its new one is kept`() throws {
         let home = try IdentityHome()
         try home.shell(

@@ -45,6 +45,20 @@ struct CertificateTests {
         #expect(try openssl("x509 -in leaf.pem").stdout == leaf.pem)
     }
 
+    @Test(arguments: [
+        ("251", "fb"), ("-5", "-05"), ("0", "00"), ("127", "7f"), ("256", "0100"), ("-1", "-01"), ("-128", "-80"),
+        ("-255", "-ff"), ("-256", "-0100"), ("-512", "-0200"),
+    ])
+    func `a serial number in text is the number that openssl prints`(_ number: String, _ text: String) throws {
+        let openssl = try OpenSSLCommand()
+        try openssl(
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k -out c.pem -subj /CN=x "
+                + "-set_serial \(number)")
+        let printed = try openssl("x509 -in c.pem -noout -serial").stdout.trimmingCharacters(in: .newlines)
+        #expect(printed.lowercased() == "serial=" + text)
+        #expect(try openssl.certificate("c.pem").serialNumberText == text)
+    }
+
     @Test("A version 1 certificate without extensions is read")
     func versionOne() throws {
         let openssl = try OpenSSLCommand.withAuthority()

@@ -74,7 +74,7 @@ enum CertificatePhrases {
             .init("subject", .string(certificate.subject.description)),
             .init("common_name", .optional(certificate.subject.commonName)),
             .init("issuer", .string(certificate.issuer.description)),
-            .init("serial", .string(certificate.serialNumber.hexadecimal)),
+            .init("serial", .string(certificate.serialNumberText)),
             .init("not_before", .time(certificate.notBefore)),
             .init("not_after", .time(certificate.notAfter)),
             .init("state", .string(State(certificate, on: date, isReplaced: isReplaced).rawValue)),
@@ -104,7 +104,7 @@ enum CertificatePhrases {
         var lines = [
             ("subject", certificate.subject.description),
             ("issuer", certificate.issuer.description),
-            ("serial", certificate.serialNumber.hexadecimal),
+            ("serial", certificate.serialNumberText),
             ("validity", validity(certificate, on: date)),
             ("not before", RFC3339.string(from: certificate.notBefore)),
             ("key", certificate.publicKey.algorithm.description),
