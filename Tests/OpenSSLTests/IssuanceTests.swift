@@ -197,6 +197,10 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         Refusal(testDescription: "a host name that is not ASCII") { try request(.dns("bücher.example")) },
         Refusal(testDescription: "an empty host name") { try request(.dns("")) },
         Refusal(testDescription: "an address without @") { try request(.email("ops")) },
+        Refusal(testDescription: "an address without a domain") { try request(.email("ops@")) },
+        Refusal(testDescription: "an address without a name") { try request(.email("@b.example")) },
+        Refusal(testDescription: "an address with two of @") { try request(.email("a@@b.example")) },
+        Refusal(testDescription: "an address that is one @") { try request(.email("@")) },
         Refusal(testDescription: "a URI without a scheme") { try request(.uri("example.org")) },
         Refusal(testDescription: "five bytes of address") { try request(.ip(Data(count: 5))) },
         Refusal(testDescription: "SHA-1") { try request(.dns("a"), .ecdsa(.sha1)) },
@@ -225,6 +229,11 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         _ = try UnsignedCertificate(
             subject: DistinguishedName(commonName: "x"), publicKey: key.publicKey, extensions: .init(), issuer: issuer,
             notBefore: Date() + start, notAfter: Date() + end)
+    }
+
+    @Test(arguments: ["a@b", "a.b+c@b.example", "\"a@b\"@c.example", "a@[192.0.2.1]"])
+    func `an e-mail address has a name and a domain`(_ address: String) throws {
+        try Self.request(.email(address))
     }
 
     @Test(arguments: refusals) func `what cannot be written is refused`(_ row: Refusal) {

@@ -63,7 +63,7 @@ extension GeneralName {
             try Self.checkLabels(of: name)
             return encoded
         case .email(let address):
-            guard address.contains("@") else { throw CryptoError(.invalidInput, "an e-mail address has an @") }
+            try Self.checkParts(of: address)
             return try Self.ascii(0x81, address, "an e-mail address", isAllowed: { $0 > 0x20 && $0 < 0x7F })
         case .uri(let uri):
             guard uri.contains(":") else { throw CryptoError(.invalidInput, "a URI has a scheme") }
@@ -100,6 +100,20 @@ extension GeneralName {
         guard !hasStar.dropFirst().contains(true),
             hasStar.first == false || labels.first?.count == 1 && labels.count > 1
         else { throw CryptoError(.invalidInput, "the star of a wildcard stands alone, before the first dot") }
+    }
+
+    /// An address is a Mailbox (RFC 5280 4.2.1.6): something before the @ and a domain behind it. Only in quotation
+    /// marks (RFC 2821 4.1.2) does the first part have another one.
+    private static func checkParts(of address: String) throws(CryptoError) {
+        let octets = Array(address.utf8)
+        guard let at = octets.lastIndex(of: 0x40) else {
+            throw CryptoError(.invalidInput, "an e-mail address has an @")
+        }
+        let local = octets[..<at]
+        let isQuoted = local.count > 2 && local.first == 0x22 && local.last == 0x22
+        guard !local.isEmpty, at < octets.count - 1, isQuoted || !local.contains(0x40) else {
+            throw CryptoError(.invalidInput, "an e-mail address has one @, with a name before it and a domain behind")
+        }
     }
 
     /// Letters, digits, hyphen, dot, the underscore that many use, and the star of a wildcard.
