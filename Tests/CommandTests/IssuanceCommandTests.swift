@@ -335,6 +335,8 @@ import Testing
         ["identity", "create", "x", "--email", "a@", "--self-signed"],
         ["identity", "create", "x", "--email", "@b", "--self-signed"],
         ["identity", "create", "x", "--email", "a@@b", "--self-signed"],
+        ["identity", "create", "x", "--subject", "CN=a;O=b", "--self-signed"],
+        ["identity", "create", "x", "--subject", "CN=\\web", "--self-signed"],
         ["cert", "verify", "x", "--host", ""],
         ["identity", "renew"], ["identity", "renew", "x", "--all"], ["identity", "renew", "x", "--new-key", "--same-key"],
         ["trust", "add", "x", "--scope", "system", "--for", "server"], ["cert", "verify", "x", "--usage", "baking"],

@@ -179,6 +179,18 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         Refusal(testDescription: "an empty value") { _ = try DistinguishedName(commonName: "") },
         Refusal(testDescription: "a mark that is not closed") { _ = try DistinguishedName(parsing: "CN=\"a,O=b") },
         Refusal(testDescription: "text after a mark") { _ = try DistinguishedName(parsing: "CN=\"a\"b") },
+        Refusal(testDescription: "a mark within a value") { _ = try DistinguishedName(parsing: "CN=a \"b\" c") },
+        Refusal(testDescription: "a semicolon") { _ = try DistinguishedName(parsing: "CN=a;O=b") },
+        Refusal(testDescription: "a less-than sign") { _ = try DistinguishedName(parsing: "CN=a<b") },
+        Refusal(testDescription: "a greater-than sign") { _ = try DistinguishedName(parsing: "CN=a>b") },
+        Refusal(testDescription: "a plus sign") { _ = try DistinguishedName(parsing: "CN=a+b") },
+        Refusal(testDescription: "a backslash before a letter") { _ = try DistinguishedName(parsing: "CN=\\web") },
+        Refusal(testDescription: "a backslash before one digit") { _ = try DistinguishedName(parsing: "CN=a\\4x") },
+        Refusal(testDescription: "a backslash before a sign") { _ = try DistinguishedName(parsing: "O=\\-0") },
+        Refusal(testDescription: "a backslash before a letter in marks") {
+            _ = try DistinguishedName(parsing: "CN=\"a\\xb\"")
+        },
+        Refusal(testDescription: "a backslash at the end") { _ = try DistinguishedName(parsing: "CN=a\\") },
         Refusal(testDescription: "DER of no string") { _ = try DistinguishedName(parsing: "CN=#020101") },
         Refusal(testDescription: "a digit too few") { _ = try DistinguishedName(parsing: "CN=#0c016") },
         Refusal(testDescription: "a sign for a digit") { _ = try DistinguishedName(parsing: "CN=#0c02-061") },
@@ -243,9 +255,10 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
     @Test(arguments: [
         ("CN=web,O=Example", "/O=Example/CN=web"), ("/C=DE/O=A\\/B/CN=x", "/C=DE/O=A\\/B/CN=x"),
         ("CN=a\\,b+OU=u, 2.5.4.10 = O\\20", "/O=O /CN=a,b+OU=u"), ("cn=\\C3\\BC", "/CN=ü"),
-        // RFC 2253, 4: quotation marks. Within a value they are letters.
+        // RFC 2253, 4: quotation marks. Within a value of RFC 4514 a backslash makes them letters.
         ("CN=\"a, b+c\" + OU = \" u \",O=x", "/O=x/CN=a, b\\+c+OU= u "),
-        ("CN=a \"b\" c,O=x", "/O=x/CN=a \"b\" c"),
+        ("CN=a \\\"b\\\" c,O=x", "/O=x/CN=a \"b\" c"), ("/CN=a \"b\";<c>", "/CN=a \"b\";<c>"),
+        ("CN=\"a;<b>\",O=\\;\\<\\>\\=#=\\ ", "/O=;<>=#= /CN=a;<b>"),
         ("CN=\"say \\\"x\\\"\"", "/CN=say \"x\""), ("/CN=\"a\"", "/CN=\"a\""),
         // An escaped backslash does not escape the blank behind it, and an accent behind a separator or a mark does
         // not make another letter of it.
@@ -255,7 +268,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         ("2.5.4.3=#0c03c3bc61,O=#130161", "/O=a/CN=üa"), ("CN=\\#a", "/CN=#a"), ("/CN=#0c0161", "/CN=#0c0161"),
         ("E=a@b,postalCode=1", "/postalCode=1/emailAddress=a@b"),
         // A sign is no hexadecimal digit.
-        ("CN=C\\+1,O=\\-0", "/O=-0/CN=C\\+1"), ("/CN=C\\+1", "/CN=C\\+1"),
+        ("CN=C\\+1,O=-0", "/O=-0/CN=C\\+1"), ("/CN=C\\+1/O=\\-0", "/CN=C\\+1/O=-0"),
     ])
     func `a name in text is the one that openssl makes of it`(_ text: String, _ subject: String) throws {
         let openssl = try OpenSSLCommand()

@@ -31,8 +31,9 @@ extension DistinguishedName {
     /// it, such as `/O=Example/CN=web`, most specific last.
     ///
     /// Types are the usual short names, in any case, or object identifiers. A backslash takes the next character as it
-    /// is, or two hexadecimal digits for a byte of UTF-8. In the first form a value may stand in quotation marks (RFC
-    /// 2253 4), or be the DER of a string in hexadecimal after `#`.
+    /// is, or two hexadecimal digits for a byte of UTF-8. In the first form it stands before a special character or two
+    /// digits and nothing else, and has to before `"`, `+`, `,`, `;`, `<` and `>`, unless the value is in quotation
+    /// marks (RFC 2253 4); and a value may be the DER of a string in hexadecimal after `#`.
     ///
     /// - Throws: `CryptoError` (`invalidInput`) for text of another form, and as `init(relativeNames:)`.
     public init(parsing text: String) throws {
@@ -47,7 +48,7 @@ extension DistinguishedName {
                 }
                 let type = try Self.type(pair[..<equals].trimmingSpaces)
                 let value = pair[pair.unicodeScalars.index(after: equals)...]
-                return Attribute(type: type, value: try isSlashed ? Self.unescaped(value) : Self.value(value))
+                return Attribute(type: type, value: try isSlashed ? Self.unescaped(value, .slashed) : Self.value(value))
             }
         }
         try self.init(relativeNames: isSlashed ? names : names.reversed())
@@ -142,7 +143,7 @@ extension DistinguishedName {
     private static func value(_ text: Substring) throws -> String {
         let trimmed = text.unicodeScalars.drop { $0 == " " }
         if trimmed.first == "#" { return try decoded(hexadecimal: Substring(trimmed.dropFirst()).trimmingSpaces) }
-        guard trimmed.first == "\"" else { return try unescaped(text) }
+        guard trimmed.first == "\"" else { return try unescaped(text, .plain) }
         let inside = trimmed.dropFirst()
         var end = inside.startIndex
         while end < inside.endIndex, inside[end] != "\"" {
@@ -152,7 +153,7 @@ extension DistinguishedName {
         guard Substring(inside[end...]).trimmingSpaces == "\"" else {
             throw CryptoError(.invalidInput, "a value in quotation marks ends with the second one")
         }
-        return try unescaped(Substring(inside[..<end]), isWhole: true)
+        return try unescaped(Substring(inside[..<end]), .quoted)
     }
 
     /// The text of a string in DER.
@@ -175,9 +176,25 @@ extension DistinguishedName {
         }
     }
 
-    /// - Parameter isWhole: Whether blanks around a value are part of it. Else they are not, unless a backslash stands
-    ///   before them.
-    private static func unescaped(_ text: Substring, isWhole: Bool = false) throws -> String {
+    /// How a value is written.
+    private enum Form {
+        /// As `openssl req -subj` takes it, which lets everything pass.
+        case slashed
+        /// As RFC 4514 has it.
+        case plain
+        /// The inside of quotation marks (RFC 2253 4).
+        case quoted
+    }
+
+    /// What a backslash may stand before (RFC 4514 3, pair).
+    private static let escapable = Array(" \"#+,;<=>\\".utf8)
+    /// What a value has a backslash before; the separators have been taken for such already.
+    private static let reserved = Array("\"+,;<>".utf8)
+
+    /// The text of a value. Blanks around it are part of one in quotation marks, and else of none, unless a backslash
+    /// stands before them.
+    private static func unescaped(_ text: Substring, _ form: Form) throws -> String {
+        let isWhole = form == .quoted
         var octets: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while !isWhole, rest.first == 0x20 { rest.removeFirst() }
@@ -187,6 +204,9 @@ extension DistinguishedName {
         { rest.removeLast() }
         while let octet = rest.popFirst() {
             guard octet == 0x5C else {
+                guard form != .plain || !reserved.contains(octet) else {
+                    throw CryptoError(.invalidInput, "a value of the name has one of \"+,;<> without a backslash")
+                }
                 octets.append(octet)
                 continue
             }
@@ -195,6 +215,11 @@ extension DistinguishedName {
                 octets.append(UInt8(digits[0] << 4 | digits[1]))
                 rest.removeFirst(2)
             } else if let next = rest.popFirst() {
+                guard form == .slashed || escapable.contains(next) else {
+                    throw CryptoError(
+                        .invalidInput,
+                        "a backslash stands before a special character of a name or two hexadecimal digits")
+                }
                 octets.append(next)
             } else {
                 throw CryptoError(.invalidInput, "the name ends in a backslash")
