@@ -100,6 +100,31 @@ import Testing
         #expect(absences == 0)
     }
 
+    @Test func `a token that logins are rewriting is destroyed, not taken for one that is gone`() throws {
+        let softHSM = try SoftHSMProcess()
+        for round in 0..<8 {
+            let token = try softHSM.makeToken("busy\(round)")
+            let path = token.directory.appendingPathComponent("token.object").path
+            let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+            let isOver = Lock(false)
+            // Empty for most of the time, and never for long enough to be healed.
+            let writer = Thread {
+                let file = unsafe open(path, O_WRONLY)
+                while !isOver.withLock({ $0 }) {
+                    ftruncate(file, 0)
+                    usleep(20_000)
+                    unsafe pwrite(file, bytes, bytes.count, 0)
+                    usleep(5_000)
+                }
+                close(file)
+            }
+            writer.start()
+            defer { isOver.withLock { $0 = true } }
+            try softHSM.directory.destroyToken(serial: token.serial, label: token.label)
+            #expect(!FileManager.default.fileExists(atPath: token.directory.path))
+        }
+    }
+
     @Test func `the copy follows a PIN change and is not rewritten for a login`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("pin")

@@ -56,18 +56,25 @@ extension SoftHSMDirectory {
     /// > Important: The keys cannot be brought back.
     ///
     /// - Throws: `tokenAbsent` unless there is a token with this serial number and this label;
-    ///   `tokenAmbiguous`; `timedOut` when another process holds the lock until `deadline`.
+    ///   `tokenAmbiguous`; `timedOut` when another process holds the lock until `deadline`, or rewrites a token
+    ///   without end so that nobody can tell which one it is.
     package func destroyToken(
         serial: String, label: String, deadline: Deadline = .after(.seconds(10))
     ) throws(KeychainError) {
         try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
-            _ = try healLocked()
-            guard let token = try token(serial: serial, label: label) else {
+            let broken = try healLocked().unusable
+            // A login of another process empties the token's file for a moment: one look is not enough.
+            switch try awaitToken(serial: serial, label: label) {
+            case .whole(let token): try remove(token)
+            case .unclear where broken.isEmpty:
+                throw KeychainError(
+                    .timedOut, "a token in \(tokensDirectory.filePath) is being rewritten by another process all the time.",
+                    hint: "Try again when it has ended.", details: ["token": label, "serial": serial])
+            case .absent, .unclear:
                 throw KeychainError(
                     .tokenAbsent, "there is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.filePath).",
-                    hint: "Nothing was removed.", details: ["token": label, "serial": serial])
+                    hint: "No token was removed.", details: ["token": label, "serial": serial])
             }
-            try remove(token)
         }
     }
 
