@@ -117,6 +117,21 @@ import Testing
         #expect(!left.contains { $0.hasPrefix("destroyed-") })
     }
 
+    @Test func `a copy that an earlier removal has left goes with the next one, and no other copy does`() throws {
+        let softHSM = try SoftHSMProcess()
+        let (gone, away) = (try softHSM.makeToken("gone"), try softHSM.makeToken("away"))
+        try softHSM.directory.refreshCopies()
+        // As it is when the copy could not be removed, and, for the other one, when its token is out of sight.
+        for token in [gone, away] { try FileManager.default.removeItem(at: token.directory) }
+        #expect(
+            code { try softHSM.directory.destroyToken(serial: gone.serial, label: gone.label) } == .tokenAbsent)
+        func copy(_ token: SoftHSMToken) -> URL {
+            softHSM.directory.copyFile(token.directory.lastPathComponent)
+        }
+        #expect(!FileManager.default.fileExists(atPath: copy(gone).deletingLastPathComponent().path))
+        #expect(FileManager.default.fileExists(atPath: copy(away).path))
+    }
+
     @Test func `what else stands in the configuration is kept, and a moved directory is followed`() throws {
         let softHSM = try SoftHSMProcess()
         let url = softHSM.directory.configuration

@@ -48,7 +48,8 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Removes exactly this token with all its keys, and the copy of its `token.object`.
+    /// Removes exactly this token with all its keys, and the copy of its `token.object`; the copy also where the token
+    /// itself is gone.
     ///
     /// The directory leaves SoftHSM's in one step, so that a kill leaves the token whole or gone. A
     /// module that is loaded may show it until it is initialised again.
@@ -71,6 +72,8 @@ extension SoftHSMDirectory {
                     .timedOut, "a token in \(tokensDirectory.filePath) is being rewritten by another process all the time.",
                     hint: "Try again when it has ended.", details: ["token": label, "serial": serial])
             case .absent, .unclear:
+                // An earlier removal may have got no further than the token itself.
+                try removeCopies(serial: serial, label: label)
                 throw KeychainError(
                     .tokenAbsent, "there is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.filePath).",
                     hint: "No token was removed.", details: ["token": label, "serial": serial])
@@ -243,9 +246,26 @@ extension SoftHSMDirectory {
             throw .file("remove", directory.filePath, errno)
         }
         try PrivateFile.synchronizeDirectory(tokensDirectory)
+        try removeCopy(identifier)
+        removeDebris()
+    }
+
+    private func removeCopy(_ identifier: String) throws(KeychainError) {
         try PrivateFile.remove(copyFile(identifier))
         unsafe rmdir(copyFile(identifier).deletingLastPathComponent().path)
-        removeDebris()
+    }
+
+    /// Removes the copies of a token whose directory is not there.
+    private func removeCopies(serial: String, label: String) throws(KeychainError) {
+        for identifier in try OpenDirectory.names(in: copiesDirectory) where UUID(uuidString: identifier) != nil {
+            let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
+            guard !FileManager.default.fileExists(atPath: directory.filePath) else { continue }
+            // One that others can read is one all the same, and whatever cannot be read is not known to be this token's.
+            guard let file = try SoftHSMFile(copyFile(identifier).filePath, limit: TokenFile.maximumLength + 1),
+                let content = TokenFile(file.bytes.copyBytes()), content.serial == serial, content.label == label
+            else { continue }
+            try removeCopy(identifier)
+        }
     }
 
     private static var gravePrefix: String { "destroyed-" }
