@@ -132,6 +132,34 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: copy(away).path))
     }
 
+    @Test func `a token on a file system of its own is destroyed`() throws {
+        let softHSM = try SoftHSMProcess()
+        let (first, second) = (try softHSM.makeToken("first"), try softHSM.makeToken("second"))
+        try softHSM.makeKey("second")
+        let tokens = softHSM.directory.tokensDirectory.filePath
+        let other = "/dev/shm/keyfob-test-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: other) }
+        func device(_ path: String) throws -> Int {
+            try #require(FileManager.default.attributesOfItem(atPath: path)[.systemNumber] as? Int)
+        }
+        // Where tests run in memory there is no second file system to be had.
+        guard try device("/dev/shm") != device(softHSM.directory.root.filePath) else { return }
+        try FileManager.default.moveItem(atPath: tokens, toPath: other)
+        try FileManager.default.createSymbolicLink(atPath: tokens, withDestinationPath: other)
+        try softHSM.directory.destroyToken(serial: first.serial, label: first.label)
+        #expect(try softHSM.directory.tokens().map(\.serial) == [second.serial])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: other) == [second.directory.lastPathComponent])
+        #expect(try softHSM.keySigns("second"))
+        // A grave that a kill has left hides no token, and goes with the next removal.
+        try FileManager.default.createDirectory(
+            atPath: other + "/.destroyed/" + first.directory.lastPathComponent, withIntermediateDirectories: true)
+        #expect(try softHSM.directory.heal() == .init(restored: [], unusable: []))
+        #expect(try softHSM.keySigns("second"))
+        try softHSM.directory.destroyToken(serial: second.serial, label: second.label)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: other).isEmpty)
+    }
+
     @Test func `what else stands in the configuration is kept, and a moved directory is followed`() throws {
         let softHSM = try SoftHSMProcess()
         let url = softHSM.directory.configuration

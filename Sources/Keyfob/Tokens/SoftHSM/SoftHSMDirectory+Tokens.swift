@@ -242,8 +242,14 @@ extension SoftHSMDirectory {
     private func remove(_ identifier: String) throws(KeychainError) {
         let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
         let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
-        guard unsafe rename(directory.filePath, grave.path) == 0 else {
-            throw .file("remove", directory.filePath, errno)
+        if unsafe rename(directory.filePath, grave.filePath) != 0 {
+            guard errno == EXDEV else { throw .file("remove", directory.filePath, errno) }
+            // The tokens lie on a file system of their own.
+            try PrivateFile.createDirectory(innerGraves)
+            let inner = innerGraves.appendingPathComponent(identifier, isDirectory: true)
+            guard unsafe rename(directory.filePath, inner.filePath) == 0 else {
+                throw .file("remove", directory.filePath, errno)
+            }
         }
         try PrivateFile.synchronizeDirectory(tokensDirectory)
         try removeCopy(identifier)
@@ -270,12 +276,19 @@ extension SoftHSMDirectory {
 
     private static var gravePrefix: String { "destroyed-" }
 
+    /// Where a token goes that cannot leave the file system of `tokens/`. SoftHSM opens every directory there, and
+    /// passes over one without a `token.object`; it does not look into directories within.
+    private var innerGraves: URL { tokensDirectory.appendingPathComponent(".destroyed", isDirectory: true) }
+
     /// Deletes what `remove(_:)` has taken out of SoftHSM's sight, also where a kill has interrupted it.
     private func removeDebris() {
         do {
             for name in try FileManager.default.contentsOfDirectory(atPath: root.filePath)
             where name.hasPrefix(Self.gravePrefix) {
                 try FileManager.default.removeItem(at: root.appendingPathComponent(name, isDirectory: true))
+            }
+            if FileManager.default.fileExists(atPath: innerGraves.filePath) {
+                try FileManager.default.removeItem(at: innerGraves)
             }
         } catch {
             // Nobody reads it any more; the next removal tries again.
