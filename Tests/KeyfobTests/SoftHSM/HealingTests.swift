@@ -107,14 +107,14 @@ import Testing
             let path = token.directory.appendingPathComponent("token.object").path
             let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
             let isOver = Lock(false)
-            // Empty for most of the time, and never for long enough to be healed.
+            // Empty for half of the time, and never for long enough to be healed.
             let writer = Thread {
                 let file = unsafe open(path, O_WRONLY)
                 while !isOver.withLock({ $0 }) {
                     ftruncate(file, 0)
-                    usleep(20_000)
+                    usleep(50)
                     unsafe pwrite(file, bytes, bytes.count, 0)
-                    usleep(5_000)
+                    usleep(50)
                 }
                 close(file)
             }

@@ -69,7 +69,7 @@ extension SoftHSMDirectory {
             case .whole(let token): try remove(token)
             case .unclear where broken.isEmpty:
                 throw KeychainError(
-                    .timedOut, "a token in \(tokensDirectory.filePath) is being rewritten by another process all the time.",
+                    .timedOut, "another process rewrites a token in \(tokensDirectory.filePath) all the time.",
                     hint: "Try again when it has ended.", details: ["token": label, "serial": serial])
             case .absent, .unclear:
                 // An earlier removal may have got no further than the token itself.
