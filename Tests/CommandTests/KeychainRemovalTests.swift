@@ -57,6 +57,34 @@ import Testing
         #expect(try Data(contentsOf: file) == Data("1234\n".utf8))
     }
 
+    @Test(arguments: ["login.json", ".login.removing"])
+    func `a home that has only a copy of the configuration leaves the vault of the original alone`(
+        copy: String
+    ) throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let vault = try household.vault()
+        let home = household.directory.file("other")
+        let copied = home + "/.config/keyfob/keychains"
+        try FileManager.default.createDirectory(
+            atPath: copied, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.copyItem(
+            atPath: household.directory.file("home/.config/keyfob/keychains/login.json"), toPath: copied + "/" + copy)
+        for arguments in [["--dry-run"], ["--yes"]] where copy == "login.json" {
+            let refused = try household.keyfob(
+                ["keychain", "rm", "login"] + arguments, environment: ["HOME": home])
+            #expect(refused.status == 12 && refused.error.contains(vault), "\(refused)")
+            #expect(refused.error.contains("rm \(copied)/login.json"), "\(refused.error)")
+            #expect(FileManager.default.fileExists(atPath: copied + "/login.json"))
+        }
+        if copy != "login.json" {
+            let removed = try household.keyfob(["keychain", "rm", "login", "--yes"], environment: ["HOME": home])
+            #expect(removed.status == 0, "\(removed.error)")
+        }
+        #expect(FileManager.default.fileExists(atPath: vault))
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+    }
+
     @Test(arguments: ["keychain rm site --yes", "keychain create site --unattended", "keychain create other --unattended"])
     func `what a killed removal has left is removed by the next command that makes or removes a keychain`(
         command: String

@@ -17,9 +17,14 @@ extension Keychains {
 
     /// What `delete(_:)` would remove.
     ///
-    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file.
+    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file,
+    ///   `refused` where its vault is the one of another home directory.
     public func removal(of name: String) throws -> Removal {
-        do { return .whole(try configuration(name)) } catch let error as KeychainError {
+        do {
+            let configuration = try configuration(name)
+            try requireOwnVault(configuration)
+            return .whole(configuration)
+        } catch let error as KeychainError {
             switch error.code {
             case .invalidConfiguration, .fileDamaged: return .configuration(error)
             case .noSuchKeychain, .notInitialized:
@@ -51,7 +56,7 @@ extension Keychains {
     ///
     /// - Parameter timeout: How long to wait for another process that makes or removes one.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` and `timedOut` while another process
-    ///   makes or removes one, and what the system refuses.
+    ///   makes or removes one, `refused` as `removal(of:)`, and what the system refuses.
     public func delete(_ name: String, timeout: Duration = .seconds(10)) throws {
         // Without a lock first: who has no keychain has no directory for one.
         _ = try removal(of: name)
@@ -113,6 +118,27 @@ extension Keychains {
         }
     }
 
+    /// Whether the vault lies where every keychain that is made here has it.
+    private func isOwnVault(_ path: String) -> Bool {
+        let data = directories.data.standardizedPath.filePath
+        return URL(fileURLWithPath: path, isDirectory: false).standardizedPath.filePath.hasPrefix(data + "/")
+    }
+
+    /// Refuses a keychain whose vault lies elsewhere: its configuration alone was copied here, and the vault is still
+    /// in use where it came from. One that is certain not to exist is nobody's.
+    private func requireOwnVault(_ configuration: KeychainConfiguration) throws(KeychainError) {
+        let (vault, name) = (configuration.vault, configuration.name)
+        guard !isOwnVault(vault) else { return }
+        var status = stat()
+        if unsafe lstat(vault, &status) != 0, errno == ENOENT || errno == ENOTDIR { return }
+        throw KeychainError(
+            .refused,
+            "the vault of keychain \"\(name)\" is not in \(directories.data.filePath), and not removed: \(vault).",
+            hint: "Where the configuration was copied from there, remove the copy alone: rm "
+                + ShellWord.quoted(file(name).filePath),
+            details: ["keychain": name, "path": vault])
+    }
+
     private static let noteSuffix = ".removing"
 
     /// What becomes of the configuration while the rest is removed: no listing takes it for a keychain.
@@ -153,6 +179,8 @@ extension Keychains {
         try PendingOrders(keychain: configuration.uuid, directories).removeAll()
         try OrderLocks(keychain: configuration.uuid, directories).removeAll()
         if try !fileNames().contains(configuration.name + ".json") { try clearDefault(configuration.name) }
+        // Not even what the note of a removal says: notes are copied as configurations are.
+        guard isOwnVault(configuration.vault) else { return }
         for suffix in ["", "-wal", "-shm", ".lock"] {
             try PrivateFile.remove(URL(fileURLWithPath: configuration.vault + suffix))
         }
