@@ -17,12 +17,16 @@ extension Keychains {
 
     /// What `delete(_:)` would remove.
     ///
+    /// - Parameters:
+    ///   - name: The keychain.
+    ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file,
-    ///   `refused` where its vault is the one of another home directory.
-    public func removal(of name: String) throws -> Removal {
+    ///   `refused` where its vault is the one of another home directory, `tokenAbsent`.
+    public func removal(of name: String, withoutToken: Bool = false) throws -> Removal {
         do {
             let configuration = try configuration(name)
             try requireOwnVault(configuration)
+            if !withoutToken, try lacksOwnToken(configuration) { throw tokenAbsent(configuration) }
             return .whole(configuration)
         } catch let error as KeychainError {
             switch error.code {
@@ -54,15 +58,20 @@ extension Keychains {
     ///
     /// > Important: Every password of it, and on a token of ours every key, is gone for good.
     ///
-    /// - Parameter timeout: How long to wait for another process that makes or removes one.
+    /// - Parameters:
+    ///   - name: The keychain.
+    ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there. Wherever that is, it
+    ///     stays, and its PIN goes.
+    ///   - timeout: How long to wait for another process that makes or removes one.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` and `timedOut` while another process
-    ///   makes or removes one, `refused` as `removal(of:)`, and what the system refuses.
-    public func delete(_ name: String, timeout: Duration = .seconds(10)) throws {
+    ///   makes or removes one, `refused` and `tokenAbsent` as
+    ///   `removal(of:withoutToken:)`, and what the system refuses.
+    public func delete(_ name: String, withoutToken: Bool = false, timeout: Duration = .seconds(10)) throws {
         // Without a lock first: who has no keychain has no directory for one.
-        _ = try removal(of: name)
+        _ = try removal(of: name, withoutToken: withoutToken)
         let deadline = Deadline.after(timeout)
         try withLock(until: deadline) {
-            switch try removal(of: name) {
+            switch try removal(of: name, withoutToken: withoutToken) {
             case .whole(let configuration):
                 // An earlier one of the same name, which no longer has a configuration.
                 try finishRemoval(name, until: deadline)
@@ -118,6 +127,29 @@ extension Keychains {
         }
     }
 
+    /// Whether the token that Keyfob made for a keychain is not there: destroyed by somebody, or out of sight.
+    ///
+    /// Blocks for up to a second where a token's file is just being rewritten. - Throws: As `SoftHSMDirectory.heal`.
+    package func lacksOwnToken(_ configuration: KeychainConfiguration) throws -> Bool {
+        guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token),
+            let serial = uri.serial, let label = uri.token
+        else { return false }
+        if case .whole = try softHSM.awaitToken(serial: serial, label: label) { return false }
+        // A kill may have emptied its file.
+        try softHSM.heal()
+        if case .whole = try softHSM.awaitToken(serial: serial, label: label) { return false }
+        return true
+    }
+
+    private func tokenAbsent(_ configuration: KeychainConfiguration) -> KeychainError {
+        let tokens = softHSM.tokensDirectory.filePath
+        return KeychainError(
+            .tokenAbsent, "the token of keychain \"\(configuration.name)\" is not in \(tokens); nothing was removed.",
+            hint: "Mount what it lies on. Where it is gone for good, remove the rest: keyfob keychain rm "
+                + "\(configuration.name) --without-token",
+            details: ["keychain": configuration.name, "path": tokens])
+    }
+
     /// Whether the vault lies where every keychain that is made here has it.
     private func isOwnVault(_ path: String) -> Bool {
         let data = directories.data.standardizedPath.filePath
@@ -165,7 +197,9 @@ extension Keychains {
     private func destroy(_ configuration: KeychainConfiguration, until deadline: Deadline) throws {
         try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
         // A token that nobody can name is nobody's to remove.
-        if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {
+        if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token),
+            FileManager.default.fileExists(atPath: softHSM.root.filePath)
+        {
             // A token that is gone is no reason to keep what is left of the keychain.
             do throws(KeychainError) { try softHSM.destroyToken(uri, deadline: deadline) } catch {
                 guard error.code == .tokenAbsent else { throw error }

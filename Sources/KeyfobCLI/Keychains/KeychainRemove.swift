@@ -22,6 +22,9 @@ struct KeychainRemove: ParsableCommand {
     @Flag(help: "Succeed where there is no such keychain.")
     var ifExists = false
 
+    @Flag(help: "Remove it although the token that keyfob made for it is not there; the token's PIN goes, too.")
+    var withoutToken = false
+
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
@@ -39,9 +42,12 @@ struct KeychainRemove: ParsableCommand {
         let keychains = Keychains()
         let what: String
         var stays = ""
-        switch try keychains.removal(of: name) {
+        switch try keychains.removal(of: name, withoutToken: withoutToken) {
         case .whole(let configuration):
-            if configuration.module == .softHSM {
+            if withoutToken, try keychains.lacksOwnToken(configuration) {
+                what = "with its passwords and the PIN of its token; the token was not found and is not removed"
+                stays = " Its token was not found and is not removed; its PIN is gone."
+            } else if configuration.module == .softHSM {
                 what = "with its passwords, keys and certificates"
             } else {
                 what = "with its passwords; keys and certificates stay on the token"
@@ -73,7 +79,7 @@ struct KeychainRemove: ParsableCommand {
         }
         try Confirmation(global).require(
             "Remove keychain \"\(name)\" \(what)? This cannot be undone.", typing: name)
-        try keychains.delete(name, timeout: global.keychainOptions().timeout)
+        try keychains.delete(name, withoutToken: withoutToken, timeout: global.keychainOptions().timeout)
         try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
     }
 

@@ -109,12 +109,39 @@ import Testing
         return try #require(shown["vault"] as? String, "\(shown)")
     }
 
-    @Test func `a keychain without its token can still be removed`() throws {
+    @Test(arguments: [["tokens"], ["tokens", "token-copies"]])
+    func `a keychain whose token is out of sight stays until somebody wants it removed without`(
+        missing: [String]
+    ) throws {
         let household = try Household.unattended()
-        try FileManager.default.removeItem(atPath: household.data + "/tokens")
-        try FileManager.default.removeItem(atPath: household.data + "/token-copies")
-        #expect(try household.keyfob(["keychain", "rm", "login", "--yes"]).status == 0)
+        try household.set("a", "value")
+        for name in missing {
+            try FileManager.default.moveItem(
+                atPath: household.data + "/" + name, toPath: household.directory.file(name))
+        }
+        for arguments in [["--yes"], ["--yes", "--dry-run"]] {
+            let refused = try household.failure(["keychain", "rm", "login"] + arguments)
+            #expect(refused.code == "token.absent" && refused.status == 7)
+            #expect(refused.hint.contains("--without-token"), "\(refused.hint)")
+        }
+        // What was mounted again is whole.
+        for name in missing {
+            let place = household.data + "/" + name
+            if FileManager.default.fileExists(atPath: place) { try FileManager.default.removeItem(atPath: place) }
+            try FileManager.default.moveItem(atPath: household.directory.file(name), toPath: place)
+        }
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+        for name in missing { try FileManager.default.removeItem(atPath: household.data + "/" + name) }
+        let removed = try household.keyfob(["keychain", "rm", "login", "--yes", "--without-token"])
+        #expect(removed.status == 0 && removed.output.contains("not found and is not removed"), "\(removed)")
         #expect(try household.failure(["status"]).code == "keychain.not_initialized")
+    }
+
+    @Test func `a keychain whose token is there loses it also where it might have stayed`() throws {
+        let household = try Household.unattended()
+        let removed = try household.keyfob(["keychain", "rm", "login", "--yes", "--without-token"])
+        #expect(removed.status == 0 && removed.output == "Removed keychain \"login\".\n", "\(removed)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/tokens").isEmpty)
     }
 
     @Test func `a damaged row costs itself and nothing else`() throws {
