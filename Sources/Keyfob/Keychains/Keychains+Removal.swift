@@ -60,8 +60,8 @@ extension Keychains {
     ///
     /// - Parameters:
     ///   - name: The keychain.
-    ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there. Wherever that is, it
-    ///     stays, and its PIN goes.
+    ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there. Wherever that
+    ///     is, it stays, and its PIN goes.
     ///   - timeout: How long to wait for another process that makes or removes one.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` and `timedOut` while another process
     ///   makes or removes one, `refused` and `tokenAbsent` as

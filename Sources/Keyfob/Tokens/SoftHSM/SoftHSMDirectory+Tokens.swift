@@ -266,7 +266,7 @@ extension SoftHSMDirectory {
         for identifier in try OpenDirectory.names(in: copiesDirectory) where UUID(uuidString: identifier) != nil {
             let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
             guard !FileManager.default.fileExists(atPath: directory.filePath) else { continue }
-            // One that others can read is one all the same, and whatever cannot be read is not known to be this token's.
+            // One that others can read counts all the same; one that is damaged is not known to be this token's.
             guard let file = try SoftHSMFile(copyFile(identifier).filePath, limit: TokenFile.maximumLength + 1),
                 let content = TokenFile(file.bytes.copyBytes()), content.serial == serial, content.label == label
             else { continue }
