@@ -24,7 +24,7 @@ final class IssuerChoice {
             self.certificate = certificate
             self.handle = handle
             self.isAnchor = isAnchor
-            address = unsafe handle.withPointer { unsafe UInt(bitPattern: $0) }
+            address = unsafe handle.withPointer { UInt(bitPattern: $0) }
         }
     }
 
@@ -59,8 +59,8 @@ final class IssuerChoice {
     /// Whether libcrypto may take one X509 for the issuer of another.
     func allows(_ issuer: OpaquePointer?, above subject: OpaquePointer?) -> Bool {
         guard unsafe Self.fits(issuer, above: subject) else { return false }
-        let above = unsafe UInt(bitPattern: issuer)
-        let below = unsafe UInt(bitPattern: subject)
+        let above = UInt(bitPattern: issuer)
+        let below = UInt(bitPattern: subject)
         // Asked about one and the same, libcrypto wants to know whether the chain ends there.
         return above == below || issuers(of: below)?.contains(above) ?? true
     }
