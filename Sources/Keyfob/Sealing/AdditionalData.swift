@@ -12,6 +12,8 @@ struct AdditionalData: Sendable {
         case intent = 0x49
         /// An entry of the index of token objects.
         case object = 0x4F
+        /// The sum over the index of token objects.
+        case objectSum = 0x4C
     }
 
     /// `"keyfob"`, the format, the part, the vault, the row, the class, the version.

@@ -14,6 +14,7 @@ struct VaultKeys: Sendable {
     private let indexKey: HMACSHA256
     /// Authenticates the vault's record of its rows.
     let tree: RowTreeKey
+    private let objectsKey: HMACSHA256
     private let classDigests: [(itemClass: ItemClass, digest: Data)]
 
     /// Derives the keys.
@@ -29,6 +30,7 @@ struct VaultKeys: Sendable {
         let indexKey = try HMACSHA256(key: derive("index"))
         self.indexKey = indexKey
         tree = RowTreeKey(try HMACSHA256(key: derive("tree")))
+        objectsKey = try HMACSHA256(key: derive("objects"))
         classDigests = try ItemClass.allCases.map { itemClass in
             let code = try indexKey.authenticationCode(for: Array("class\(itemClass.rawValue)".utf8))
             return (itemClass, Data(code.prefix(8)))
@@ -120,6 +122,9 @@ struct VaultKeys: Sendable {
         }
         return Data(try indexKey.authenticationCode(for: message))
     }
+
+    /// The code of one entry of the index of token objects.
+    func code(ofIndexed bytes: [UInt8]) throws -> [UInt8] { try objectsKey.authenticationCode(for: bytes) }
 
     // MARK: Ciphertext
 

@@ -6,7 +6,8 @@ import PKCS11
 ///
 /// SoftHSM opens every object's file before it answers anything: 37 ms and more for 1,000 objects. The
 /// index answers without opening the token, and only where the token can tell that nothing has changed.
-/// Public objects are kept in clear, for the token shows them to everybody; private ones are sealed.
+/// Public objects are kept in clear, for the token shows them to everybody; private ones are sealed. An index that is
+/// not, entry by entry, what was written last is not believed; see ``IndexStamp``.
 final class ObjectIndex: Sendable {
     private let store: any ItemStore
     private let token: TokenStore
@@ -62,25 +63,68 @@ final class ObjectIndex: Sendable {
 
     private func indexed(_ stamp: Data, _ keys: VaultKeys?) throws -> [TokenObject]? {
         try store.read { reader -> [TokenObject]? in
-            guard try reader.objectIndexStamp() == stamp else { return nil }
+            guard let recorded = IndexStamp(try reader.objectIndexStamp(), of: stamp) else { return nil }
+            var sumWritten: IndexSum? = recorded.openSum
+            if let keys { sumWritten = recorded.keyedSum(keys, vault: store.identity) }
+            guard let sumWritten else { return nil }
+            var sum = IndexSum()
             var objects: [TokenObject] = []
             var isReadable = true
             try reader.forEachIndexedObject { entry in
-                switch entry.content {
-                case .clear(let bytes):
-                    guard let object = TokenObject(encoded: bytes) else { return isReadable = false }
-                    objects.append(object)
-                case .sealed(let sealed):
-                    guard let keys else { return }
-                    let bytes = try keys.open(sealed, additionalData)
-                    guard let object = TokenObject(encoded: bytes) else { return isReadable = false }
-                    objects.append(object)
-                }
+                guard isReadable else { return }
+                sum += try IndexSum(of: entry, keys)
+                if keys == nil, case .sealed = entry.content { return }
+                guard let object = self.object(in: entry, keys) else { return isReadable = false }
+                objects.append(object)
             }
-            // An index that cannot be read is no reason to fail: the token itself is there.
-            // Entries are written one by one: a private key's may not know its public half.
-            return isReadable ? TokenStore.completing(objects) : nil
+            // An index that cannot be read, or is not what was written, is no reason to fail: the token itself is
+            // there. Entries are written one by one: a private key's may not know its public half.
+            return isReadable && sum == sumWritten ? TokenStore.completing(objects) : nil
         }
+    }
+
+    /// The object of an entry, or `nil` where there is none to be read.
+    private func object(in entry: IndexedObject, _ keys: VaultKeys?) -> TokenObject? {
+        switch entry.content {
+        case .clear(let bytes): return TokenObject(encoded: bytes)
+        case .sealed(let sealed):
+            // Whatever the reason, it is the same to those who can ask the token.
+            guard let bytes = try? keys?.open(sealed, additionalData) else { return nil }
+            return TokenObject(encoded: bytes)
+        }
+    }
+
+    /// Brings the vault's index from one state of the token to the next, where it is true for the first; else forgets
+    /// it. Looks at no entries but those that change.
+    func update(
+        _ writer: any StoreWriter, inserting: [TokenObject], removing: [TokenObject], from before: Data, to after: Data,
+        _ keys: VaultKeys
+    ) throws {
+        func forget() throws { try writer.updateObjectIndex(inserting: [], removing: [], stamp: nil) }
+        guard let recorded = IndexStamp(try writer.objectIndexStamp(), of: before),
+            var keyedSum = recorded.keyedSum(keys, vault: store.identity)
+        else { return try forget() }
+        var openSum = recorded.openSum
+        var removed: Set<Data> = []
+        for object in removing {
+            let key = try self.key(of: object, keys)
+            guard removed.insert(key).inserted else { continue }
+            // Were nothing, or an older entry, taken off the sums for it, then whoever had taken the entry away before
+            // the change could put it back afterwards, and be believed. Of an entry only the label ever changes.
+            guard let entry = try writer.indexedObject(key: key), let known = self.object(in: entry, keys),
+                known.label == object.label
+            else { return try forget() }
+            keyedSum -= try IndexSum(of: entry, keys)
+            openSum -= try IndexSum(of: entry, nil)
+        }
+        let entries = try inserting.map { try entry($0, keys) }
+        for entry in entries {
+            keyedSum += try IndexSum(of: entry, keys)
+            openSum += try IndexSum(of: entry, nil)
+        }
+        let stamp = try IndexStamp.bytes(
+            of: after, openSum: openSum, keyedSum: keyedSum, keys, vault: store.identity)
+        try writer.updateObjectIndex(inserting: entries, removing: Array(removed), stamp: stamp)
     }
 
     private func rebuild(_ keys: VaultKeys, _ detector: any TokenChangeDetector) throws -> [TokenObject] {
@@ -90,8 +134,15 @@ final class ObjectIndex: Sendable {
         // Objects that nothing tells apart cannot be kept apart in the index either.
         guard Self.areDistinct(objects) else { return objects }
         let entries = try objects.map { try entry($0, keys) }
+        var (openSum, keyedSum) = (IndexSum(), IndexSum())
+        for entry in entries {
+            openSum += try IndexSum(of: entry, nil)
+            keyedSum += try IndexSum(of: entry, keys)
+        }
+        let stamp = try IndexStamp.bytes(
+            of: before, openSum: openSum, keyedSum: keyedSum, keys, vault: store.identity)
         do {
-            try store.write(keys.tree) { try $0.replaceObjectIndex(entries, stamp: before) }
+            try store.write(keys.tree) { try $0.replaceObjectIndex(entries, stamp: stamp) }
         } catch let error as KeychainError
             where [.vaultBusy, .refused, .vaultUnavailable, .diskFull].contains(error.code)
         {
@@ -125,13 +176,17 @@ final class ObjectIndex: Sendable {
     }
 
     /// The index entry of an object.
-    func entry(_ object: TokenObject, _ keys: VaultKeys) throws -> (key: Data, object: IndexedObject) {
+    private func entry(_ object: TokenObject, _ keys: VaultKeys) throws -> IndexedObject {
         let content: IndexedObject.Content = object.flags.contains(.isPrivate)
             ? .sealed(try keys.seal(object.encoded, additionalData)) : .clear(object.encoded)
+        return IndexedObject(key: try self.key(of: object, keys), content: content)
+    }
+
+    /// What the index entry of an object is found by.
+    private func key(of object: TokenObject, _ keys: VaultKeys) throws -> Data {
         // A key in clear would tell the public key of a private object.
-        let key = object.flags.contains(.isPrivate)
+        object.flags.contains(.isPrivate)
             ? try keys.term(.key, .objectFingerprint, .data(object.indexKey)) : object.indexKey
-        return (key, IndexedObject(content: content))
     }
 
     private var additionalData: AdditionalData {

@@ -257,7 +257,7 @@ extension TokenObject {
         return attributes.encoded
     }
 
-    /// The object that `encoded` came from; `nil` for other bytes.
+    /// The object that `encoded` came from; `nil` for other bytes, also for a certificate under another's fingerprint.
     init?(encoded: [UInt8]) {
         guard let attributes = ItemAttributes(encoded: encoded),
             let objectClass = attributes[.indexedClass]?.number, let id = attributes[.objectID]?.bytes,
@@ -273,5 +273,9 @@ extension TokenObject {
         sizeInBits = attributes[.keySizeInBits]?.number.flatMap { Int(exactly: $0) }
         self.flags = Flags(rawValue: flags)
         self.fingerprint = fingerprint
+        // By its fingerprint a certificate gets what was said of it: its trust above all.
+        if self.objectClass == .certificate, let der = certificateDER {
+            guard fingerprint == Digest.sha256(NewObject.classBytes(.certificate) + der) else { return nil }
+        }
     }
 }

@@ -224,11 +224,11 @@ struct TokenWriter: Sendable {
     private func updateIndex(
         _ writer: any StoreWriter, _ outcome: Outcome, before: TokenSnapshot?, stamp: Data?
     ) throws {
-        guard let stamp, let before, try writer.objectIndexStamp() == before.stamp else {
+        guard let stamp, let before else {
             return try writer.updateObjectIndex(inserting: [], removing: [], stamp: nil)
         }
-        let added = try (outcome.added + outcome.changed.map(\.after)).map { try index.entry($0, keys) }
-        let removed = try (outcome.removed + outcome.changed.map(\.before)).map { try index.entry($0, keys).key }
-        try writer.updateObjectIndex(inserting: added, removing: removed, stamp: stamp)
+        try index.update(
+            writer, inserting: outcome.added + outcome.changed.map(\.after),
+            removing: outcome.removed + outcome.changed.map(\.before), from: before.stamp, to: stamp, keys)
     }
 }

@@ -74,6 +74,9 @@ protocol StoreReader {
 
     /// Every object of the index.
     func forEachIndexedObject(_ body: (IndexedObject) throws -> Void) throws
+
+    /// The object of the index under a key.
+    func indexedObject(key: Data) throws -> IndexedObject?
 }
 
 /// Changes within one transaction.
@@ -115,10 +118,8 @@ protocol StoreWriter: StoreReader {
     func deleteIntent(_ id: Int64) throws
 
     /// Replaces the index. `nil` as stamp forgets it.
-    func replaceObjectIndex(_ objects: [(key: Data, object: IndexedObject)], stamp: Data?) throws
+    func replaceObjectIndex(_ objects: [IndexedObject], stamp: Data?) throws
 
     /// Changes single entries of the index and its stamp.
-    func updateObjectIndex(
-        inserting: [(key: Data, object: IndexedObject)], removing: [Data], stamp: Data?
-    ) throws
+    func updateObjectIndex(inserting: [IndexedObject], removing: [Data], stamp: Data?) throws
 }

@@ -167,14 +167,22 @@ struct SQLiteTransaction: StoreWriter {
 
     func forEachIndexedObject(_ body: (IndexedObject) throws -> Void) throws {
         let statement = try db.cachedStatement(
-            sql: "SELECT clear, sealed_iv, sealed_ciphertext, sealed_tag FROM token_object ORDER BY rowid")
+            sql: "SELECT key, clear, sealed_iv, sealed_ciphertext, sealed_tag FROM token_object ORDER BY rowid")
         let rows = try Row.fetchCursor(statement)
-        while let row = try rows.next() {
-            let content: IndexedObject.Content = row.hasBytes(0)
-                ? .clear(row.bytes(0))
-                : .sealed(SealedBytes(initializationVector: row.bytes(1), ciphertext: row.bytes(2), tag: row.bytes(3)))
-            try body(IndexedObject(content: content))
-        }
+        while let row = try rows.next() { try body(entry(row)) }
+    }
+
+    func indexedObject(key: Data) throws -> IndexedObject? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT key, clear, sealed_iv, sealed_ciphertext, sealed_tag FROM token_object WHERE key = ?")
+        return try Row.fetchOne(statement, arguments: [key]).map { entry($0) }
+    }
+
+    private func entry(_ row: Row) -> IndexedObject {
+        let content: IndexedObject.Content = row.hasBytes(1)
+            ? .clear(row.bytes(1))
+            : .sealed(SealedBytes(initializationVector: row.bytes(2), ciphertext: row.bytes(3), tag: row.bytes(4)))
+        return IndexedObject(key: Data(row.bytes(0)), content: content)
     }
 
     // MARK: Writing
@@ -287,14 +295,12 @@ struct SQLiteTransaction: StoreWriter {
         try db.cachedStatement(sql: "DELETE FROM intent WHERE id = ?").execute(arguments: [id])
     }
 
-    func replaceObjectIndex(_ objects: [(key: Data, object: IndexedObject)], stamp: Data?) throws {
+    func replaceObjectIndex(_ objects: [IndexedObject], stamp: Data?) throws {
         try db.execute(sql: "DELETE FROM token_object")
         try updateObjectIndex(inserting: objects, removing: [], stamp: stamp)
     }
 
-    func updateObjectIndex(
-        inserting: [(key: Data, object: IndexedObject)], removing: [Data], stamp: Data?
-    ) throws {
+    func updateObjectIndex(inserting: [IndexedObject], removing: [Data], stamp: Data?) throws {
         let removal = try db.cachedStatement(sql: "DELETE FROM token_object WHERE key = ?")
         for key in removing { try removal.execute(arguments: [key]) }
         let insertion = try db.cachedStatement(
@@ -302,13 +308,13 @@ struct SQLiteTransaction: StoreWriter {
                 INSERT OR REPLACE INTO token_object (key, clear, sealed_iv, sealed_ciphertext, sealed_tag)
                 VALUES (?, ?, ?, ?, ?)
                 """)
-        for (key, object) in inserting {
+        for object in inserting {
             switch object.content {
             case .clear(let bytes):
-                try insertion.execute(arguments: [key, Data(bytes), nil, nil, nil])
+                try insertion.execute(arguments: [object.key, Data(bytes), nil, nil, nil])
             case .sealed(let sealed):
                 try insertion.execute(arguments: [
-                    key, nil, Data(sealed.initializationVector), Data(sealed.ciphertext), Data(sealed.tag),
+                    object.key, nil, Data(sealed.initializationVector), Data(sealed.ciphertext), Data(sealed.tag),
                 ])
             }
         }
