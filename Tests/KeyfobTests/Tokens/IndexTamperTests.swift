@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import OpenSSL
+import PKCS11
 import TestSupport
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
         try test.keychain.add(CertificateItem(other, label: "other"))
         _ = try test.keychain.generateKey(.p256, label: "web")
         _ = try test.reopen().find(.keys)
-        try #require(isTrue(test))
+        try #require(try isTrue(test))
         return (test, root, other)
     }
 
@@ -128,7 +129,7 @@ import Testing
         let keychain = test.keychain
         let (key, object) = try entry(test, other)
         let clear = Data(object.encoded)
-        let item = try #require(keychain.find(.certificates).first { $0.der == other.der })
+        let item = try #require(try keychain.find(.certificates).first { $0.der == other.der })
         try test.sql { try $0.execute(sql: "DELETE FROM token_object WHERE key = ?", arguments: [key]) }
         // This process remembers the objects, and has no need of the index.
         try keychain.delete(item)
