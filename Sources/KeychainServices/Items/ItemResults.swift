@@ -153,7 +153,7 @@ struct ItemResults {
     }
 
     /// Attributes that come only together with the data.
-    private static let withData: Set<AttributeName> = [
+    static let withData: Set<AttributeName> = [
         .extraNotes, .extraHistory, .clientDefined0, .clientDefined1, .clientDefined2, .clientDefined3,
     ]
 

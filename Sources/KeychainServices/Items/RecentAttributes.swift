@@ -23,12 +23,20 @@ enum RecentAttributes {
 
     /// The dictionary of an item that has a reference, made by `make` where it is not there.
     static func dictionary(of item: Item, make: () throws -> NSDictionary) rethrows -> NSDictionary {
-        guard let place = item.reference?.identity.last.map({ Int($0) % capacity }) else { return try make() }
+        guard let place = item.reference?.identity.last.map({ Int($0) % capacity }), isKept(item) else {
+            return try make()
+        }
         let kept = entries.withLock { $0[place] }
         if let kept, kept.itemClass == item.itemClass, kept.attributes == item.attributes { return kept.dictionary }
         let dictionary = try make()
         let entry = Entry(itemClass: item.itemClass, attributes: item.attributes, dictionary: dictionary)
         entries.withLock { $0[place] = entry }
         return dictionary
+    }
+
+    /// Nothing that is given out only with the data, and nothing large.
+    private static func isKept(_ item: Item) -> Bool {
+        item.attributes.encoded.count <= 4096
+            && (item.itemClass != .internetPassword || !ItemResults.withData.contains { item.attributes[$0] != nil })
     }
 }

@@ -19,11 +19,7 @@ struct CertificateRemoveCommand: ParsableCommand {
     func run() throws {
         let removal = Removal(kind: "certificate", ifExists: ifExists, global: global, output: try global.output())
         let keychain = try global.openKeychain()
-        let found = try removal.find(name) {
-            let found = try name.certificate(in: keychain)
-            try name.requireMeant(found, .certificate, in: keychain)
-            return found
-        }
+        let found = try removal.find(name) { try name.own.certificate(in: keychain) }
         guard let found else { return }
         let label = found.label ?? name.text
         try Confirmation(global).require("Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?")

@@ -48,9 +48,8 @@ struct CertificateSource: ExpressibleByArgument {
             return (leaf, all.filter { $0 != leaf }, file.name)
         }
         do {
-            let (name, keychain) = (ItemName(text), try keychain())
-            let item = try name.certificate(in: keychain)
-            if isRemoved { try name.requireMeant(item, .certificate, in: keychain) }
+            let name = ItemName(text)
+            let item = try (isRemoved ? name.own : name).certificate(in: keychain())
             return (try item.certificate(), [], item.label ?? text)
         } catch let error as KeychainError
             where error.code == .itemNotFound && !PKCS11URI.hasScheme(text)

@@ -11,8 +11,18 @@ import PKCS11
 /// fingerprint behind `sha256:` or `sha1:` (or its beginning), the certificate's common name.
 struct ItemName: ExpressibleByArgument {
     let text: String
+    /// Whether a common name counts.
+    private var isByCommonName = true
 
     init(_ text: String) { self.text = text }
+
+    /// The same for what removes: something is called by its own name, a fingerprint or a URI. By its common name the
+    /// same command, run once more, would remove what happens to have that, and its key, until nothing is left.
+    var own: ItemName {
+        var name = self
+        name.isByCommonName = false
+        return name
+    }
 
     static var defaultCompletionKind: CompletionKind { NameCompletion.objects }
 
@@ -41,7 +51,7 @@ struct ItemName: ExpressibleByArgument {
         among items: [Item], _ noun: Noun, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
         commonName: (Item) throws -> String?
     ) throws -> [Item] {
-        let found = try matches(among: items, keychain, fingerprints, commonName)
+        let found = try matches(among: items, noun, keychain, fingerprints, commonName)
         guard let first = found.first else { throw notFound(items.compactMap(\.label), noun, keychain) }
         let first256 = try fingerprints(first).first { $0.algorithm == "sha256" }?.hexadecimal
         let isOne = try found.dropFirst().allSatisfy { item in
@@ -85,7 +95,7 @@ struct ItemName: ExpressibleByArgument {
     }
 
     private func matches<Item: KeychainItem>(
-        among items: [Item], _ keychain: Keychain, _ fingerprints: (Item) throws -> [Fingerprint],
+        among items: [Item], _ noun: Noun, _ keychain: Keychain, _ fingerprints: (Item) throws -> [Fingerprint],
         _ commonName: (Item) throws -> String?
     ) throws -> [Item] {
         if PKCS11URI.hasScheme(text) {
@@ -111,7 +121,16 @@ struct ItemName: ExpressibleByArgument {
         // A common name is shared by all versions of an identity; whoever gives no more than it means the one in use.
         let named = try items.filter { try commonName($0)?.isIdentical(to: text) ?? false }
         let current = named.filter { $0.nameOfVersion == nil }
-        return current.isEmpty ? named : current
+        let meant = current.isEmpty ? named : current
+        // What has no name of its own is called by no other.
+        if !isByCommonName, let other = meant.lazy.compactMap(\.label).first(where: { !$0.isEmpty }) {
+            let error = notFound([], noun, keychain)
+            let which = current.isEmpty ? "An earlier version" : "One that is called otherwise"
+            throw KeychainError(
+                error.code, error.message, hint: "\(which) has this common name: \"\(Visible.text(other))\"",
+                details: error.details)
+        }
+        return meant
     }
 
     /// `sha256:` or `sha1:` and at least four digits; colons between the digits, as openssl prints, are passed over.
@@ -122,23 +141,6 @@ struct ItemName: ExpressibleByArgument {
             return Fingerprint(algorithm: algorithm, hexadecimal: digits)
         }
         return nil
-    }
-
-    /// Refuses an item that no more than its common name has led to.
-    ///
-    /// For what removes: run once more, the same command would remove what happens to have that common name, and its
-    /// key, and so on until nothing is left.
-    ///
-    /// - Throws: `KeychainError.itemNotFound`.
-    func requireMeant(_ item: some KeychainItem, _ noun: Noun, in keychain: Keychain) throws {
-        guard !PKCS11URI.hasScheme(text), fingerprintPrefix == nil, let label = item.label, !label.isEmpty,
-            !label.isIdentical(to: text)
-        else { return }
-        let error = notFound([], noun, keychain)
-        let which = item.nameOfVersion == nil ? "One that is called otherwise" : "An earlier version"
-        throw KeychainError(
-            error.code, error.message, hint: "\(which) has this common name: \"\(Visible.text(label))\"",
-            details: error.details)
     }
 
     private func notFound(_ names: [String], _ noun: Noun, _ keychain: Keychain) -> KeychainError {

@@ -29,11 +29,7 @@ struct IdentityRemoveCommand: ParsableCommand {
             kind: "identity", ifExists: ifExists, global: global, output: try global.output(),
             furtherOfNothing: IdentityRemainder().members)
         let keychain = try global.openKeychain()
-        let found = try removal.find(name) {
-            let items = try name.identities(in: keychain)
-            for item in items { try name.requireMeant(item, .identity, in: keychain) }
-            return items
-        }
+        let found = try removal.find(name) { try name.own.identities(in: keychain) }
         guard let found else { return }
         let label = found.first?.label ?? name.text
         let remainder = try IdentityRemainder(of: found, in: keychain)

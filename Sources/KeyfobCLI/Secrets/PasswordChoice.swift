@@ -77,9 +77,13 @@ struct PasswordChoice {
 
     /// The one item that a name stands for.
     ///
+    /// - Parameter isOwn: Whether a label beside the item's own name does not count: what removes would, run once more,
+    ///   remove what happens to have that.
     /// - Throws: `KeychainError`; `itemNotFound` with the nearest name, `ambiguous` with the accounts.
-    func one(_ name: String, in keychain: Keychain) throws -> Item {
-        let found = try find(name, in: keychain)
+    func one(_ name: String, isOwn: Bool = false, in keychain: Keychain) throws -> Item {
+        let all = try find(name, in: keychain)
+        let found = isOwn ? all.filter { $0.isNamed(name) } : all
+        if let other = all.first, found.isEmpty { throw keychain.noSuchPassword(name, besides: other) }
         guard let item = found.first else { throw keychain.noSuchPassword(name, user: user) }
         guard found.count == 1 else { throw Self.ambiguity(name, found, in: keychain) }
         return item
@@ -157,7 +161,8 @@ extension Keychain {
     func noSuchPassword(_ name: String, besides item: Item) -> KeychainError {
         let error = noSuchPassword(name)
         return KeychainError(
-            error.code, error.message, hint: "It is the label of another one: keyfob rm \(item.words)",
+            error.code, error.message, hint: "It is the label of another one: keyfob rm "
+                + item.words(and: item.userText.isEmpty ? " --user=''" : ""),
             details: error.details)
     }
 

@@ -32,11 +32,7 @@ struct SecretRemove: ParsableCommand {
         var missing: [String] = []
         for name in names {
             let item: Item
-            do {
-                item = try selection.choice.one(name, in: keychain)
-                // Run once more, the command would remove what happens to have the name for its label.
-                guard item.isNamed(name) else { throw keychain.noSuchPassword(name, besides: item) }
-            } catch let error as KeychainError
+            do { item = try selection.choice.one(name, isOwn: true, in: keychain) } catch let error as KeychainError
                 where ifExists && error.code == .itemNotFound
             {
                 missing.append("\"\(Visible.text(name))\"")

@@ -115,7 +115,7 @@ final class IssuerChoice {
         var found: [Certificate: Reach] = [:]
         var open = ancestors.filter(\.isAnchor)
         for anchor in open { found[anchor.certificate] = isValid(anchor) ? .validAnchor : .anchor }
-        while let above = open.popLast() {
+        while budget > 0, let above = open.popLast() {
             let reach = found[above.certificate] ?? .nobody
             for below in ancestors where !below.isAnchor && fits(above, above: below) {
                 let own = isValid(below) ? reach : .anchor
@@ -138,11 +138,18 @@ final class IssuerChoice {
             for candidate in candidates where fits(candidate, above: subject) {
                 if addresses.insert(candidate.address).inserted { found.append(candidate) }
             }
+            // So many stand above no certificate that anybody has issued in earnest, and each is compared with each.
+            guard found.count <= Self.mostAncestors else {
+                budget = 0
+                return []
+            }
             next = position < found.count ? found[position] : nil
             position += 1
         }
         return found
     }
+
+    private static let mostAncestors = 200
 
     private func isValid(_ candidate: Candidate) -> Bool {
         candidate.certificate.isValid(on: date) || undated.contains(candidate.certificate)
