@@ -209,27 +209,15 @@ struct CertificateTests {
         #expect(CertificateChain.order(leaf: root, candidates: []).isComplete)
     }
 
-    /// A certificate that was valid from a day before or after today to another.
-    private func certificate(
-        _ name: String, _ key: PrivateKey, by issuer: (certificate: Certificate, key: PrivateKey)?,
-        _ days: ClosedRange<Int>
-    ) throws -> Certificate {
-        try UnsignedCertificate(
-            subject: DistinguishedName(commonName: name), publicKey: key.publicKey, extensions: .authority(),
-            issuer: issuer?.certificate, notBefore: Date() + Double(days.lowerBound) * 86_400,
-            notAfter: Date() + Double(days.upperBound) * 86_400
-        ).signed { [UInt8](try (issuer?.key ?? key).sign($0, using: $1)) }
-    }
-
     @Test("Of two ways to a root, the one that is valid to its end is taken, and rings lead nowhere")
     func crossSigned() throws {
         let keys = try (0..<4).map { _ in try PrivateKey.generate(.ec(.p256)) }
-        let old = try certificate("old root", keys[0], by: nil, -900 ... -1)
-        let new = try certificate("new root", keys[1], by: nil, -10 ... 900)
+        let old = try authority("old root", keys[0], by: nil, -900 ... -1)
+        let new = try authority("new root", keys[1], by: nil, -10 ... 900)
         // Signed by both; the way to the old root looks longer.
-        let byOld = try certificate("middle", keys[2], by: (old, keys[0]), -10 ... 500)
-        let byNew = try certificate("middle", keys[2], by: (new, keys[1]), -10 ... 100)
-        let leaf = try certificate("leaf", keys[3], by: (byNew, keys[2]), -1 ... 9)
+        let byOld = try authority("middle", keys[2], by: (old, keys[0]), -10 ... 500)
+        let byNew = try authority("middle", keys[2], by: (new, keys[1]), -10 ... 100)
+        let leaf = try authority("leaf", keys[3], by: (byNew, keys[2]), -1 ... 9)
         for candidates in [[old, new, byOld, byNew], [byNew, byOld, new, old]] {
             let chain = CertificateChain.order(leaf: leaf, candidates: candidates)
             #expect(chain.certificates == [leaf, byNew, new] && chain.isComplete)
@@ -237,7 +225,7 @@ struct CertificateTests {
         // Better than nothing.
         #expect(CertificateChain.order(leaf: leaf, candidates: [old, byOld]).certificates == [leaf, byOld, old])
         // Two that signed each other.
-        let ring = try certificate("new root", keys[1], by: (byNew, keys[2]), -10 ... 950)
+        let ring = try authority("new root", keys[1], by: (byNew, keys[2]), -10 ... 950)
         let chain = CertificateChain.order(leaf: leaf, candidates: [ring, byNew])
         #expect(chain.certificates == [leaf, byNew, ring] && !chain.isComplete)
         #expect(CertificateChain.order(leaf: leaf, candidates: [ring, byNew, new]).certificates == [leaf, byNew, new])
@@ -245,10 +233,10 @@ struct CertificateTests {
 
     @Test func `a certificate without dates passes at any, and no other does`() throws {
         let keys = try (0..<3).map { _ in try PrivateKey.generate(.ec(.p256)) }
-        let root = try certificate("root", keys[0], by: nil, -20 ... 900)
-        let stale = try certificate("middle", keys[1], by: (root, keys[0]), -20 ... -5)
-        let fresh = try certificate("middle", keys[1], by: (root, keys[0]), -10 ... 500)
-        let leaf = try certificate("leaf", keys[2], by: (fresh, keys[1]), -900 ... -100)
+        let root = try authority("root", keys[0], by: nil, -20 ... 900)
+        let stale = try authority("middle", keys[1], by: (root, keys[0]), -20 ... -5)
+        let fresh = try authority("middle", keys[1], by: (root, keys[0]), -10 ... 500)
+        let leaf = try authority("leaf", keys[2], by: (fresh, keys[1]), -900 ... -100)
         func verify(
             _ undated: Set<Certificate>, _ intermediates: [Certificate], days: Double = 0
         ) throws -> CertificateChain.VerificationResult {

@@ -75,24 +75,13 @@ struct IssuerChoiceTests {
         #expect(stranger.failure?.code == .badSignature)
     }
 
-    private func certificate(
-        _ name: String, _ key: PrivateKey, by issuer: (certificate: Certificate, key: PrivateKey)?,
-        _ days: ClosedRange<Int>
-    ) throws -> Certificate {
-        try UnsignedCertificate(
-            subject: DistinguishedName(commonName: name), publicKey: key.publicKey, extensions: .authority(),
-            issuer: issuer?.certificate, notBefore: Date() + Double(days.lowerBound) * 86_400,
-            notAfter: Date() + Double(days.upperBound) * 86_400
-        ).signed { [UInt8](try (issuer?.key ?? key).sign($0, using: $1)) }
-    }
-
     @Test func `of two certificates of one key the one that leads to an anchor counts, in any order`() throws {
         let keys = try (0..<4).map { _ in try PrivateKey.generate(.ec(.p256)) }
-        let known = try certificate("known root", keys[0], by: nil, -10 ... 900)
-        let unknown = try certificate("unknown root", keys[1], by: nil, -10 ... 900)
-        let byKnown = try certificate("middle", keys[2], by: (known, keys[0]), -10 ... 500)
-        let byUnknown = try certificate("middle", keys[2], by: (unknown, keys[1]), -10 ... 500)
-        let leaf = try certificate("leaf", keys[3], by: (byKnown, keys[2]), -1 ... 9)
+        let known = try authority("known root", keys[0], by: nil, -10 ... 900)
+        let unknown = try authority("unknown root", keys[1], by: nil, -10 ... 900)
+        let byKnown = try authority("middle", keys[2], by: (known, keys[0]), -10 ... 500)
+        let byUnknown = try authority("middle", keys[2], by: (unknown, keys[1]), -10 ... 500)
+        let leaf = try authority("leaf", keys[3], by: (byKnown, keys[2]), -1 ... 9)
         for candidates in Self.orders(byKnown, byUnknown) {
             for further in [[], [unknown]] {
                 let found = try CertificateChain.verify(
@@ -101,8 +90,8 @@ struct IssuerChoiceTests {
             }
         }
         // Renewed, and with a certificate by another in place of the one that has expired.
-        let old = try certificate("middle", keys[2], by: nil, -900 ... -1)
-        let new = try certificate("middle", keys[2], by: nil, -10 ... 900)
+        let old = try authority("middle", keys[2], by: nil, -900 ... -1)
+        let new = try authority("middle", keys[2], by: nil, -10 ... 900)
         for anchors in Self.orders(old, new) {
             #expect(
                 try CertificateChain.verify(leaf: leaf, intermediates: [], anchors: anchors) == .trusted([leaf, new]))

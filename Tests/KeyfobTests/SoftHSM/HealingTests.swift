@@ -75,10 +75,10 @@ import Testing
         #expect(isWaitedFor)
     }
 
-    @Test func `a token whose file logins empty again and again is never said to be absent`() throws {
-        let softHSM = try SoftHSMProcess()
-        let token = try softHSM.makeToken("busy")
-        let path = token.directory.appendingPathComponent("token.object").path
+    /// Has a thread do to a token's file what logins do, until the result is true: empty it, and write it again. It is
+    /// empty for half of the time, and never for long enough to be healed.
+    private func emptyAgainAndAgain(_ token: URL) throws -> Lock<Bool> {
+        let path = token.appendingPathComponent("token.object").path
         let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         let isOver = Lock(false)
         let writer = Thread {
@@ -93,6 +93,13 @@ import Testing
             close(file)
         }
         writer.start()
+        return isOver
+    }
+
+    @Test func `a token whose file logins empty again and again is never said to be absent`() throws {
+        let softHSM = try SoftHSMProcess()
+        let token = try softHSM.makeToken("busy")
+        let isOver = try emptyAgainAndAgain(token.directory)
         defer { isOver.withLock { $0 = true } }
         let absences = try (0..<500).count { _ in
             try softHSM.directory.awaitToken(serial: token.serial, label: "busy") == .absent
@@ -104,21 +111,7 @@ import Testing
         let softHSM = try SoftHSMProcess()
         for round in 0..<8 {
             let token = try softHSM.makeToken("busy\(round)")
-            let path = token.directory.appendingPathComponent("token.object").path
-            let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-            let isOver = Lock(false)
-            // Empty for half of the time, and never for long enough to be healed.
-            let writer = Thread {
-                let file = unsafe open(path, O_WRONLY)
-                while !isOver.withLock({ $0 }) {
-                    ftruncate(file, 0)
-                    usleep(50)
-                    unsafe pwrite(file, bytes, bytes.count, 0)
-                    usleep(50)
-                }
-                close(file)
-            }
-            writer.start()
+            let isOver = try emptyAgainAndAgain(token.directory)
             defer { isOver.withLock { $0 = true } }
             try softHSM.directory.destroyToken(serial: token.serial, label: token.label)
             #expect(!FileManager.default.fileExists(atPath: token.directory.path))
