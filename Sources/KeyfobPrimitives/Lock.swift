@@ -72,6 +72,20 @@ public import Glibc
         return try unsafe body(&value)
     }
 
+    /// As `withLock(_:)`, waiting until `deadline` at the longest; `nil` where another thread has the value still.
+    ///
+    /// For what is held across calls that may never end. It looks again and again: not for what is fast.
+    public func withLock<Result, Failure: Error>(
+        until deadline: Deadline, _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        while unsafe pthread_mutex_trylock(mutex) != 0 {
+            guard !deadline.hasPassed else { return nil }
+            usleep(200)
+        }
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return try unsafe body(&value)
+    }
+
     /// Waits until `body` returns a value, or until `deadline`; `nil` in the latter case.
     ///
     /// `body` runs once at the start and again after each `broadcast()`. - Throws: What `body` throws.

@@ -434,7 +434,7 @@ import Testing
         // The intermediate is kept, the root is not: nobody chose to trust it.
         #expect(try home.keyfob("cert", "ls", "--format", "tsv").output.split(separator: "\n").count == 3)
         kill(server.processIdentifier, SIGKILL)
-        server.waitUntilExit()
+        #expect(hasEnded(server.processIdentifier))
         #expect(try home.keyfob("trust", "add", home.file("root.pem")).status == 0)
         #expect(try home.keyfob("cert", "verify", "r11").output == "ok  r11 <- r10 <- root (trusted by the keychain)\n")
     }

@@ -186,7 +186,7 @@ import PKCS11
         let content = try file.readToEnd() ?? Data()
         try file.truncate(atOffset: 0)
         say("empty")
-        _ = readLine()
+        awaitInput()
         try file.write(contentsOf: content)
         say("done")
     }
@@ -195,8 +195,14 @@ import PKCS11
     private static func hold(_ path: String) throws {
         let file = try locked(path)
         say("locked")
-        _ = readLine()
+        awaitInput()
         try file.close()
+    }
+
+    /// Waits for the end of the input, for a minute: who is to end it may be waiting for a lock that is held meanwhile.
+    private static func awaitInput() {
+        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        _ = unsafe poll(&input, 1, 60_000)
     }
 
     private static func locked(_ path: String) throws -> FileHandle {

@@ -107,7 +107,8 @@ public final class SpawnedProcess: Sendable {
             pause = min(pause * 2, 10_000)
         }
         _ = Glibc.kill(-identifier, SIGKILL)
-        while poll() == nil { usleep(500) }
+        let last = Deadline.after(.seconds(60))
+        while poll() == nil, !last.hasPassed { usleep(500) }
         return nil
     }
 

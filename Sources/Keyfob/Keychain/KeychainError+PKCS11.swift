@@ -123,6 +123,11 @@ extension KeychainError {
             return make(
                 .refused, "token \"\(label)\" cannot be used: \(error.detail ?? error.returnValue.name).",
                 "Fork before other threads use the keychain, or start another program instead.")
+        case .cantLock where error.detail != nil:
+            // The answer of no token, either.
+            return make(
+                .timedOut, "token \"\(label)\" was not ready to \(operation.verb) in time: \(error.detail ?? "").",
+                "Which process has a lock on its files: lslocks. One that was stopped goes on after: kill -CONT PID")
         case .functionCanceled, .cancel:
             return make(.cancelled, "the operation on token \"\(label)\" was cancelled.", nil)
         case _ where operation.isUnwrapping && cannotDecrypt.contains(error.returnValue)

@@ -261,14 +261,19 @@ enum Interruption {
                 break
             }
             unheardSignals.wrappingAdd(1, ordering: .sequentiallyConsistent)
-            var byte: UInt8 = 0
-            _ = unsafe write(state.pointee.wakening, &byte, 1)
+            wake()
             return
         case .ending: return
         }
         // An issuer's command, a hook, an editor: nobody is left to wait for what they do.
         RunningChildren.end()
         _exit(ExitStatus.signalled(number).rawValue)
+    }
+
+    /// Has a question look whether a signal came; one may have been asked since the handler looked.
+    private static func wake() {
+        var byte: UInt8 = 0
+        _ = unsafe write(state.pointee.wakening, &byte, 1)
     }
 
     /// Passes a signal on to the programs that are waited for, or notes it; false where it is to end the process.
@@ -283,6 +288,7 @@ enum Interruption {
         }
         if waits { return true }
         let count = unheardSignals.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+        if currentPhase == .asking { wake() }
         // Who has gone on meanwhile on another thread does not look for it any more.
         let now = currentPhase
         return unsafe now == .ending || (now != .idle && count <= state.pointee.tolerated)

@@ -124,13 +124,13 @@ import Synchronization
     /// Corresponds to `C_Finalize` and `C_Initialize`.
     ///
     /// - Parameter generation: when given, nothing happens if the module is no longer in that generation.
-    /// - Throws: `ReturnValue.functionFailed` when calls in progress did not end in time, or what `C_Initialize`
-    ///   answered.
+    /// - Throws: `ReturnValue.functionFailed` when calls in progress did not end in time, `ReturnValue.cantLock` when
+    ///   another thread has been in here for twenty seconds, or what `C_Initialize` answered.
     public func reinitialize(ifStillIn generation: Int? = nil) throws(PKCS11Error) {
         // Before the lock, which a thread of the parent's may have held for ever.
         if isForked { try checkFork() }
         try checkEnd()
-        try lifecycle.withLock { lifecycle throws(PKCS11Error) in
+        let isDone: Void? = try lifecycle.withLock(until: .after(Self.patience)) { lifecycle throws(PKCS11Error) in
             if let generation, generation != gate.generation { return }
             let isForked = self.isForked
             if !isForked, let last = lifecycle.lastReinitialization, !last.hasPassed { return }
@@ -163,6 +163,7 @@ import Synchronization
             lifecycle.isOurs = try Self.initialize(functions, arguments: initializationArguments)
             process.store(getpid(), ordering: .relaxed)
         }
+        guard isDone != nil else { throw Self.occupied(.finalize) }
     }
 
     /// Whether no operation is to begin on the session of a pool. Asked under the lock under which the pool counts its
@@ -190,19 +191,32 @@ import Synchronization
     func call(_ function: PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
         try checkFork()
         while !gate.enter() {
-            try awaitGate()
+            try awaitGate(function)
         }
         defer { gate.leave() }
         try PKCS11Error.check(function, body())
     }
 
-    /// Waits while the library is being finalised and initialised, or the process forks.
+    /// How long it is waited for another thread that initialises the library anew.
     ///
-    /// - Throws: `ReturnValue.functionCanceled` where the process ends.
-    func awaitGate() throws(PKCS11Error) {
+    /// SoftHSM waits for the locks of other processes there without a limit: for ever, where one of them was stopped.
+    static let patience = Duration.seconds(20)
+
+    /// Waits while the library is being finalised and initialised, or the process forks; until `deadline`, or for
+    /// ``patience``.
+    ///
+    /// - Throws: `ReturnValue.cantLock` where that took too long, `ReturnValue.functionCanceled` where the process ends.
+    func awaitGate(_ function: PKCS11Function, until deadline: Deadline? = nil) throws(PKCS11Error) {
         try checkEnd()
         // Whoever shut the gate holds this lock until it is open again.
-        lifecycle.withLock { _ in }
+        guard lifecycle.withLock(until: deadline ?? .after(Self.patience), { _ in true }) == nil else { return }
+        throw Self.occupied(function)
+    }
+
+    private static func occupied(_ function: PKCS11Function) -> PKCS11Error {
+        PKCS11Error(
+            function: function, returnValue: .cantLock,
+            detail: "another thread is still initialising the module, which may wait for the lock of another process")
     }
 
     /// Whether the initialisation, and so the finalisation, is ours.

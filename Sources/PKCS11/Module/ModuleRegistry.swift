@@ -12,6 +12,8 @@ enum ModuleRegistry {
 
     // Few: hardly a process has more than one.
     private static let modules = Lock<[Entry]>([])
+    /// Held while the library of that path is loaded and initialised.
+    private static let turns = Lock<[String: Lock<Int>]>([:])
     /// Whether any module was loaded by way of this package.
     static let hasLoaded = Atomic(false)
 
@@ -22,19 +24,30 @@ enum ModuleRegistry {
 
     /// The module under `key`, made by `make` if there is none.
     ///
-    /// The lock is held meanwhile: a library that two threads ask for at once is initialised once.
+    /// A library that two threads ask for at once is initialised once; for one that takes long in there, or never ends,
+    /// nobody waits who asks for another.
     static func module(
         _ key: String, make: () throws(PKCS11Error) -> Module
     ) throws(PKCS11Error) -> Module {
-        try modules.withLock { modules throws(PKCS11Error) in
-            for entry in modules where entry.path == key {
-                if let module = entry.module { return module }
-            }
+        if let module = living(key) { return module }
+        let turn = turns.withLock { turns in
+            let turn = turns[key] ?? Lock(0)
+            turns[key] = turn
+            return turn
+        }
+        return try turn.withLock { _ throws(PKCS11Error) in
+            if let module = living(key) { return module }
             let module = try make()
-            modules.removeAll { $0.module == nil }
-            modules.append(Entry(path: key, module: module))
+            modules.withLock { modules in
+                modules.removeAll { $0.module == nil }
+                modules.append(Entry(path: key, module: module))
+            }
             return module
         }
+    }
+
+    private static func living(_ key: String) -> Module? {
+        modules.withLock { $0.lazy.filter { $0.path == key }.compactMap(\.module).first }
     }
 }
 

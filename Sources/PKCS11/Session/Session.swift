@@ -144,7 +144,7 @@ extension Session {
         do throws(PKCS11Error) {
             // Shut for a fork, it opens again in the same generation.
             while slot.module.generation == generation {
-                try slot.module.awaitGate()
+                try slot.module.awaitGate(function())
                 if slot.module.gate.enter(generation: generation) { return }
             }
         } catch {
@@ -201,7 +201,8 @@ extension Session {
         // In a later generation the number may belong to a session of somebody else.
         while !module.gate.enter(generation: generation) {
             guard module.generation == generation else { return }
-            try module.awaitGate()
+            // Its session ends in any case with what the gate is shut for.
+            try module.awaitGate(.closeSession, until: .after(.seconds(1)))
         }
         defer { module.gate.leave() }
         try PKCS11Error.check(.closeSession, module.slotLock.withLock { _ in closeSession(handle) })

@@ -33,7 +33,7 @@ extension SessionPool {
             return (request, box)
         }
         guard let (request, box) = step else {
-            try module.awaitGate()
+            try module.awaitGate(.openSession, until: deadline)
             return nil
         }
         var outcome = request

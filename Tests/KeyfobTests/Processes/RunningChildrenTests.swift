@@ -12,11 +12,16 @@ import Testing
         return text.split(separator: ")").last?.first { $0 != " " }
     }
 
+    private func awaitStop(of child: SpawnedProcess) throws {
+        for _ in 0..<60_000 where try state(child.identifier) != "T" { usleep(1000) }
+        try #require(state(child.identifier) == "T")
+    }
+
     @Test func `a program hears of the signal that came while it was being started`() throws {
         let child = try SpawnedProcess(["sleep", "300"], environment: ["PATH": "/usr/bin:/bin"], streams: (0, 1, 2))
         let before = RunningChildren.signals
         kill(child.identifier, SIGSTOP)
-        while try state(child.identifier) != "T" { usleep(1000) }
+        try awaitStop(of: child)
         // A signal that no program minds which another test runs.
         RunningChildren.signal(SIGCONT)
         #expect(try state(child.identifier) == "T")
@@ -29,7 +34,7 @@ import Testing
     @Test func `a program hears of no signal that came before`() throws {
         let child = try SpawnedProcess(["sleep", "300"], environment: ["PATH": "/usr/bin:/bin"], streams: (0, 1, 2))
         kill(child.identifier, SIGSTOP)
-        while try state(child.identifier) != "T" { usleep(1000) }
+        try awaitStop(of: child)
         RunningChildren.signal(SIGCONT)
         RunningChildren.add(child.identifier, since: RunningChildren.signals)
         RunningChildren.remove(child.identifier)

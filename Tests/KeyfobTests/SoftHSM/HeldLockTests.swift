@@ -1,0 +1,53 @@
+import Foundation
+import KeyfobPrimitives
+import KeyfobTesting
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// A process that holds a lock of SoftHSM's and does not let it go, as one that was stopped.
+@Suite struct HeldLockTests {
+    // In a process of its own: nobody can use SoftHSM meanwhile.
+    @Test func `who meets a module that waits in another thread for such a lock gives up, and then goes on`() async {
+        await #expect(processExitsWith: .success) { try Self.giveUpAndGoOn() }
+    }
+
+    private static func giveUpAndGoOn() throws {
+        let test = try TestKeychain()
+        let key = try test.keychain.generateKey(.p256, label: "key")
+        let softHSM = SoftHSMDirectory(directories: test.throwaway.directories)
+        let label = test.keychain.name
+        let token = try #require(softHSM.tokens().first { $0.label == label })
+        let child = try Child(test, ["hold", token.directory.appendingPathComponent("token.object").path])
+        #expect(child.line() == "ready" && child.line() == "locked")
+        let module = try TestToken.loadModule()
+        let failure = Lock<String?>(nil)
+        let initializing = POSIXThread.start("initialize") {
+            do { try module.reinitialize() } catch { failure.withLock { $0 = "\(error)" } }
+        }
+        try awaitWait()
+        let signer = try test.keychain.tokenKey(for: key)
+        let error = #expect(throws: KeychainError.self) { try signer.sign([1], using: .ecdsa(.sha256)) }
+        #expect(error?.code == .timedOut && error?.hint?.contains("kill -CONT") == true, "\(error as Any)")
+        try child.endInput()
+        try #require(initializing).join()
+        #expect(failure.withLock { $0 } == nil)
+        #expect(try !signer.sign([1], using: .ecdsa(.sha256)).isEmpty)
+        #expect(child.waitForEnd().status == 0)
+    }
+
+    /// Waits until this process waits for a lock on a file.
+    private static func awaitWait() throws {
+        let isWaiting = try (0..<6000).contains { _ in
+            usleep(10_000)
+            return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").contains {
+                let fields = $0.split(separator: " ")
+                return fields.contains("->") && fields.contains("\(getpid())")
+            }
+        }
+        try #require(isWaiting)
+    }
+}
