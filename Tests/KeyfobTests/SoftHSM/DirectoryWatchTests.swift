@@ -55,5 +55,24 @@ import Testing
         #expect(three.changes() == .names(["b"]) && one.changes() == .unknown)
     }
 
+    @Test func `a directory whose path leads elsewhere is not untouched, a moment later`() throws {
+        let directory = try TemporaryDirectory()
+        let (above, other) = (directory.url("above"), directory.url("other"))
+        let path = above.appendingPathComponent("watched").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let watch = try #require(DirectoryWatch(path))
+        #expect(watch.isUntouched() && watch.isUntouched())
+        // The kernel tells nothing of this.
+        try FileManager.default.moveItem(at: above, to: other)
+        // Longer than any tick of its clock.
+        usleep(50_000)
+        #expect(!watch.isUntouched())
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        #expect(!watch.isUntouched())
+        try FileManager.default.removeItem(at: above)
+        try FileManager.default.moveItem(at: other, to: above)
+        #expect(watch.isUntouched())
+    }
+
     @Test func `what other machines may change is not watched`() { #expect(DirectoryWatch("/proc/self") == nil) }
 }
