@@ -22,12 +22,18 @@ extension Keychains {
     ///   - name: The keychain.
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file,
-    ///   `refused` where its vault is the one of another home directory, `tokenAbsent`.
+    ///   `refused` where its vault is the one of another home directory or nobody can tell whether its token is there,
+    ///   `tokenAbsent`, `timedOut` while another process rewrites a token without end.
     public func removal(of name: String, withoutToken: Bool = false) throws -> Removal {
         do {
             let configuration = try configuration(name)
             try requireOwnVault(configuration)
-            if !withoutToken, try lacksOwnToken(configuration) { throw tokenAbsent(configuration) }
+            switch try ownToken(of: configuration) {
+            case .present: break
+            case .absent where !withoutToken: throw tokenAbsent(configuration)
+            case .unclear(let directories) where !withoutToken: throw tokenUnclear(configuration, directories)
+            case .absent, .unclear: break
+            }
             return .whole(configuration)
         } catch let error as KeychainError {
             switch error.code {
@@ -128,18 +134,40 @@ extension Keychains {
         }
     }
 
-    /// Whether the token that Keyfob made for a keychain is not there: destroyed by somebody, or out of sight.
+    /// How the token that Keyfob made for a keychain was found.
+    package enum OwnToken: Sendable, Equatable {
+        /// It is there, or Keyfob made none.
+        case present
+        /// It is not there: destroyed by somebody, or out of sight.
+        case absent
+        /// It is none of those that can be read, and may be one of these directories, which cannot.
+        case unclear([String])
+    }
+
+    /// Looks for the token that Keyfob made for a keychain.
     ///
-    /// Blocks for up to a second where a token's file is just being rewritten. - Throws: As `SoftHSMDirectory.heal`.
-    package func lacksOwnToken(_ configuration: KeychainConfiguration) throws -> Bool {
+    /// Blocks for up to a second where a token's file is just being rewritten.
+    ///
+    /// - Throws: As `SoftHSMDirectory.heal`; `timedOut` also where another process rewrites a token without end.
+    package func ownToken(of configuration: KeychainConfiguration) throws -> OwnToken {
         guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token),
             let serial = uri.serial, let label = uri.token
-        else { return false }
-        if case .whole = try softHSM.awaitToken(serial: serial, label: label) { return false }
+        else { return .present }
+        switch try softHSM.awaitToken(serial: serial, label: label) {
+        case .whole: return .present
+        case .absent: return .absent
+        case .unclear: break
+        }
         // A kill may have emptied its file.
-        try softHSM.heal()
-        if case .whole = try softHSM.awaitToken(serial: serial, label: label) { return false }
-        return true
+        let unusable = try softHSM.heal().unusable
+        switch try softHSM.awaitToken(serial: serial, label: label) {
+        case .whole: return .present
+        case .absent: return .absent
+        case .unclear where unusable.isEmpty: throw softHSM.rewriting(serial: serial, label: label)
+        case .unclear:
+            return .unclear(
+                unusable.map { softHSM.tokensDirectory.appendingPathComponent($0, isDirectory: true).filePath })
+        }
     }
 
     private func tokenAbsent(_ configuration: KeychainConfiguration) -> KeychainError {
@@ -149,6 +177,17 @@ extension Keychains {
             hint: "Mount what it lies on. Where it is gone for good, remove the rest: keyfob keychain rm "
                 + "\(configuration.name) --without-token",
             details: ["keychain": configuration.name, "path": tokens])
+    }
+
+    private func tokenUnclear(_ configuration: KeychainConfiguration, _ directories: [String]) -> KeychainError {
+        let (name, places) = (configuration.name, directories.joined(separator: ", "))
+        return KeychainError(
+            .refused,
+            "nobody can tell whether the token of keychain \"\(name)\" is there: \(places) cannot be read; nothing was "
+                + "removed.",
+            hint: "Restore token.object in it from a backup. Where the token is gone for good, remove the rest: "
+                + "keyfob keychain rm \(name) --without-token",
+            details: ["keychain": name, "path": directories.first ?? ""])
     }
 
     /// Whether the vault lies where every keychain that is made here has it.

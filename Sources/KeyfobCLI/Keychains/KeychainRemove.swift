@@ -44,7 +44,7 @@ struct KeychainRemove: ParsableCommand {
         var stays = ""
         switch try keychains.removal(of: name, withoutToken: withoutToken) {
         case .whole(let configuration):
-            if withoutToken, try keychains.lacksOwnToken(configuration) {
+            if withoutToken, try keychains.ownToken(of: configuration) != .present {
                 what = "with its passwords and the PIN of its token; the token was not found and is not removed"
                 stays = " Its token was not found and is not removed; its PIN is gone."
             } else if configuration.module == .softHSM {

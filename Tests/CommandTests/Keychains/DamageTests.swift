@@ -137,6 +137,31 @@ import Testing
         #expect(try household.failure(["status"]).code == "keychain.not_initialized")
     }
 
+    @Test func `a token that may be the one that cannot be read is not said to be absent`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let tokens = household.data + "/tokens"
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)
+        let (file, copies) = (tokens + "/" + name + "/token.object", household.data + "/token-copies")
+        let (kept, keptCopies) = (household.directory.file("token.object"), household.directory.file("copies"))
+        // As a kill leaves it in the middle of a login, where there is no copy to be put back.
+        try FileManager.default.copyItem(atPath: file, toPath: kept)
+        try FileManager.default.moveItem(atPath: copies, toPath: keptCopies)
+        try Data().write(to: URL(fileURLWithPath: file))
+        for arguments in [["--yes"], ["--yes", "--dry-run"]] {
+            let refused = try household.failure(["keychain", "rm", "login"] + arguments)
+            #expect(refused.code == "refused" && refused.hint.contains("--without-token"), "\(refused)")
+        }
+        try Data(contentsOf: URL(fileURLWithPath: kept)).write(to: URL(fileURLWithPath: file))
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+        // There is a way out all the same.
+        if FileManager.default.fileExists(atPath: copies) { try FileManager.default.removeItem(atPath: copies) }
+        try Data().write(to: URL(fileURLWithPath: file))
+        let removed = try household.keyfob(["keychain", "rm", "login", "--yes", "--without-token"])
+        #expect(removed.status == 0 && removed.output.contains("not found and is not removed"), "\(removed)")
+        #expect(FileManager.default.fileExists(atPath: file))
+    }
+
     @Test func `a keychain whose token is there loses it also where it might have stayed`() throws {
         let household = try Household.unattended()
         let removed = try household.keyfob(["keychain", "rm", "login", "--yes", "--without-token"])

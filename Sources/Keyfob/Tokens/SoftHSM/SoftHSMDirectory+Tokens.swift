@@ -67,10 +67,7 @@ extension SoftHSMDirectory {
             // A login of another process empties the token's file for a moment: one look is not enough.
             switch try awaitToken(serial: serial, label: label) {
             case .whole(let token): try remove(token)
-            case .unclear where broken.isEmpty:
-                throw KeychainError(
-                    .timedOut, "another process rewrites a token in \(tokensDirectory.filePath) all the time.",
-                    hint: "Try again when it has ended.", details: ["token": label, "serial": serial])
+            case .unclear where broken.isEmpty: throw rewriting(serial: serial, label: label)
             case .absent, .unclear:
                 // An earlier removal may have got no further than the token itself.
                 try removeCopies(serial: serial, label: label)
@@ -79,6 +76,13 @@ extension SoftHSMDirectory {
                     hint: "No token was removed.", details: ["token": label, "serial": serial])
             }
         }
+    }
+
+    /// The error of a token that cannot be told apart because somebody never lets its file, or another's, be.
+    func rewriting(serial: String, label: String) -> KeychainError {
+        KeychainError(
+            .timedOut, "another process rewrites a token in \(tokensDirectory.filePath) all the time.",
+            hint: "Try again when it has ended.", details: ["token": label, "serial": serial])
     }
 
     /// Removes the token that `uri` names; it must name a label and a serial number. - Throws: As above.
