@@ -40,7 +40,8 @@ extension Keychains {
             case .invalidConfiguration, .fileDamaged: return .configuration(error)
             case .noSuchKeychain, .notInitialized:
                 let notes: Set = [
-                    note(name).lastPathComponent, KeychainDraft(name, in: directories).file.lastPathComponent,
+                    note(name).lastPathComponent, tokenlessNote(name).lastPathComponent,
+                    KeychainDraft(name, in: directories).file.lastPathComponent,
                 ]
                 guard try notes.isDisjoint(with: fileNames()) else { return .rest }
                 throw error
@@ -61,7 +62,8 @@ extension Keychains {
     /// Removes a keychain: its vault and its configuration, and the token if Keyfob made it.
     ///
     /// The configuration is taken away first, so that there is never half a keychain; what a kill or a failure leaves
-    /// after that, the same call removes. Of a keychain whose configuration cannot be read only that file goes.
+    /// after that, the same call removes: the token's PIN only where the token was destroyed, or nobody wants to wait
+    /// for it. Of a keychain whose configuration cannot be read only that file goes.
     ///
     /// > Important: Every password of it, and on a token of ours every key, is gone for good.
     ///
@@ -81,15 +83,15 @@ extension Keychains {
             switch try removal(of: name, withoutToken: withoutToken) {
             case .whole(let configuration):
                 // An earlier one of the same name, which no longer has a configuration.
-                try finishRemoval(name, until: deadline)
+                try finishRemoval(name, withoutToken: withoutToken, until: deadline)
                 try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
                 guard unsafe rename(file(name).path, note(name).path) == 0 else {
                     throw KeychainError.file("remove", file(name).path, errno)
                 }
                 try PrivateFile.synchronizeDirectory(folder)
-                try finishRemoval(name, until: deadline)
+                try finishRemoval(name, withoutToken: withoutToken, until: deadline)
             case .rest:
-                try finishRemoval(name, until: deadline)
+                try finishRemoval(name, withoutToken: withoutToken, until: deadline)
                 try KeychainDraft(name, in: directories).clear(besides: all(), until: deadline)
             case .configuration:
                 try PrivateFile.remove(file(name))
@@ -118,16 +120,16 @@ extension Keychains {
             if file.hasSuffix(OpenFile.unfinishedSuffix), file.contains(KeychainDraft.suffix + ".") {
                 try PrivateFile.remove(folder.appendingPathComponent(file, isDirectory: false))
             }
-            for suffix in [KeychainDraft.suffix, Self.noteSuffix] where file.hasSuffix(suffix) {
+            for suffix in [KeychainDraft.suffix, Self.noteSuffix, Self.tokenlessSuffix] where file.hasSuffix(suffix) {
                 let other = String(file.dropFirst().dropLast(suffix.count))
                 // A damaged configuration does not say which token is its own.
                 guard other != name, !known.damaged.map(\.name).contains(other) else { continue }
                 do {
-                    if suffix == Self.noteSuffix {
-                        try finishRemoval(other, until: deadline)
-                    } else {
+                    if suffix == KeychainDraft.suffix {
                         try KeychainDraft(other, in: directories).clear(
                             besides: known.keychains, until: deadline, keepingKeys: true)
+                    } else {
+                        try finishRemoval(other, until: deadline)
                     }
                 } catch { continue }
             }
@@ -212,39 +214,86 @@ extension Keychains {
     }
 
     private static let noteSuffix = ".removing"
+    private static let tokenlessSuffix = ".removing-rest"
 
     /// What becomes of the configuration while the rest is removed: no listing takes it for a keychain.
     private func note(_ name: String) -> URL {
         folder.appendingPathComponent(".\(name)\(Self.noteSuffix)", isDirectory: false)
     }
 
+    /// What becomes of the note when the token is destroyed. Whoever finds the other one, and no token, does not know
+    /// whether it is gone or out of sight. Both are made by a rename, for which there is room on a full disk.
+    private func tokenlessNote(_ name: String) -> URL {
+        folder.appendingPathComponent(".\(name)\(Self.tokenlessSuffix)", isDirectory: false)
+    }
+
     /// Removes what belongs to the configuration in the note, and then the note.
-    private func finishRemoval(_ name: String, until deadline: Deadline) throws {
-        guard let bytes = try PrivateFile.read(note(name), limit: 1 << 20) else { return }
-        do {
-            // It was a configuration that could be read; what it is now says nothing about anything.
-            if let configuration = KeychainConfiguration(json: bytes.copyBytes()) {
-                try destroy(configuration.moved(to: directories), until: deadline)
+    ///
+    /// - Parameter withoutToken: As for `delete(_:withoutToken:timeout:)`.
+    private func finishRemoval(_ name: String, withoutToken: Bool = false, until deadline: Deadline) throws {
+        for (place, isTokenGone) in [(tokenlessNote(name), true), (note(name), false)] {
+            guard let bytes = try PrivateFile.read(place, limit: 1 << 20) else { continue }
+            do {
+                // It was a configuration that could be read; what it is now says nothing about anything.
+                if let configuration = KeychainConfiguration(json: bytes.copyBytes())?.moved(to: directories) {
+                    try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
+                    if !isTokenGone {
+                        try destroyToken(of: configuration, name, isDispensable: withoutToken, until: deadline)
+                    }
+                    try removeFiles(of: configuration)
+                }
+                // The second has become the first, unless it had no token to lose.
+                try PrivateFile.remove(place)
+                try PrivateFile.remove(tokenlessNote(name))
+            } catch let error as KeychainError {
+                throw KeychainError(
+                    error.code, "keychain \"\(name)\" is removed only in part: \(error.message)",
+                    hint: error.code == .tokenAbsent ? error.hint : "Remove the rest: keyfob keychain rm \(name)",
+                    details: error.details, cause: error)
             }
-            try PrivateFile.remove(note(name))
-        } catch let error as KeychainError {
-            throw KeychainError(
-                error.code, "keychain \"\(name)\" is removed only in part: \(error.message)",
-                hint: "Remove the rest: keyfob keychain rm \(name)", details: error.details, cause: error)
         }
     }
 
-    private func destroy(_ configuration: KeychainConfiguration, until deadline: Deadline) throws {
-        try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
+    /// Destroys the token that Keyfob made for a keychain, and notes that it is gone.
+    ///
+    /// - Parameter isDispensable: Whether the rest goes also where the token is not there.
+    /// - Throws: `KeychainError`; `tokenAbsent` where nobody has destroyed it and it is not there: once it is in sight
+    ///   again, what is left of the keychain is all that opens it.
+    private func destroyToken(
+        of configuration: KeychainConfiguration, _ name: String, isDispensable: Bool, until deadline: Deadline
+    ) throws {
+        func noteGone() throws(KeychainError) {
+            guard unsafe rename(note(name).path, tokenlessNote(name).path) == 0 else {
+                throw .file("remove", note(name).path, errno)
+            }
+            try PrivateFile.synchronizeDirectory(folder)
+        }
         // A token that nobody can name is nobody's to remove.
-        if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token),
-            FileManager.default.fileExists(atPath: softHSM.root.filePath)
-        {
-            // A token that is gone is no reason to keep what is left of the keychain.
-            do throws(KeychainError) { try softHSM.destroyToken(uri, deadline: deadline) } catch {
+        guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) else { return }
+        // What was only copied here, as from another home, opens nothing; nor is there anything to be kept for it.
+        let isDispensable = isDispensable || !isOwnVault(configuration.vault)
+        let isThere = FileManager.default.fileExists(atPath: softHSM.root.filePath)
+        if isThere {
+            do throws(KeychainError) {
+                return try softHSM.destroyToken(
+                    uri, deadline: deadline, keepingCopies: !isDispensable, didLeave: noteGone)
+            } catch {
                 guard error.code == .tokenAbsent else { throw error }
             }
         }
+        guard isDispensable else {
+            let tokens = softHSM.tokensDirectory.filePath
+            throw KeychainError(
+                .tokenAbsent, "its token is not to be seen in \(tokens), and its PIN is kept for it.",
+                hint: "Mount what it lies on, and try again. Where it is gone for good, remove the rest: "
+                    + "keyfob keychain rm \(name) --without-token",
+                details: ["keychain": name, "path": tokens])
+        }
+        try noteGone()
+    }
+
+    /// Removes what else Keyfob has of a keychain: PIN, vault, and what waits for renewals.
+    private func removeFiles(of configuration: KeychainConfiguration) throws {
         // Whatever file its PIN source names besides is somebody's own, also where it lies beside ours.
         if configuration.module == .softHSM {
             try PrivateFile.remove(KeychainConfiguration.pinFile(of: configuration.uuid, in: directories))

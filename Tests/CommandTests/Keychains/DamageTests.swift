@@ -137,6 +137,56 @@ import Testing
         #expect(try household.failure(["status"]).code == "keychain.not_initialized")
     }
 
+    @Test func `a removal that was interrupted keeps the PIN of a token that is out of sight`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let folder = household.directory.file("home/.config/keyfob/keychains")
+        func move(_ old: String, _ new: String) throws {
+            if FileManager.default.fileExists(atPath: new) { try FileManager.default.removeItem(atPath: new) }
+            try FileManager.default.moveItem(atPath: old, toPath: new)
+        }
+        let hidden = ["tokens", "token-copies"]
+        // As it is when the process is killed after its first step, and the tokens' file system goes after that.
+        try move(folder + "/login.json", folder + "/.login.removing")
+        for name in hidden { try move(household.data + "/" + name, household.directory.file(name)) }
+        for command in [["keychain", "rm", "login", "--yes"], ["keychain", "create", "login", "--unattended"]] {
+            let refused = try household.failure(command)
+            #expect(refused.code == "token.absent" && refused.hint.contains("--without-token"), "\(refused)")
+        }
+        for name in hidden { try move(household.directory.file(name), household.data + "/" + name) }
+        try move(folder + "/.login.removing", folder + "/login.json")
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+
+        try move(folder + "/login.json", folder + "/.login.removing")
+        for name in hidden { try FileManager.default.removeItem(atPath: household.data + "/" + name) }
+        let removed = try household.keyfob(["keychain", "rm", "login", "--yes", "--without-token"])
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/pins").isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    }
+
+    /// What a kill leaves when the token has left SoftHSM's directory, and when that has been noted.
+    @Test(arguments: [".removing", ".removing-rest"])
+    func `a removal that was interrupted when its token was gone is finished`(note: String) throws {
+        let household = try Household.unattended()
+        let folder = household.directory.file("home/.config/keyfob/keychains")
+        let tokens = household.data + "/tokens"
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)
+        try FileManager.default.moveItem(atPath: folder + "/login.json", toPath: folder + "/.login" + note)
+        if note == ".removing" {
+            try FileManager.default.moveItem(
+                atPath: tokens + "/" + name, toPath: household.data + "/destroyed-" + name)
+        } else {
+            try FileManager.default.removeItem(atPath: tokens + "/" + name)
+        }
+        let removed = try household.keyfob(["keychain", "rm", "login", "--yes"])
+        #expect(removed.status == 0, "\(removed.error)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: household.data)
+        #expect(!left.contains { $0.hasPrefix("destroyed-") }, "\(left)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/pins").isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    }
+
     @Test func `a token that may be the one that cannot be read is not said to be absent`() throws {
         let household = try Household.unattended()
         try household.set("a", "value")

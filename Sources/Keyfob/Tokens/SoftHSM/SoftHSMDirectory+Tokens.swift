@@ -48,33 +48,48 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Removes exactly this token with all its keys, and the copy of its `token.object`; the copy also where the token
-    /// itself is gone.
+    /// Removes exactly this token with all its keys, and the copy of its `token.object`.
     ///
     /// The directory leaves SoftHSM's in one step, so that a kill leaves the token whole or gone. A
-    /// module that is loaded may show it until it is initialised again.
+    /// module that is loaded may show it until it is initialised again. One that a kill has interrupted after that step
+    /// is finished by the next call.
     ///
     /// > Important: The keys cannot be brought back.
     ///
+    /// - Parameters:
+    ///   - keepsCopies: Whether the copy stays where the token is not there: one whose file system is not mounted needs
+    ///     it when it comes back.
+    ///   - didLeave: Called when the token is gone for good, while there is still something to tell it by: who keeps
+    ///     more than the token notes here that it was not just out of sight.
     /// - Throws: `tokenAbsent` unless there is a token with this serial number and this label;
     ///   `tokenAmbiguous`; `timedOut` when another process holds the lock until `deadline`, or rewrites a token
-    ///   without end so that nobody can tell which one it is.
+    ///   without end so that nobody can tell which one it is; what `didLeave` throws.
     package func destroyToken(
-        serial: String, label: String, deadline: Deadline = .after(.seconds(10))
+        serial: String, label: String, deadline: Deadline = .after(.seconds(10)),
+        keepingCopies keepsCopies: Bool = false, didLeave: () throws(KeychainError) -> Void = {}
     ) throws(KeychainError) {
-        try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+        try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) -> Void in
             let broken = try healLocked().unusable
             // A login of another process empties the token's file for a moment: one look is not enough.
             switch try awaitToken(serial: serial, label: label) {
-            case .whole(let token): try remove(token)
+            case .whole(let token):
+                try remove(token, didLeave: didLeave)
+                return
             case .unclear where broken.isEmpty: throw rewriting(serial: serial, label: label)
-            case .absent, .unclear:
-                // An earlier removal may have got no further than the token itself.
-                try removeCopies(serial: serial, label: label)
-                throw KeychainError(
-                    .tokenAbsent, "there is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.filePath).",
-                    hint: "No token was removed.", details: ["token": label, "serial": serial])
+            case .absent, .unclear: break
             }
+            if try isInGrave(serial: serial, label: label) {
+                try didLeave()
+                try removeCopies(serial: serial, label: label)
+                removeDebris()
+                removeObjectLocks(serial: serial)
+                return
+            }
+            // An earlier removal may have got no further than the token itself.
+            if !keepsCopies { try removeCopies(serial: serial, label: label) }
+            throw KeychainError(
+                .tokenAbsent, "there is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.filePath).",
+                hint: "No token was removed.", details: ["token": label, "serial": serial])
         }
     }
 
@@ -87,13 +102,15 @@ extension SoftHSMDirectory {
 
     /// Removes the token that `uri` names; it must name a label and a serial number. - Throws: As above.
     package func destroyToken(
-        _ uri: PKCS11URI, deadline: Deadline = .after(.seconds(10))
+        _ uri: PKCS11URI, deadline: Deadline = .after(.seconds(10)), keepingCopies keepsCopies: Bool = false,
+        didLeave: () throws(KeychainError) -> Void = {}
     ) throws(KeychainError) {
         guard let serial = uri.serial, let label = uri.token else {
             throw KeychainError(
                 .invalidArgument, "to remove a token its URI must name both its label and its serial number.")
         }
-        try destroyToken(serial: serial, label: label, deadline: deadline)
+        try destroyToken(
+            serial: serial, label: label, deadline: deadline, keepingCopies: keepsCopies, didLeave: didLeave)
     }
 
     /// Makes a token, and again where SoftHSM failed on the way.
@@ -238,12 +255,16 @@ extension SoftHSMDirectory {
         }
     }
 
-    private func remove(_ token: SoftHSMToken) throws(KeychainError) {
-        try remove(token.directory.lastPathComponent)
+    private func remove(
+        _ token: SoftHSMToken, didLeave: () throws(KeychainError) -> Void = {}
+    ) throws(KeychainError) {
+        try remove(token.directory.lastPathComponent, didLeave: didLeave)
         removeObjectLocks(serial: token.serial)
     }
 
-    private func remove(_ identifier: String) throws(KeychainError) {
+    private func remove(
+        _ identifier: String, didLeave: () throws(KeychainError) -> Void = {}
+    ) throws(KeychainError) {
         let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
         let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
         if unsafe rename(directory.filePath, grave.filePath) != 0 {
@@ -256,8 +277,28 @@ extension SoftHSMDirectory {
             }
         }
         try PrivateFile.synchronizeDirectory(tokensDirectory)
+        try didLeave()
         try removeCopy(identifier)
         removeDebris()
+    }
+
+    /// Whether `remove(_:didLeave:)` has taken a token out of SoftHSM's sight, and a kill came before it was deleted.
+    private func isInGrave(serial: String, label: String) throws(KeychainError) -> Bool {
+        var graves: [URL] = []
+        for name in try OpenDirectory.names(in: root) where name.hasPrefix(Self.gravePrefix) {
+            graves.append(root.appendingPathComponent(name, isDirectory: true))
+        }
+        for name in try OpenDirectory.names(in: innerGraves) where UUID(uuidString: name) != nil {
+            graves.append(innerGraves.appendingPathComponent(name, isDirectory: true))
+        }
+        for grave in graves {
+            let path = grave.appendingPathComponent("token.object", isDirectory: false).filePath
+            guard let file = try SoftHSMFile(path, limit: TokenFile.maximumLength + 1),
+                let content = TokenFile(file.bytes.copyBytes()), content.serial == serial, content.label == label
+            else { continue }
+            return true
+        }
+        return false
     }
 
     private func removeCopy(_ identifier: String) throws(KeychainError) {
