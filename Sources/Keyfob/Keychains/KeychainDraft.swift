@@ -138,6 +138,10 @@ struct KeychainDraft {
             }
             let uuid = note.uuid.uuidString.lowercased()
             if !others.contains(where: { $0.uuid == note.uuid }) {
+                let vaults = directories.data.appendingPathComponent("vaults", isDirectory: true)
+                // In its order, which keeps its log as long as it is there itself.
+                try SQLiteStore.remove(
+                    path: vaults.appendingPathComponent(uuid + ".sqlite", isDirectory: false).filePath)
                 // By the beginning of their names: a kill may have come while one was being written.
                 for folder in ["pins", "vaults"] {
                     let folder = directories.data.appendingPathComponent(folder, isDirectory: true)

@@ -111,11 +111,7 @@ extension Keychains {
             let identity = Data(try RandomBytes.bytes(count: 16))
             let vault = configuration.vault
             // Before it is made: SQLite's other files stay where the disk is too full for the vault.
-            undo.append {
-                for suffix in ["", "-wal", "-shm", ".lock"] {
-                    try PrivateFile.remove(URL(fileURLWithPath: vault + suffix))
-                }
-            }
+            undo.append { try SQLiteStore.remove(path: vault) }
             try SQLiteStore.create(path: vault, identity: identity)
             let keychain = try open(configuration, options: options)
             let id = Data(try RandomBytes.bytes(count: 20))

@@ -304,8 +304,6 @@ extension Keychains {
         if try !fileNames().contains(configuration.name + ".json") { try clearDefault(configuration.name) }
         // Not even what the note of a removal says: notes are copied as configurations are.
         guard isOwnVault(configuration.vault) else { return }
-        for suffix in ["", "-wal", "-shm", ".lock"] {
-            try PrivateFile.remove(URL(fileURLWithPath: configuration.vault + suffix))
-        }
+        try SQLiteStore.remove(path: configuration.vault)
     }
 }

@@ -110,6 +110,21 @@ final class SQLiteStore: ItemStore {
         }
     }
 
+    /// Removes a vault with what lies beside it: SQLite's log and its index, and the lock of those who change the token.
+    /// Nothing where it is gone already.
+    ///
+    /// The file itself goes first, and for good. A log without it is nobody's, and goes the next time; but the file
+    /// without its log would open, and lack what was committed last.
+    ///
+    /// - Throws: As `PrivateFile.remove`; `fileUnavailable` where the directory cannot be synced.
+    static func remove(path: String) throws(KeychainError) {
+        let file = URL(fileURLWithPath: path, isDirectory: false)
+        if try PrivateFile.remove(file) { try PrivateFile.synchronizeDirectory(file.deletingLastPathComponent()) }
+        for suffix in ["-wal", "-shm", ".lock"] {
+            try PrivateFile.remove(URL(fileURLWithPath: path + suffix, isDirectory: false))
+        }
+    }
+
     /// - Parameter check: Called with each new connection before anything of the file is read or locked.
     static func connect(
         path: String, use: Use, busyTimeout: TimeInterval,

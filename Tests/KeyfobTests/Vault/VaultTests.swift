@@ -15,6 +15,24 @@ import Testing
         if let bytes { try bytes.write(to: URL(fileURLWithPath: test.configuration.vault)) }
     }
 
+    @Test func `a vault that cannot be removed keeps its log, and a log without its vault goes with the rest`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("vault.sqlite")
+        func exists(_ suffix: String) -> Bool { FileManager.default.fileExists(atPath: path + suffix) }
+        for suffix in ["-wal", "-shm", ".lock"] { try directory.write("x".utf8, to: "vault.sqlite" + suffix) }
+        // What cannot be unlinked, also by root.
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(code { try SQLiteStore.remove(path: path) } != nil)
+        #expect(exists("-wal") && exists("-shm") && exists(".lock"))
+        try FileManager.default.removeItem(atPath: path)
+        // As it is when a kill comes behind the first step.
+        try SQLiteStore.remove(path: path)
+        #expect(!exists("-wal") && !exists("-shm") && !exists(".lock"))
+        try directory.write("x".utf8, to: "vault.sqlite")
+        try SQLiteStore.remove(path: path)
+        #expect(!exists(""))
+    }
+
     @Test func `a newer vault is left alone`() throws {
         let test = try TestKeychain()
         try test.sql { try $0.execute(sql: "PRAGMA user_version = \(Schema.version + 1)") }
