@@ -4,11 +4,39 @@ import PKCS11
 
 /// Changes to the items on the token, and the rows that tell of them.
 extension Keychain {
-    /// Changes labels on the token and everything else in the vault.
+    /// Changes labels on the token and everything else in the vault, and returns how many items there were.
+    ///
+    /// Items are looked for before the lock is taken, and some of them have no object that it would keep. Where somebody
+    /// changed or removed one of them meanwhile, nothing is changed, and what is there now decides: to say that there is
+    /// no such item would be true of the one that was found, and not of what was asked for.
     ///
     /// - Parameter secret: A new secret, of items that lie in the vault alone.
+    /// - Throws: `KeychainError`; `vaultBusy` where others were faster each time.
     func updateOnToken(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes? = nil
+    ) throws -> Int {
+        let deadline = deadline
+        var attempt = 0
+        while true {
+            do {
+                return try updateFound(criteria, changes: changes, removing: removing, secret: secret)
+            } catch let error as KeychainError where error.code == .itemNotFound {
+                attempt += 1
+                guard attempt < Self.updateAttempts, !deadline.hasPassed else {
+                    throw try findOnToken(criteria).isEmpty ? error : othersWereFaster
+                }
+                // Chance keeps those who want the same item out of step.
+                usleep(.random(in: 0...500) << UInt32(min(attempt, 6)))
+            }
+        }
+    }
+
+    /// Not until the deadline: a token that lists an object and does not find it would have everybody wait for it.
+    private static let updateAttempts = 8
+
+    /// Changes what matches now. - Throws: As `updateOnToken`; `itemNotFound` where somebody was faster.
+    private func updateFound(
+        _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?
     ) throws -> Int {
         var changes = try ClassSchema.of(criteria.itemClass).coerce(changes)
         if criteria.services == nil { changes = changes.withTextLabel }

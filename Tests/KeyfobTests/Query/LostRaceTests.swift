@@ -113,6 +113,42 @@ import Testing
         #expect(try test.keychain.secret(of: changed) == SecretBytes("bytes"))
     }
 
+    @Test(arguments: [(lost: 3, succeeds: true), (lost: .max, succeeds: false)])
+    func `an update of a key on the token and one in the vault is made where somebody else was quicker`(
+        row: (lost: Int, succeeds: Bool)
+    ) throws {
+        let test = try TestKeychain(.patient)
+        _ = try test.keychain.generateKey(.aes(bits: 256), label: "on the token")
+        _ = try test.keychain.addToVault(
+            Item(.key, [.applicationTag: "tag", .keyClass: 2]), secret: SecretBytes("bytes"))
+        func services(_ criteria: Criteria) -> Criteria {
+            var criteria = criteria
+            criteria.services = ServicesRules(defaults: [:])
+            return criteria
+        }
+        let both = services(Criteria(.key, [.keyClass: 2]))
+        let bare = services(Criteria(.key, [.applicationTag: "tag"]))
+        let rest = Lock(row.lost)
+        let watched = watched(test.keychain) {
+            let left = rest.withLock { rest in
+                rest -= 1
+                return rest
+            }
+            guard left >= 0 else { return }
+            try test.keychain.update(bare, [.label: .string("label \(left)")])
+        }
+        if row.succeeds {
+            #expect(try watched.update(both, [.alias: "a"]) == 2)
+        } else {
+            // Both are there all the time.
+            #expect(code { try watched.update(both, [.alias: "a"]) } == .vaultBusy)
+        }
+        let items = try test.keychain.findItems(both)
+        let alias: AttributeValue? = row.succeeds ? "a" : nil
+        #expect(items.count == 2 && items.allSatisfy { $0.attributes[.alias] == alias })
+        #expect(try test.keychain.findItems(bare).first?.attributes[.label]?.text?.hasPrefix("label") == true)
+    }
+
     @Test
     func `an item that goes meanwhile is no part of the update, and the last one leaves nothing to update`() throws {
         let test = try makeKeychain()
