@@ -136,8 +136,17 @@ extension Keychain {
     ///
     /// - Parameter stored: The source of the PIN, where it gives the same again.
     func logIn(pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
-        let unlocked = try stored == nil ? send(pin) : takingTurns { try send(pin, stored: stored) }
+        let unlocked = try stored == nil ? send(pin) : takingTurns { try sendAlone(pin, stored: stored) }
         return try settleInterruptedChanges(unlocked)
+    }
+
+    /// As `send(_:stored:)`, while no other process sends a stored PIN to the token.
+    private func sendAlone(_ pin: SecretBytes, stored: PINSource?) throws -> VaultKeys {
+        // SoftHSM counts no tries, and those of Keyfob's own tokens log in for every command.
+        guard token.softHSM == nil else { return try send(pin, stored: stored) }
+        return try WrongPINMemory(directories: directories).sending(
+            serial: token.uri.serial ?? "", label: token.label, deadline: deadline
+        ) { try send(pin, stored: stored) }
     }
 
     /// Runs `body`, which sends a stored PIN, on one thread at a time: the next one is to know that it was refused.

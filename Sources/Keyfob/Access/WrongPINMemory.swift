@@ -81,6 +81,42 @@ public struct WrongPINMemory: Sendable {
         }
     }
 
+    /// Runs `body`, which sends a stored PIN, while no other process of this user's sends one to the token: the next
+    /// one is to know that it was refused. A card has three tries, and ten processes that begin together have ten.
+    ///
+    /// Without the lock where there is no place for it, as there is none for the memory then. `body` may use the
+    /// memory. It costs a correct PIN four system calls.
+    ///
+    /// - Parameter deadline: Until when others are waited for.
+    /// - Throws: `KeychainError` with code `timedOut` where they are not done by then; what `body` throws.
+    func sending<Result>(
+        serial: String, label: String, deadline: Deadline, _ body: () throws -> Result
+    ) throws -> Result {
+        let token = Digest.sha256(Data(Data(serial.utf8) + [0] + Data(label.utf8))).prefix(8).hexadecimal
+        let url = file.deletingLastPathComponent().appendingPathComponent("pin-\(token).lock", isDirectory: false)
+        let lock: FileLock
+        do throws(KeychainError) { lock = try Self.lock(url, deadline) } catch {
+            guard error.code != .timedOut else {
+                throw KeychainError(
+                    .timedOut, "another process takes too long to log in to token \"\(label)\".", hint: "Try again.",
+                    details: ["token": label], cause: error)
+            }
+            return try body()
+        }
+        let result = Swift.Result { try body() }
+        lock.release()
+        return try result.get()
+    }
+
+    /// The lock in a file; its directory is made where the file cannot be opened without, and hardly ever looked at.
+    private static func lock(_ url: URL, _ deadline: Deadline) throws(KeychainError) -> FileLock {
+        do throws(KeychainError) { return try FileLock(url, deadline: deadline) } catch {
+            guard error.code == .fileUnavailable else { throw error }
+            try PrivateFile.createDirectory(url.deletingLastPathComponent())
+        }
+        return try FileLock(url, deadline: deadline)
+    }
+
     private func load() throws(KeychainError) -> File? {
         guard let bytes = try PrivateFile.read(file, limit: 64 << 10) else { return nil }
         do {

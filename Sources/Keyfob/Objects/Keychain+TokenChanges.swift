@@ -6,9 +6,9 @@ import PKCS11
 extension Keychain {
     /// Changes labels on the token and everything else in the vault, and returns how many items there were.
     ///
-    /// Items are looked for before the lock is taken, and some of them have no object that it would keep. Where somebody
-    /// changed or removed one of them meanwhile, nothing is changed, and what is there now decides: to say that there is
-    /// no such item would be true of the one that was found, and not of what was asked for.
+    /// Items are looked for before the lock is taken, and some of them have no object that it would keep. Where
+    /// somebody changed or removed one of them meanwhile, nothing is changed, and what is there now decides: to say
+    /// that there is no such item would be true of the one that was found, and not of what was asked for.
     ///
     /// - Parameter secret: A new secret, of items that lie in the vault alone.
     /// - Throws: `KeychainError`; `vaultBusy` where others were faster each time.

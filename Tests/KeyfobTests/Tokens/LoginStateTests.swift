@@ -147,6 +147,52 @@ import Testing
         #expect(answers.count { $0 == .pinIncorrect } == 1 && answers.count { $0 == .pinRemembered } == 7)
     }
 
+    @Test func `of processes that begin together one sends a stored PIN that is wrong`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "together")
+        let module = try FaultyModule(in: directory)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let keychains = Keychains(Directories(root: directory.url("keyfob")))
+        try keychains.create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))
+        ).keychain.lock()
+        try module.say("login=160,99")
+        let memory = keychains.directories.state.appendingPathComponent("wrong-pins.json.lock", isDirectory: false)
+        try PrivateFile.createDirectory(memory.deletingLastPathComponent())
+        // What each process has of its own.
+        let processes = try (0..<5).map { _ in try keychains.open(token.label, options: .patient) }
+        let codes = Lock<[KeychainError.Code?]>([])
+        var threads: [POSIXThread.Joinable?] = []
+        func unlock(_ keychain: Keychain) {
+            threads.append(
+                POSIXThread.start("unlock") {
+                    let answer = code { try keychain.unlock() }
+                    codes.withLock { $0.append(answer) }
+                })
+        }
+        // Whoever is refused first waits for this to remember it, while the others come.
+        try FileLock.holding(memory) { () throws(KeychainError) -> Void in
+            unlock(processes[0])
+            let deadline = Deadline.after(.seconds(60))
+            while (try? module.logins) != 1, !deadline.hasPassed { usleep(1_000) }
+            for keychain in processes.dropFirst() { unlock(keychain) }
+            usleep(300_000)
+        }
+        for thread in threads { try #require(thread).join() }
+        #expect(try module.logins == 1)
+        let answers = codes.withLock { $0 }
+        #expect(answers.count { $0 == .pinIncorrect } == 1 && answers.count { $0 == .pinRemembered } == 4)
+    }
+
+    @Test func `who has no place for a lock sends a stored PIN all the same`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("no directory".utf8, to: "state")
+        let memory = WrongPINMemory(directories: Directories(root: URL(fileURLWithPath: directory.path)))
+        let answer = try memory.sending(serial: "1", label: "a", deadline: .after(.zero)) { 7 }
+        #expect(answer == 7)
+        #expect(FileManager.default.fileExists(atPath: file))
+    }
+
     @Test func `a wrong PIN that is refused after the keychain was locked brings back no right one`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
