@@ -306,7 +306,7 @@ import Testing
         #expect(lines.contains("\nauthority    yes, with no more than 1 below it\n"), "\(lines)")
         for noun in ["identity", "cert"] {
             let shown = try household.document([noun, "show", "web"])
-            #expect(shown["usage"] as? [String] == ["clientAuth"])
+            #expect(shown["extended_key_usage"] as? [String] == ["clientAuth"])
             #expect(shown["key_usage"] as? [String] == ["digitalSignature"])
             #expect((shown["names"] as? [String])?.count == 1 && shown["path_length"] is NSNull)
             let issuer = try #require(shown["authority_key_id"] as? String)

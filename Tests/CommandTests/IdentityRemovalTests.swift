@@ -23,7 +23,7 @@ import Testing
         #expect(planned.output == "Would remove identity \"web\". \(remark)\n")
         for option in ["--dry-run", "--yes"] {
             let document = try IdentityHome.json(home.keyfob("identity", "rm", "web", option, "--json"))
-            #expect(document["key_kept"] as? Bool == true && document["removed"] as? Bool == (option == "--yes"))
+            #expect(document["key_kept"] as? Bool == true && document["is_removed"] as? Bool == (option == "--yes"))
             #expect(document["key_kept_for"] as? [String] == [kept] && document["kept"] as? [String] == [kept])
         }
         // It was the truth, and the hint helps.

@@ -77,7 +77,7 @@ import Testing
         let object = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
         let errors = try #require(object?["errors"] as? [[String: Any]])
         #expect(errors.map { $0["name"] as? String } == ["errSecItemNotFound", "errSecParam"])
-        #expect(errors.map { $0["code"] as? Int } == [-25300, -50])
+        #expect(errors.map { $0["result_code"] as? Int } == [-25300, -50])
         #expect(errors.first?["hexadecimal"] as? String == "0xFFFF9D2C")
     }
 

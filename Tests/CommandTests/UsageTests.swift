@@ -206,7 +206,7 @@ import Testing
         #expect(try household.keyfob(["keychain", "default"]).output == "other\n")
         #expect(try household.keyfob(["keychain", "rm", "other", "--yes"]).status == 0)
         #expect(try household.keyfob(["keychain", "default"]).output == "login\n")
-        #expect(try household.document(["keychain", "default"])["default"] as? String == "login")
+        #expect(try household.document(["keychain", "default"])["keychain"] as? String == "login")
     }
 
     @Test func `once the default keychain is removed all commands know the same one, and no new one is it`() throws {
@@ -218,7 +218,7 @@ import Testing
         let made = try household.document(["keychain", "create", "scratch", "--unattended"])
         #expect(made["default"] as? Bool == false)
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
-        #expect(try household.document(["keychain", "default"])["default"] as? String == "login")
+        #expect(try household.document(["keychain", "default"])["keychain"] as? String == "login")
         for command in [["status"], ["keychain", "show"]] {
             #expect(try household.document(command)["default"] as? Bool == true, "\(command)")
             let other = try household.document(command + ["-k", "scratch"])

@@ -58,7 +58,8 @@ struct IdentityShowCommand: ParsableCommand {
                 .init("token", .string(keychain.tokenLabel)), .init("uri", .string(uri)),
                 .init("extractable", .boolean(identity.key.isExtractable)),
                 .init("created", .time(identity.creationDate)),
-                .init("chain", .array(above.map { .string($0) })), .init("chain_complete", .boolean(chain.isComplete)),
+                .init("chain_subjects", .array(above.map { .string($0) })),
+                .init("chain_complete", .boolean(chain.isComplete)),
             ] + CertificatePhrases.members(certificate, on: now, isReplaced: identity.nameOfVersion != nil)
                 + CertificatePhrases.details(certificate))
         var lines = [("name", identity.label ?? ""), ("token", keychain.tokenLabel)]

@@ -23,7 +23,7 @@ struct KeychainDefault: ParsableCommand {
         guard let name else {
             // Where nobody has chosen one, there may still be one that is used.
             let used = try current ?? keychains.configuration().name
-            return try output.emit(Document(["default": .string(used), "changed": false]), text: used)
+            return try output.emit(Document(["keychain": .string(used), "changed": false]), text: used)
         }
         _ = try keychains.configuration(global.selectedKeychainName(argument: name))
         let isChanged = current != name
@@ -34,7 +34,7 @@ struct KeychainDefault: ParsableCommand {
             : "Unchanged: \"\(name)\" is the default keychain."
         try output.emit(
             Document([
-                "default": .string(name), "previous": .optional(current),
+                "keychain": .string(name), "previous": .optional(current),
                 "changed": .boolean(isChanged && !global.dryRun),
                 "dry_run": .boolean(global.dryRun),
             ]), sentence: sentence)

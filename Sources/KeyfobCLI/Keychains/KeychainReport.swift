@@ -124,10 +124,10 @@ struct KeychainReport {
             .init("token_present", .boolean(token != nil)), .init("token_model", .optional(token?.model)),
             .init("token_manufacturer", .optional(token?.manufacturer)),
             .init("token_serial", .optional(token?.serialNumber)),
-            .init("protection", .array(protection.map { .string($0) })),
-            .init("passwords", passwords.map { .count($0) } ?? .null),
-            .init("certificates", certificates.map { .count($0) } ?? .null),
-            .init("keys", keys.map { .count($0) } ?? .null),
+            .init("protection_notes", .array(protection.map { .string($0) })),
+            .init("password_count", passwords.map { .count($0) } ?? .null),
+            .init("certificate_count", certificates.map { .count($0) } ?? .null),
+            .init("key_count", keys.map { .count($0) } ?? .null),
             .init("expired", expired.map { .count($0) } ?? .null),
         ]
         if let nextExpiry {

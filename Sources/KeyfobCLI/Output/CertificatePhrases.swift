@@ -90,7 +90,7 @@ enum CertificatePhrases {
         let keyUsage = certificate.keyUsage.map { $0.description.split(separator: ", ").map(String.init) }
         return [
             .init("names", .array(certificate.subjectAlternativeNames.map { .string($0.description) })),
-            .init("usage", .array(certificate.extendedKeyUsage.map { .string($0.description) })),
+            .init("extended_key_usage", .array(certificate.extendedKeyUsage.map { .string($0.description) })),
             .init("key_usage", keyUsage.map { .array($0.map { .string($0) }) } ?? .null),
             .init("path_length", certificate.pathLength.map { .count($0) } ?? .null),
             .init("subject_key_id", .optional(certificate.subjectKeyIdentifier?.hexadecimal)),

@@ -4,7 +4,8 @@ import Yams
 
 /// The one result of a command, in any of the machine-readable forms.
 ///
-/// The first member is always `"schema": "keyfob/v1"`. Members are only ever added.
+/// The first member is always `"schema": "keyfob/v1"`. Members are only ever added. A name has one type wherever it
+/// stands, or null; a dry run has the members of the run, and null for what only that can know.
 struct Document: Equatable, Sendable {
     /// The name of the schema that every document of this version follows.
     static let schema = "keyfob/v1"
@@ -34,7 +35,7 @@ struct Document: Equatable, Sendable {
     static func removal(of name: String, isDone: Bool, isDryRun: Bool = false, further: [Value.Member] = []) -> Self {
         Self(
             members: [
-                .init("removed", .boolean(isDone)), .init("name", .string(name)), .init("changed", .boolean(isDone)),
+                .init("is_removed", .boolean(isDone)), .init("name", .string(name)), .init("changed", .boolean(isDone)),
                 .init("dry_run", .boolean(isDryRun)),
             ] + further)
     }

@@ -44,7 +44,7 @@ struct ErrorCommand: ParsableCommand {
             table.add([.init(number), .init(known.name), .init(known.message + ".")])
             list.append(
                 .object([
-                    .init("code", .integer(Int64(code.status))), .init("hexadecimal", .string(code.hexadecimal)),
+                    .init("result_code", .integer(Int64(code.status))), .init("hexadecimal", .string(code.hexadecimal)),
                     .init("name", .string(known.name)), .init("message", .string(known.message + ".")),
                 ]))
         }

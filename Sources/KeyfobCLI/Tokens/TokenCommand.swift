@@ -35,7 +35,7 @@ struct TokenListCommand: ParsableCommand {
                         "label": .string(entry.label), "serial": .string(entry.serial),
                         "manufacturer": .string(entry.manufacturer), "model": .string(entry.model),
                         "module": .string(entry.module), "state": .string(entry.state), "own": .boolean(entry.isOurs),
-                        "keychains": .array(entry.keychains.map { .string($0) }),
+                        "keychain_names": .array(entry.keychains.map { .string($0) }),
                     ]
                 })
         ])
@@ -123,7 +123,7 @@ struct TokenShowCommand: ParsableCommand {
                                 "class": .string(Self.className(object)), "label": .optional(object.label),
                                 "id": .string(object.id.hexadecimal), "type": .optional(Self.typeName(object)),
                                 "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
-                                "wrapping_key": .boolean(object.isWrappingKey),
+                                "is_wrapping_key": .boolean(object.isWrappingKey),
                             ]
                         })))
         }
@@ -229,7 +229,7 @@ struct TokenMechanismsCommand: ParsableCommand {
             "mechanisms": .array(
                 mechanisms.map { type, info in
                     [
-                        "name": .string(type.name), "value": .integer(Int64(bitPattern: UInt64(type.rawValue))),
+                        "name": .string(type.name), "number": .integer(Int64(bitPattern: UInt64(type.rawValue))),
                         "minimum": info.map { .integer(Int64(clamping: $0.keySizes.lowerBound)) } ?? .null,
                         "maximum": info.map { .integer(Int64(clamping: $0.keySizes.upperBound)) } ?? .null,
                         "hardware": info.map { .boolean($0.flags.contains(.hardware)) } ?? .null,

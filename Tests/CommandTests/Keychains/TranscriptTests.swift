@@ -65,7 +65,7 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
         let status = try household.document(["status"])
         #expect(status["state"] as? String == "unlocked")
-        #expect(status["passwords"] as? Int == 1)
+        #expect(status["password_count"] as? Int == 1)
         #expect(status["until"] is String)
     }
 

@@ -1,0 +1,59 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the members of documents are called, and of which type they are.
+@Suite struct DocumentMemberTests {
+    /// Commands that print a document each, in an order in which all of them succeed.
+    private static let commands = [
+        "init", "status", "keychain ls", "keychain show", "keychain default", "keychain default login",
+        "keychain check", "keychain create site --unattended", "lock --all", "secret generate a --print",
+        "secret generate b --kind internet", "ls", "get a", "secret show b --reveal", "secret copy a c", "rm c -y",
+        "key generate k", "key ls", "key show k", "key pub k", "key csr k --cn k", "key rm k -y",
+        "identity create root --cn Root --authority --self-signed --lifetime 90d", "trust add root",
+        "identity create web --dns web.example --issuer root --lifetime 30d", "identity ls", "identity show web",
+        "identity check web", "identity renew web --force", "identity use web --service https://web.example",
+        "identity retire web -y", "cert ls", "cert show web", "cert chain web", "cert verify web --host web.example",
+        "cert export web --chain", "cert expiring --within 400d", "trust ls", "trust export", "uri web",
+        "uri web --for gnutls", "token ls", "token show --objects", "token mechanisms", "error errSecParam",
+        "identity rm web -y", "trust rm root", "cert rm root -y", "keychain rm site -y",
+    ]
+
+    @Test func `a name has one type in all documents`() throws {
+        let home = try IdentityHome()
+        var lines = ""
+        for command in Self.commands {
+            let words = ["--json"] + command.split(separator: " ").map(String.init)
+            let result = try Tool.keyfob(words, environment: home.environment).run()
+            try #require(result.status == 0, "\(command): \(result.error)")
+            lines += command + "\t" + result.output
+        }
+        try home.directory.write(Array(lines.utf8), to: "documents")
+        let conflicts = try home.shell(
+            """
+            cat > types.py <<'END'
+            import json
+            known = {}
+            def types(value):
+                if isinstance(value, list):
+                    return {"list of " + inner for one in value for inner in types(one)}
+                return set() if value is None else {type(value).__name__}
+            def visit(value, command):
+                if isinstance(value, list):
+                    for one in value: visit(one, command)
+                if isinstance(value, dict):
+                    for name, one in value.items():
+                        for kind in types(one): known.setdefault(name, {}).setdefault(kind, command)
+                        visit(one, command)
+            for line in open("documents"):
+                command, text = line.split("\\t", 1)
+                visit(json.loads(text), command)
+            assert len(known) > 60, known
+            for name, kinds in known.items():
+                if len(kinds) > 1: print(name, kinds)
+            END
+            python3 types.py
+            """)
+        #expect(conflicts.isEmpty, "\(conflicts)")
+    }
+}
