@@ -56,4 +56,25 @@ import Testing
             """)
         #expect(conflicts.isEmpty, "\(conflicts)")
     }
+
+    @Test(arguments: [
+        (["work", "--server", "mail.example"], "work"), (["mail.example", "--kind", "internet"], "mail.example"),
+        (["mail.example", "--kind", "internet", "--label", "Work"], "Work"), (["db/prod", "--label", "Work"], "db/prod"),
+    ] as [([String], String)])
+    func `the name of a password is in every document the one that lists have`(words: [String], name: String) throws {
+        let household = try Household.unattended()
+        let value = Data("value".utf8)
+        for options in [["--dry-run"], [], ["--replace", "--dry-run"], ["--replace"], ["--if-missing"]] {
+            let document = try household.document(["set"] + words + ["--stdin"] + options, input: value)
+            #expect(document["name"] as? String == name, "\(options) \(document)")
+        }
+        // The label that it has stays where none is given.
+        let plain: [String] = ["set"] + Array(words.prefix { $0 != "--label" }) + ["--stdin", "--replace"]
+        #expect(try household.document(plain, input: Data("other".utf8))["name"] as? String == name)
+        let items = try #require(try household.document(["ls"])["items"] as? [[String: Any]])
+        #expect(items.map { $0["name"] as? String } == [name])
+        for command in [["get", name], ["secret", "show", name], ["secret", "generate", "--replace"] + words] {
+            #expect(try household.document(command)["name"] as? String == name, "\(command)")
+        }
+    }
 }

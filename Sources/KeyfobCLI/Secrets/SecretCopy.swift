@@ -65,10 +65,11 @@ struct SecretCopy: ParsableCommand {
         if target.name == source.name, try target.stored(like: item)?.reference == stored.reference {
             throw UsageError("an item cannot be copied to itself.", hint: hint(stored))
         }
-        let outcome = try storing.store(item, in: target, isDryRun: global.dryRun) {
+        let (outcome, changed) = try storing.store(item, in: target, isDryRun: global.dryRun) {
             try SecretGet.secret(of: stored, in: source)
         }
-        try SecretStoring.report(outcome, newName ?? name, item, target, isDryRun: global.dryRun, output)
+        try SecretStoring.report(
+            outcome, newName ?? name, changed, target, isDryRun: global.dryRun, output)
     }
 
     /// What tells a copy from a stored item: not the label of a server's password.

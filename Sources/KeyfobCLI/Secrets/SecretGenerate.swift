@@ -52,9 +52,9 @@ struct SecretGenerate: ParsableCommand {
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
         var secret = try charset.alphabet.text(length: length)
-        let outcome = try storing.store(item, in: keychain, isDryRun: global.dryRun) { secret }
+        let (outcome, changed) = try storing.store(item, in: keychain, isDryRun: global.dryRun) { secret }
         guard isPrinted, !global.dryRun else {
-            return try SecretStoring.report(outcome, name, item, keychain, isDryRun: global.dryRun, output)
+            return try SecretStoring.report(outcome, name, changed, keychain, isDryRun: global.dryRun, output)
         }
         if outcome == .kept {
             // What was not stored is no secret of anything; who runs a script again is to get the same as before.
@@ -65,12 +65,9 @@ struct SecretGenerate: ParsableCommand {
         }
         guard !output.format.isMachineReadable else {
             return try output.emit(
-                Document(members: [
-                    .init("name", .string(name)), .init("user", .string(item.userText)),
-                    .init("kind", .string(item.kindText)), .init("keychain", .string(keychain.name)),
-                    .init("action", .string(outcome.rawValue)), .init("changed", .boolean(outcome != .kept)),
-                    .init("dry_run", false), SecretGet.member(secret),
-                ]), sentence: "")
+                Document(
+                    members: SecretStoring.members(outcome, changed, keychain, isDryRun: false)
+                        + [SecretGet.member(secret)]), sentence: "")
         }
         // The secret alone on standard output, so that it can be piped on.
         guard outcome != .kept else { return try SecretGet.print(secret) }

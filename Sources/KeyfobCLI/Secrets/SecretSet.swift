@@ -41,11 +41,11 @@ struct SecretSet: ParsableCommand {
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
         var isRead = false
-        let outcome = try storing.store(item, in: keychain, isDryRun: global.dryRun) {
+        let (outcome, stored) = try storing.store(item, in: keychain, isDryRun: global.dryRun) {
             isRead = true
             return try input.read(name: name, global)
         }
         if !isRead { input.discard() }
-        try SecretStoring.report(outcome, name, item, keychain, isDryRun: global.dryRun, output)
+        try SecretStoring.report(outcome, name, stored, keychain, isDryRun: global.dryRun, output)
     }
 }

@@ -31,25 +31,29 @@ struct SecretStoring: ParsableArguments {
 
     /// Stores a value, which is asked for only when it is needed.
     ///
+    /// - Returns: What was done, and the item as it is then.
     /// - Throws: `KeychainError` with code `duplicateItem` where the item exists and nothing says what to do.
     func store(
         _ item: Item, in keychain: Keychain, isDryRun: Bool, _ value: () throws -> SecretBytes
-    ) throws -> Outcome {
+    ) throws -> (outcome: Outcome, item: Item) {
         var known: SecretBytes?
         // Again where another process was faster: what was said about existing items holds for its item too.
         for _ in 0..<100 {
             let stored = try keychain.stored(like: item)
             if let stored {
-                if ifMissing { return .kept }
+                if ifMissing { return (.kept, stored) }
                 guard replace else { throw Self.duplicate(stored, keychain) }
             }
-            if isDryRun { return stored == nil ? .added : .replaced }
+            if isDryRun {
+                guard let stored else { return (.added, item) }
+                return (.replaced, described(stored))
+            }
             let value = try known ?? value()
             known = value
             do {
                 if let stored { return try update(stored, in: keychain, value) }
                 _ = try keychain.add(item, secret: value)
-                return .added
+                return (.added, item)
             } catch let error as KeychainError where error.code == .duplicateItem || error.code == .itemNotFound {
                 guard replace || ifMissing else { throw error }
             }
@@ -59,17 +63,27 @@ struct SecretStoring: ParsableArguments {
             hint: "Try again when they are done.")
     }
 
-    private func update(_ stored: Item, in keychain: Keychain, _ value: SecretBytes) throws -> Outcome {
-        guard let reference = stored.reference else { return .kept }
+    private func update(
+        _ stored: Item, in keychain: Keychain, _ value: SecretBytes
+    ) throws -> (outcome: Outcome, item: Item) {
+        guard let reference = stored.reference else { return (.kept, stored) }
         let isDescribed = (label.map { stored.hasText(.label, $0) } ?? true)
             && (comment.map { stored.hasText(.comment, $0) } ?? true)
         // What cannot be read, such as a damaged value, is replaced.
-        if isDescribed, (try? keychain.secret(of: stored)) == value { return .kept }
+        if isDescribed, (try? keychain.secret(of: stored)) == value { return (.kept, stored) }
         var changes = ItemAttributes()
         if let label { changes[.label] = .string(label) }
         if let comment { changes[.comment] = .string(comment) }
         try keychain.update(Criteria(reference), changes, secret: value)
-        return .replaced
+        return (.replaced, described(stored))
+    }
+
+    /// A stored item with what the options say of it; all else that describes it stays.
+    private func described(_ stored: Item) -> Item {
+        var item = stored
+        if let label { item.attributes[.label] = .string(label) }
+        if let comment { item.attributes[.comment] = .string(comment) }
+        return item
     }
 
     private static func duplicate(_ stored: Item, _ keychain: Keychain) -> KeychainError {
@@ -82,7 +96,22 @@ struct SecretStoring: ParsableArguments {
             details: ["keychain": keychain.name, "name": stored.nameText])
     }
 
+    /// The members of a document about what was done with an item, or would be. Its name is the one that lists have and
+    /// that finds it, which for the password of a server is the label: not always what was typed.
+    static func members(
+        _ outcome: Outcome, _ item: Item, _ keychain: Keychain, isDryRun: Bool
+    ) -> [Value.Member] {
+        [
+            .init("name", .string(item.nameText)), .init("user", .string(item.userText)),
+            .init("kind", .string(item.kindText)), .init("keychain", .string(keychain.name)),
+            .init("action", .string(outcome.rawValue)), .init("changed", .boolean(outcome != .kept && !isDryRun)),
+            .init("dry_run", .boolean(isDryRun)),
+        ]
+    }
+
     /// Prints what was done.
+    ///
+    /// - Parameter name: What a person has typed.
     static func report(
         _ outcome: Outcome, _ name: String, _ item: Item, _ keychain: Keychain, isDryRun: Bool, _ output: Output
     ) throws {
@@ -94,10 +123,7 @@ struct SecretStoring: ParsableArguments {
             case .kept: "Unchanged: \(shown) exists in"
             }
         try output.emit(
-            Document([
-                "name": .string(name), "user": .string(item.userText), "kind": .string(item.kindText),
-                "keychain": .string(keychain.name), "action": .string(outcome.rawValue),
-                "changed": .boolean(outcome != .kept && !isDryRun), "dry_run": .boolean(isDryRun),
-            ]), sentence: "\(sentence) \"\(keychain.name)\".")
+            Document(members: members(outcome, item, keychain, isDryRun: isDryRun)),
+            sentence: "\(sentence) \"\(keychain.name)\".")
     }
 }
