@@ -59,7 +59,8 @@ import Testing
 
     @Test(arguments: [
         (["work", "--server", "mail.example"], "work"), (["mail.example", "--kind", "internet"], "mail.example"),
-        (["mail.example", "--kind", "internet", "--label", "Work"], "Work"), (["db/prod", "--label", "Work"], "db/prod"),
+        (["mail.example", "--kind", "internet", "--label", "Work"], "Work"),
+        (["db/prod", "--label", "Work"], "db/prod"),
     ] as [([String], String)])
     func `the name of a password is in every document the one that lists have`(words: [String], name: String) throws {
         let household = try Household.unattended()

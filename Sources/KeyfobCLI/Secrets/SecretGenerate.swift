@@ -53,7 +53,7 @@ struct SecretGenerate: ParsableCommand {
         let keychain = try global.openKeychain()
         var secret = try charset.alphabet.text(length: length)
         let (outcome, changed) = try storing.store(item, in: keychain, isDryRun: global.dryRun) { secret }
-        guard isPrinted, !global.dryRun else {
+        guard isPrinted, !global.dryRun || output.format.isMachineReadable else {
             return try SecretStoring.report(outcome, name, changed, keychain, isDryRun: global.dryRun, output)
         }
         if outcome == .kept {
@@ -64,10 +64,12 @@ struct SecretGenerate: ParsableCommand {
             secret = try SecretGet.secret(of: stored, in: keychain)
         }
         guard !output.format.isMachineReadable else {
+            // Each run makes another secret: that of a dry run is nobody's.
+            let isKnown = outcome == .kept || !global.dryRun
             return try output.emit(
                 Document(
-                    members: SecretStoring.members(outcome, changed, keychain, isDryRun: false)
-                        + [SecretGet.member(secret)]), sentence: "")
+                    members: SecretStoring.members(outcome, changed, keychain, isDryRun: global.dryRun)
+                        + [isKnown ? SecretGet.member(secret) : .init("value", .null)]), sentence: "")
         }
         // The secret alone on standard output, so that it can be piped on.
         guard outcome != .kept else { return try SecretGet.print(secret) }

@@ -56,6 +56,11 @@ struct SecretInput: ParsableArguments {
             || (fromFile == nil && fromEnv == nil && fromFd == nil && StandardInput.isPipeOrFile)
     }
 
+    /// Whether the value is one that a person would be asked for.
+    func asks(_ global: GlobalOptions) -> Bool {
+        !readsStandardInput && fromFile == nil && fromEnv == nil && fromFd == nil && global.terminal.canAsk
+    }
+
     /// Reads the value. Blocks until its source has ended, or a person has typed it.
     ///
     /// One newline at the end of text from files and pipes is not part of it; what is no text stays as it is.

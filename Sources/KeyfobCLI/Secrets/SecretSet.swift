@@ -42,6 +42,7 @@ struct SecretSet: ParsableCommand {
         let keychain = try global.openKeychain()
         var isRead = false
         let (outcome, stored) = try storing.store(item, in: keychain, isDryRun: global.dryRun) {
+            if global.dryRun, input.asks(global) { return nil }
             isRead = true
             return try input.read(name: name, global)
         }

@@ -29,12 +29,14 @@ struct SecretStoring: ParsableArguments {
         }
     }
 
-    /// Stores a value, which is asked for only when it is needed.
+    /// Stores a value, which is asked for only when it is needed. A dry run looks at it all the same, to be refused where
+    /// the run would be and to find nothing to do where that would.
     ///
+    /// - Parameter read: Reads the value; `nil` where a person would have to type it for a dry run.
     /// - Returns: What was done, and the item as it is then.
     /// - Throws: `KeychainError` with code `duplicateItem` where the item exists and nothing says what to do.
     func store(
-        _ item: Item, in keychain: Keychain, isDryRun: Bool, _ value: () throws -> SecretBytes
+        _ item: Item, in keychain: Keychain, isDryRun: Bool, _ read: () throws -> SecretBytes?
     ) throws -> (outcome: Outcome, item: Item) {
         var known: SecretBytes?
         // Again where another process was faster: what was said about existing items holds for its item too.
@@ -44,15 +46,14 @@ struct SecretStoring: ParsableArguments {
                 if ifMissing { return (.kept, stored) }
                 guard replace else { throw Self.duplicate(stored, keychain) }
             }
-            if isDryRun {
+            guard let value = try known ?? read() else {
                 guard let stored else { return (.added, item) }
                 return (.replaced, described(stored))
             }
-            let value = try known ?? value()
             known = value
             do {
-                if let stored { return try update(stored, in: keychain, value) }
-                _ = try keychain.add(item, secret: value)
+                if let stored { return try update(stored, in: keychain, value, isDryRun: isDryRun) }
+                if !isDryRun { _ = try keychain.add(item, secret: value) }
                 return (.added, item)
             } catch let error as KeychainError where error.code == .duplicateItem || error.code == .itemNotFound {
                 guard replace || ifMissing else { throw error }
@@ -64,13 +65,14 @@ struct SecretStoring: ParsableArguments {
     }
 
     private func update(
-        _ stored: Item, in keychain: Keychain, _ value: SecretBytes
+        _ stored: Item, in keychain: Keychain, _ value: SecretBytes, isDryRun: Bool
     ) throws -> (outcome: Outcome, item: Item) {
         guard let reference = stored.reference else { return (.kept, stored) }
         let isDescribed = (label.map { stored.hasText(.label, $0) } ?? true)
             && (comment.map { stored.hasText(.comment, $0) } ?? true)
         // What cannot be read, such as a damaged value, is replaced.
         if isDescribed, (try? keychain.secret(of: stored)) == value { return (.kept, stored) }
+        guard !isDryRun else { return (.replaced, described(stored)) }
         var changes = ItemAttributes()
         if let label { changes[.label] = .string(label) }
         if let comment { changes[.comment] = .string(comment) }
