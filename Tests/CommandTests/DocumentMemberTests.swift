@@ -31,7 +31,7 @@ import Testing
         try home.directory.write(Array(lines.utf8), to: "documents")
         let conflicts = try home.shell(
             """
-            cat > types.py <<'END'
+            cat > member_types.py <<'END'
             import json
             known = {}
             def types(value):
@@ -52,7 +52,7 @@ import Testing
             for name, kinds in known.items():
                 if len(kinds) > 1: print(name, kinds)
             END
-            python3 types.py
+            python3 member_types.py
             """)
         #expect(conflicts.isEmpty, "\(conflicts)")
     }
