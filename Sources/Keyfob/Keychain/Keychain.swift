@@ -141,6 +141,6 @@ public final class Keychain: Sendable {
         TokenWriter(
             store: store, token: token,
             lock: VaultLock(path: configuration.vault + ".lock", name: "keychain \"\(name)\""), index: index,
-            keys: keys, deadline: deadline)
+            keys: keys, deadline: deadline, shared: token.softHSM == nil ? SharedToken(of: self) : nil)
     }
 }

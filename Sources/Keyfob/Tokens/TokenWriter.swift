@@ -11,6 +11,8 @@ struct TokenWriter: Sendable {
     let index: ObjectIndex
     let keys: VaultKeys
     let deadline: Deadline
+    /// The token as one that other keychains may be on, too; `nil` for one that Keyfob made, which has one keychain.
+    var shared: SharedToken?
 
     /// What a change made of the token's objects.
     struct Outcome {
@@ -117,9 +119,16 @@ struct TokenWriter: Sendable {
     /// Runs `body` while nobody else of Keyfob's changes the token, and nobody looks at its objects.
     private func alone<Result>(_ body: () throws -> Result) throws -> Result {
         try lock.withLock(until: deadline) {
-            try token.regainSight()
-            return try token.writingObjects(until: deadline, body)
+            try holdingToken {
+                try token.regainSight()
+                return try token.writingObjects(until: deadline, body)
+            }
         }
+    }
+
+    private func holdingToken<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let shared else { return try body() }
+        return try shared.withLock(until: deadline, body)
     }
 
     private func recoverLocked() throws {
@@ -140,7 +149,7 @@ struct TokenWriter: Sendable {
         }
     }
 
-    /// Undoes or finishes a plan; whether every object that was to go has gone.
+    /// Undoes or finishes a plan; whether every object that was to go has gone, or is somebody else's by now.
     private func settle(_ plan: TokenPlan) throws -> Bool {
         var isWhole = true
         if plan.kind.writesObjects { try token.removeUnfinishedObjects(since: plan.begun) }
@@ -160,10 +169,16 @@ struct TokenWriter: Sendable {
             let objects = TokenStore.completing(found.map(\.object))
             let seen = Array(zip(found.map(\.handle), objects)).map { (handle: $0, object: $1) }
             let own = Dictionary(grouping: seen) { one in plan.objects.firstIndex { $0.matches(one.object) } }
+            var doomed: [(planned: TokenPlan.Object, object: TokenObject)] = []
+            for (index, planned) in plan.objects.enumerated() where plan.settlement(of: planned) == .destroy {
+                for (_, object) in own[index] ?? [] { doomed.append((planned, object)) }
+            }
+            let isSpared = try shared?.spares(doomed, in: session) ?? false
             for (index, planned) in plan.objects.enumerated() {
                 guard let own = own[index] else { continue }
                 switch plan.settlement(of: planned) {
                 case .destroy:
+                    guard !isSpared else { continue }
                     // The plan was for one. Of several that look alike one was there before, and nothing tells which.
                     guard own.count == 1 || planned.fingerprint != nil || plan.kind == .destroy else { continue }
                     for (handle, _) in own {

@@ -258,6 +258,69 @@ import Testing
         #expect(try test.tool(["-O"]).stdout.contains("keyfob-wrap-1"))
     }
 
+    @Test(arguments: [TokenPlan.Kind.create, .destroy])
+    func `what another keychain on the token has taken over since is spared`(kind: TokenPlan.Kind) throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "shared")
+        let module = try FaultyModule(in: directory)
+        let first = try Self.create(on: token, by: module, in: directory)
+        let source = PINSource.file(directory.file("pin"))
+        let second = try Keychains(first.directories).create(
+            "second", on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: source)).keychain
+        try second.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
+        for label in ["taken", "own"] { _ = try first.generateKey(.p256, label: label) }
+        try second.update(.key(label: "taken").keyClass(.private), [.applicationTag: "second's"])
+        for label in ["taken", "own"] {
+            let objects = try first.token.readObjects().objects.filter { $0.label?.text == label }
+            #expect(objects.count == 2)
+            try leave(TokenPlan(kind: kind, objects: objects.map { TokenPlan.Object($0) }), first)
+        }
+        let healed = try Keychains(first.directories).open(token.label)
+        try healed.unlock()
+        #expect(try intents(healed) == 0)
+        let left = try healed.token.readObjects().objects.filter { $0.objectClass != .secretKey }
+        #expect(left.compactMap { $0.label?.text } == ["taken", "taken"])
+        let key = try second.only(.key(label: "taken").keyClass(.private))
+        #expect(try !second.tokenKey(for: key).sign([1], using: .ecdsa(.sha256)).isEmpty)
+    }
+
+    @Test func `what somebody has renamed since its removal began is spared on a token of others`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "renamed")
+        let module = try FaultyModule(in: directory)
+        let keychain = try Self.create(on: token, by: module, in: directory)
+        let objects = try ["one", "two"].map {
+            try #require(keychain.generateKey(.aes(bits: 256), label: $0).item.object)
+        }
+        for object in objects { try leave(TokenPlan(kind: .destroy, objects: [TokenPlan.Object(object)]), keychain) }
+        try keychain.token.withSession(.change) { session in
+            try session.setAttributes(
+                [.label("somebody else's")], of: keychain.token.verifiedHandle(of: objects[0], in: session))
+        }
+        let healed = try Keychains(keychain.directories).open(token.label)
+        try healed.unlock()
+        #expect(try healed.find(.keys).compactMap(\.label) == ["somebody else's"])
+        #expect(try intents(healed) == 0)
+    }
+
+    @Test func `keychains on one token wait for each other, and are told for which token`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "waiting")
+        let module = try FaultyModule(in: directory)
+        let keychain = try Self.create(on: token, by: module, in: directory)
+        let shared = SharedToken(of: keychain)
+        var options = Keychain.Options()
+        options.timeout = .seconds(3)
+        let other = try Keychains(keychain.directories).open(token.label, options: options)
+        try other.unlock()
+        // As another keychain of the same token does.
+        try shared.withLock(until: .never) {
+            let error = #expect(throws: KeychainError.self) { _ = try other.generateKey(.p256, label: "key") }
+            #expect(error?.code == .vaultBusy && error?.message.contains(token.label) == true, "\(error as Any)")
+        }
+        _ = try keychain.generateKey(.p256, label: "key")
+    }
+
     @Test func `a token that does not obey is an error, and its object is gone`() throws {
         let test = try TestKeychain()
         try test.keychain.token.withSession(.create) { session in
