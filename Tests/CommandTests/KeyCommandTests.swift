@@ -41,6 +41,62 @@ import Testing
         #expect(try !home.keyfob("identity", "ls").output.contains("web"))
     }
 
+    @Test func `keys are listed under the names of their identities, whichever version is in use`() throws {
+        let home = try IdentityHome()
+        _ = try home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed")
+        func list(_ noun: String, _ member: String) throws -> [[String: Any]] {
+            try #require(try IdentityHome.json(home.keyfob(noun, "ls", "--json"))[member] as? [[String: Any]])
+        }
+        /// The keys' fingerprints by the names that `key ls` gives them; each is the one that the certificate has.
+        func keys() throws -> [String: String] {
+            var keys: [String: String] = [:]
+            for key in try list("key", "keys") {
+                let (name, mark) = (try #require(key["name"] as? String), try #require(key["fingerprint"] as? String))
+                keys[name] = mark
+                try home.directory.write(try home.keyfob("cert", "export", name).output.utf8, to: "cert.pem")
+                let digest = try home.shell(
+                    "openssl x509 -in cert.pem -noout -pubkey | openssl pkey -pubin -outform DER | sha256sum | cut -c1-64")
+                #expect(mark == "sha256:" + digest.trimmingBlanks, "\(name)")
+                let shown = try IdentityHome.json(home.keyfob("key", "show", mark, "--json"))
+                #expect(shown["name"] as? String == name)
+            }
+            return keys
+        }
+        let first = try #require(try keys()["web"])
+        try #require(home.keyfob("identity", "renew", "web", "--new-key", "--force").status == 0)
+        let renewed = try keys()
+        let second = try #require(renewed["web"])
+        let names = Set(try list("identity", "identities").compactMap { $0["name"] as? String })
+        let version = try #require(names.first { $0 != "web" })
+        #expect(second != first && renewed == ["web": second, version: first])
+        #expect(Set(renewed.keys) == names)
+        #expect(Set(try list("cert", "certificates").compactMap { $0["name"] as? String }) == names)
+        // The version before comes back, and its key with it.
+        try #require(home.keyfob("identity", "use", version).status == 0)
+        let back = try keys()
+        #expect(back["web"] == first && back.count == 2 && Set(back.values) == [first, second])
+        // One key of several versions is that of the one in use; one of another name keeps it.
+        try #require(home.keyfob("identity", "renew", "web", "--same-key", "--force").status == 0)
+        #expect(try keys()["web"] == first && keys().count == 2)
+        try #require(home.keyfob("key", "generate", "own").status == 0)
+        #expect(try list("key", "keys").compactMap { $0["name"] as? String }.contains("own"))
+    }
+
+    @Test func `a key is not removed by a name of before that no list shows`() throws {
+        let home = try IdentityHome()
+        try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
+        // The key is kept, and the hint that says how to be rid of it is out of date once it is in use.
+        let failed = try home.keyfob("identity", "renew", "web", "--force", "--new-key", "--issuer", "exec:true")
+        let label = try #require(failed.error.firstMatch(of: /key rm (web@[0-9-]+) removes it/), "\(failed.error)").1
+        try #require(home.keyfob("identity", "renew", "web", "--force", "--new-key", "--self-signed").status == 0)
+        let refused = try home.keyfob("key", "rm", String(label), "--yes")
+        #expect(refused.status == 4, "\(refused)")
+        #expect(refused.error.contains("key \"\(label)\" is that of identity \"web\" by now."), "\(refused.error)")
+        #expect(try home.keyfob("identity", "check", "web").status == 0)
+        let mark = try #require(refused.error.firstMatch(of: /keyfob key rm (sha256:[0-9a-f]+)/)).1
+        #expect(try home.keyfob("key", "rm", String(mark), "--yes").status == 0)
+    }
+
     @Test func `what lies on a token is listed by class and name`() throws {
         let household = try Household.unattended()
         for name in ["c", "a", "d", "b"] { try #require(household.keyfob(["key", "generate", name]).status == 0) }

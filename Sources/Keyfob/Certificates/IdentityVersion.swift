@@ -9,7 +9,8 @@ import PKCS11
 ///
 /// A key keeps the label that it was generated under: the name for the first, the name and the day of its making for
 /// those of renewals. It is told by its public key, not by its label, and changing the label of a private key is the
-/// one thing that a kill can turn into its loss (``TokenPlan/Object/certificate``).
+/// one thing that a kill can turn into its loss (``TokenPlan/Object/certificate``). The command lists it under the name
+/// that its identity has now.
 enum IdentityVersion {
     /// The label of an older version, or of the key of a newer one; one that is taken gets a number.
     static func label(_ name: String, _ date: Date, taken: Set<String>) -> String {

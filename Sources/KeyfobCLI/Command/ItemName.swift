@@ -248,23 +248,23 @@ extension ItemName {
             let object = hash == nil ? nil : try Self.keys(in: keychain).first { $0.publicKeyHash == hash }
             throw KeychainError(
                 error.code,
-                "no key is called \"\(text)\" in keychain \"\(keychain.name)\"; that of identity \"\(text)\" is "
-                    + "\(object?.label.map { "\"\($0)\"" } ?? "without a name").",
+                "no key is called \"\(text)\" on token \"\(keychain.tokenLabel)\"; that of identity \"\(text)\" is "
+                    + "\(object?.label.map { "\"\($0)\"" } ?? "without a name") there.",
                 hint: "The identity's key: keyfob key rm \(mark)     With its certificate: "
-                    + "keyfob identity rm \(ShellWord.quoted(text))",
+                    + "keyfob identity rm \(ShellWord.operand(text))",
                 details: error.details)
         }
     }
 
     /// Refuses a key that another one may have been meant by: that of the identity of this name, as `key(in:)` has it.
-    /// What bears the name itself is then the key of an earlier version.
+    /// What bears the name itself is then the key of an earlier version. And one whose name on the token no list shows:
+    /// a renewal made it under that name, which a hint of then may have told, and it is an identity's now.
     ///
     /// - Throws: `KeychainError.ambiguous`.
     func requireMeant(_ key: KeyItem, in keychain: Keychain) throws {
         let identities = try keychain.find(.identity(label: text))
-        guard let identity = identities.first,
-            !identities.contains(where: { $0.key.publicKeyHash == key.publicKeyHash })
-        else { return }
+        guard let identity = identities.first else { return try requireListed(key, in: keychain) }
+        guard !identities.contains(where: { $0.key.publicKeyHash == key.publicKeyHash }) else { return }
         let names = try [identity.key, key].map { Self.short(try Self.fingerprints(of: $0, in: keychain)) }
         throw KeychainError(
             .ambiguous, "identity \"\(text)\" has another key by now than the one that bears its name.",
@@ -272,7 +272,17 @@ extension ItemName {
             details: ["name": text])
     }
 
-    /// The keys of a keychain, each pair once: as its private half.
+    private func requireListed(_ key: KeyItem, in keychain: Keychain) throws {
+        guard let label = key.label, label.isIdentical(to: text),
+            let name = try ListedKeys(in: keychain).named(key).label, !name.isIdentical(to: label)
+        else { return }
+        let mark = Self.short(try Self.fingerprints(of: key, in: keychain))
+        throw KeychainError(
+            .ambiguous, "key \"\(text)\" is that of identity \"\(name)\" by now.",
+            hint: "If you mean it: keyfob key rm \(mark)", details: ["name": text])
+    }
+
+    /// The keys of a keychain under their labels on the token, each pair once: as its private half.
     static func keys(in keychain: Keychain) throws -> [KeyItem] {
         let all = try keychain.find(.keys)
         let privateIDs = Set(all.filter { $0.keyClass == .private }.compactMap(\.publicKeyHash))

@@ -10,6 +10,10 @@ struct KeyListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the keys; those that seal the keychain are not shown.",
         examples: Examples("keyfob key ls", "keyfob key ls --pub sha256:77be", "keyfob key ls --json"),
+        discussion: """
+            The key of an identity has the identity's name here, whatever a renewal has called it on the token: keyfob \
+            token show --objects.
+            """,
         aliases: ["list"])
 
     @Option(
@@ -34,12 +38,14 @@ struct KeyListCommand: ParsableCommand {
             return (algorithm, digits)
         }
         let keychain = try global.openKeychain()
-        let keys = try ItemName.keys(in: keychain).filter { key in
+        let listed = try ListedKeys(in: keychain)
+        let found = try ItemName.keys(in: keychain).filter { key in
             guard let wanted else { return true }
             return try ItemName.fingerprints(of: key, in: keychain).contains {
                 $0.algorithm == wanted.0 && $0.hexadecimal.hasPrefix(wanted.1)
             }
-        }.sorted { ($0.label ?? "") < ($1.label ?? "") }.map { ($0, try keychain.publicKey(of: $0)) }
+        }.map { listed.named($0) }
+        let keys = try found.sorted { ($0.label ?? "") < ($1.label ?? "") }.map { ($0, try keychain.publicKey(of: $0)) }
         let document = Document([
             "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
             "keys": .array(
@@ -79,7 +85,7 @@ struct KeyShowCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let keychain = try global.openKeychain()
-        let key = try name.key(in: keychain)
+        let key = try ListedKeys(in: keychain).named(name.key(in: keychain))
         let publicKey = try keychain.publicKey(of: key)
         let uri = try keychain.uri(of: key).description
         var lines = [
