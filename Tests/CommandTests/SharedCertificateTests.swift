@@ -89,6 +89,24 @@ import Testing
         try #require(result.status == 0, "\(result.error)")
     }
 
+    @Test func `the hint of a removal means the versions of its owner, where another has the name`() throws {
+        let home = try IdentityHome()
+        for group in ["one", "two"] { try makeWeb(home, of: group) }
+        let shown = try IdentityHome.json(home.keyfob("identity", "show", "one.example", "--json"))
+        let mark = try #require(shown["fingerprint"] as? String)
+        let removed = try home.keyfob("identity", "rm", mark, "--yes")
+        let hint = try #require(
+            removed.output.firstMatch(of: /\(to destroy that: keyfob (identity retire sha256:[0-9a-f]+)\)/), "\(removed)").1
+        // With the name alone it would be what the other has.
+        try home.shell("'\(Tool.keyfob([]).path)' \(hint) --yes")
+        let left = try home.keyfob("cert", "ls", "--all", "--json").output
+        let subjects = left.matches(of: /"subject":"CN=(\w+)\.example"/).map { String($0.output.1) }
+        #expect(subjects == ["two", "two"], "\(left)")
+        // Where nobody else has it, the name is enough.
+        let alone = try home.keyfob("identity", "rm", "web", "--dry-run")
+        #expect(alone.output.contains("(to destroy that: keyfob identity retire web)"), "\(alone)")
+    }
+
     @Test func `only the older versions of its owner are retired`() throws {
         let home = try IdentityHome()
         for group in ["one", "two"] { try makeWeb(home, of: group) }

@@ -31,6 +31,27 @@ extension Keychain {
         return try versions(of: name).filter { try !owners($0).isDisjoint(with: own) }
     }
 
+    /// What `keyfob identity retire` is to be told so that it means versions of one owner and nobody else's: their
+    /// name, or where another owner has that name, too, the fingerprint of each.
+    ///
+    /// - Parameters:
+    ///   - versions: Older versions of an identity.
+    ///   - own: Further items of the identity, or such as will be gone by then.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    package func retirementWords(
+        for versions: [Identity], of name: String, besides own: [Identity]
+    ) throws -> [String] {
+        var known = Set((versions + own).map(\.der))
+        let isShared = try find(.identities).contains { other in
+            !known.contains(other.der)
+                && [other.label, other.nameOfVersion].contains { $0?.isIdentical(to: name) ?? false }
+        }
+        guard isShared else { return [ShellWord.operand(name)] }
+        known = []
+        return versions.filter { known.insert($0.der).inserted }
+            .map { "sha256:" + Digest.sha256($0.der).hexadecimal.prefix(16) }
+    }
+
     /// Puts an older version of an identity back into use; the one that bears the name now becomes an older one.
     ///
     /// - Returns: What was done; unchanged for a version that is in use.

@@ -66,10 +66,7 @@ extension Keychain {
             isMatching ? "matches certificate" : "key and certificate do not belong together")
         findings += try checkChain(certificate, named: identity.label ?? "NAME", on: date)
         try checkSignature(key, add)
-        // An older version is kept for a while and then retired, never renewed.
-        let word = ShellWord.operand(identity.nameOfVersion ?? identity.label ?? "NAME")
-        let renewal = identity.nameOfVersion == nil
-            ? "Renew it: keyfob identity renew \(word)" : "Its place has been taken: keyfob identity retire \(word)"
+        let renewal = try renewalAdvice(for: identity)
         if date < certificate.notBefore {
             add(.bad, "validity", "not valid yet", "Check the clock, or wait.")
         } else if date > certificate.notAfter {
@@ -81,6 +78,18 @@ extension Keychain {
             add(.good, "validity", "valid")
         }
         return findings
+    }
+
+    /// What to do about an identity that has expired, or will.
+    private func renewalAdvice(for identity: Identity) throws -> String {
+        // An older version is kept for a while and then retired, never renewed.
+        guard let name = identity.nameOfVersion else {
+            return "Renew it: keyfob identity renew \(ShellWord.operand(identity.label ?? "NAME"))"
+        }
+        // A certificate of somebody else's that cannot be read says nothing against this one.
+        let own = (try? versions(of: identity)) ?? []
+        let words = try retirementWords(for: [identity], of: name, besides: own)
+        return "Its place has been taken: keyfob identity retire \(words.joined())"
     }
 
     private func checkChain(

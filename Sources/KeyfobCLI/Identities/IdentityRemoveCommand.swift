@@ -53,8 +53,8 @@ private struct IdentityRemainder {
     private(set) var sharers: [String] = []
     /// What its older versions are called, whichever key they have.
     private(set) var versions: [String] = []
-    /// The name of which they are older versions.
-    private var name = ""
+    /// What `keyfob identity retire` is told for those.
+    private var retirements: [String] = []
 
     /// Whether the key outlives the removal.
     var keepsKey: Bool { !sharers.isEmpty }
@@ -84,12 +84,12 @@ private struct IdentityRemainder {
             return !isRemoved(item.der, item.label)
         }.map { $0.label ?? "" }.filter { seen.insert($0).inserted }
         guard let first = items.first, first.nameOfVersion == nil, let label = first.label else { return }
-        name = label
         seen = []
         // A certificate of somebody else's that cannot be read keeps nobody from removing this one.
-        versions = ((try? keychain.versions(of: first)) ?? [])
+        let older = ((try? keychain.versions(of: first)) ?? [])
             .filter { $0.nameOfVersion != nil && !isRemoved($0.der, $0.label) }
-            .compactMap(\.label).filter { seen.insert($0).inserted }
+        versions = older.compactMap(\.label).filter { seen.insert($0).inserted }
+        retirements = try keychain.retirementWords(for: older, of: label, besides: items)
     }
 
     /// What a person is told besides, with a blank before it; nothing where all of it goes.
@@ -103,7 +103,7 @@ private struct IdentityRemainder {
             remark += (keepsKey ? ". " : " ") + told + list(others)
         }
         if !versions.isEmpty {
-            let command = "keyfob identity retire \(ShellWord.operand(name))"
+            let command = retirements.map { "keyfob identity retire \($0)" }.joined(separator: "; ")
             let object = versions.count == 1 ? "that" : "those"
             remark += " (to destroy \(object): \(HintedCommands.naming(keychain.name, in: command)))"
         }
