@@ -316,7 +316,7 @@ import Testing
         }
         let failed = try verify()
         #expect(failed.status == 11 && failed.error.contains("certificate \"TA\" expired on"), "\(failed.error)")
-        #expect(failed.error.contains("its next version is not: keyfob trust add ta\n"), "\(failed.error)")
+        #expect(failed.error.contains("its next version is not: keyfob trust add ta --for server\n"), "\(failed.error)")
 
         // Each change of versions says it, and the document too.
         let again = try IdentityHome.json(home.keyfob("identity", "use", String(kept), "--json"))

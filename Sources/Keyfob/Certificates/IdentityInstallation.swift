@@ -11,6 +11,8 @@ public struct IdentityInstallation: Sendable {
     public let isUnchanged: Bool
     /// The labels under which the versions that bore the name before are kept.
     public let kept: [String]
+    /// Those versions' certificates in DER, in the same order: others may be called as they are.
+    let predecessors: [Data]
     /// Certificates of the chain that were stored with it.
     public let addedCertificates: [CertificateItem]
     /// The chain as far as the keychain's certificates and those given with it reach, leaf first. A root that was given
@@ -185,6 +187,7 @@ extension Keychain {
         return IdentityInstallation(
             identity: Identity(item: item), isUnchanged: missing.isEmpty && succession.isEmpty,
             kept: succession.predecessors.map(\.label),
+            predecessors: succession.predecessors.map { $0.object.certificateDER ?? Data() },
             addedCertificates: added.filter { $0.certificateDER != certificate.der }.map { CertificateItem(item: $0) },
             chain: try self.chain(of: certificate, with: chain))
     }

@@ -66,47 +66,6 @@ extension Keychain {
             version.nameOfVersion ?? label, key: key, certificate: version.certificate(), chain: [], policy: nil)
     }
 
-    /// The trust that a change of versions has left behind; `nil` where there is none, or the version in use is trusted
-    /// too.
-    ///
-    /// Trust is in a certificate, and somebody's decision: no change of versions takes it along.
-    ///
-    /// - Throws: `KeychainError`; as `trustAnchors(for:)`.
-    package func trustLeftBehind(by change: IdentityInstallation) throws -> TrustLeftBehind? {
-        guard !change.kept.isEmpty else { return nil }
-        let (anchors, certificate) = (try trustAnchors(), try change.identity.certificate())
-        guard !anchors.contains(where: { $0.certificate == certificate }) else { return nil }
-        let left = anchors.filter { anchor in
-            change.kept.contains { $0.isIdentical(to: anchor.item.label ?? "") }
-        }
-        guard !left.isEmpty else { return nil }
-        let usages = Set(left.flatMap(\.usages))
-        // For no more than before.
-        let options = usages.contains(.any) ? "" : usages.map { " --for \($0.rawValue)" }.sorted().joined()
-        return TrustLeftBehind(
-            versions: left.compactMap(\.item.label),
-            command: "keyfob trust add \(certificate.word(for: change.identity.label ?? "NAME"))\(options)")
-    }
-
-    /// What commands call the certificate that could take the place of an expired anchor of the keychain, for which a
-    /// verification failed: a valid one with its name and its key. `nil` where there is none.
-    ///
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the keychain cannot be read.
-    package func word(forSuccessorIn verification: CertificateVerification) throws -> String? {
-        guard let failure = verification.result.failure, failure.code == .expired, let expired = failure.certificate,
-            try trustAnchors().contains(where: { $0.certificate == expired })
-        else { return nil }
-        // What is no certificate is nobody's successor.
-        let known = try publicCertificates().compactMap { item in
-            (try? item.certificate()).map { (label: item.label, certificate: $0) }
-        }
-        let successor = known.filter {
-            $0.certificate.subject == expired.subject && $0.certificate.publicKey == expired.publicKey
-                && $0.certificate.isValid(on: verification.date)
-        }.max { $0.certificate.notAfter < $1.certificate.notAfter }
-        return successor.flatMap { one in one.label.map { one.certificate.word(for: $0) } }
-    }
-
     /// Destroys an older version of an identity: its certificate, and its key unless another certificate needs it.
     ///
     /// One that several access groups see is several items, which all go.
@@ -137,14 +96,19 @@ extension Keychain {
     package func requireUnneeded(_ versions: [Identity]) throws {
         let authorities = try versions.map { (item: $0, certificate: try $0.certificate()) }.filter(\.certificate.isCA)
         guard !authorities.isEmpty else { return }
-        let trusted = Set(try trustAnchors().map(\.certificate))
-        if let (item, certificate) = authorities.first(where: { trusted.contains($0.certificate) }) {
-            let (label, name) = (item.label ?? "", item.nameOfVersion ?? "NAME")
-            let current = try find(.identity(label: name)).first?.certificate()
+        let anchors = try trustAnchors()
+        let usages = Dictionary(anchors.map { ($0.certificate, $0.usages) }, uniquingKeysWith: { $0 + $1 })
+        for (item, certificate) in authorities {
+            guard let trusted = usages[certificate] else { continue }
+            let label = item.label ?? ""
+            // The owner's: another may have one of the name. What cannot be read is no second failure.
+            let current = (try? versions(of: item))?.first { $0.nameOfVersion == nil }
+            let name = try current.map { try word(for: $0.certificate(), called: $0.label) } ?? "NAME"
+            let anchor = try word(for: certificate, called: item.label)
             throw KeychainError(
                 .refused, "\"\(label)\" is trusted: what it issued would be trusted no more.",
-                hint: "Trust the version in use first: keyfob trust add \(current?.word(for: name) ?? "NAME"), "
-                    + "then: keyfob trust rm \(certificate.word(for: label))",
+                hint: "Trust the version in use first: keyfob trust add \(name)\(Self.trustOptions(for: trusted)), "
+                    + "then: keyfob trust rm \(anchor)",
                 details: ["name": label])
         }
         let now = Date()
@@ -193,14 +157,6 @@ extension Keychain {
 
     /// Destroys an older version of an identity. - Throws: As the blocking form.
     public func retire(_ version: Identity) async throws { try await run { try self.retire(version) } }
-}
-
-/// Trust that older versions of an identity have, and the one in use has not.
-package struct TrustLeftBehind: Sendable {
-    /// What the versions are called that are still trusted.
-    package let versions: [String]
-    /// The command that trusts the one in use, for the same.
-    package let command: String
 }
 
 extension Identity {

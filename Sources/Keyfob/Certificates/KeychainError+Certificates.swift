@@ -10,7 +10,8 @@ extension CertificateVerification {
     ///   - isFile: Whether that is a file, which is no identity that could be renewed.
     ///   - hasFetched: Whether the places that the certificates name have been asked for what is missing.
     ///   - root: What commands call the root that nobody trusts, where the keychain has it.
-    ///   - successor: What they call the next certificate of an anchor that has expired, where the keychain has one.
+    ///   - successor: What `keyfob trust add` is told to trust the next certificate of an anchor that has expired,
+    ///     where the keychain has one: what it is called there, and what the anchor is trusted for.
     public func error(
         name: String, isFile: Bool = false, hasFetched: Bool = false, root: String? = nil,
         successor: String? = nil

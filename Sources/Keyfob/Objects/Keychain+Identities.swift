@@ -121,7 +121,7 @@ extension Keychain {
                     state: .warning, name: "trust", text: "trust unknown: \(error.message)", hint: error.hint),
             ]
         }
-        guard let error = try result.error(name: name, successor: word(forSuccessorIn: result)) else {
+        guard let error = try result.error(name: name, successor: successor(in: result)) else {
             let origin = result.origin ?? .keychain
             return [
                 complete,
@@ -165,7 +165,7 @@ extension Keychain {
     /// What commands call a root that the keychain has; `nil` where it has not, and for what is no root.
     package func word(forRoot root: Certificate) throws -> String? {
         guard root.isSelfSigned else { return nil }
-        return try publicCertificates().first { $0.der == root.der }?.label.map { root.word(for: $0) }
+        return try publicCertificates().first { $0.der == root.der }.map { try word(for: root, called: $0.label) }
     }
 
     private func checkSignature(

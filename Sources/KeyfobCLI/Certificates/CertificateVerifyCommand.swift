@@ -67,7 +67,7 @@ struct CertificateVerifyCommand: ParsableCommand {
                 trusting: policy)
         }
         let root = try result.result.failure?.certificate.flatMap { try keychain?.word(forRoot: $0) }
-        let successor = try noKeychain ? nil : keychain?.word(forSuccessorIn: result)
+        let successor = try noKeychain ? nil : keychain?.successor(in: result)
         if let error = result.error(name: name, isFile: certificate.isFile, root: root, successor: successor) {
             throw error
         }

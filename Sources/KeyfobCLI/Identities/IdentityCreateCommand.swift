@@ -153,7 +153,9 @@ enum IdentityPhrases {
     static func sentence(_ trust: TrustLeftBehind, _ keychain: Keychain) -> String {
         let versions = trust.versions.map { Visible.text($0) }.joined(separator: ", ")
         let command = HintedCommands.naming(keychain.name, in: trust.command)
-        return "trust stays with \(versions), until that expires; to trust the one in use: \(command)"
+        let end = trust.versions.count == 1 ? "which has expired" : "which have expired"
+        return "trust stays with \(versions), \(trust.isExpired ? end : "until that expires"); "
+            + "to trust the one in use: \(command)"
     }
 
     /// `Chain complete (1 intermediate).`, or what is missing.

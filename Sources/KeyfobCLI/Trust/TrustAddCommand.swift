@@ -92,8 +92,8 @@ struct TrustAddCommand: ParsableCommand {
         var hint = ""
         if !usages.isEmpty, before.contains(.any) {
             words += ", as before"
-            let name = "sha256:" + anchor.sha256Fingerprint.hexadecimal.prefix(16)
-            let command = "keyfob trust rm \(ShellWord.quoted(trusted.item.label ?? name))"
+            let word = try keychain.word(for: anchor, called: trusted.item.label)
+            let command = "keyfob trust rm \(word)"
             hint = "\n    For less, take it away first: " + HintedCommands.naming(keychain.name, in: command)
         }
         if let label, let name = trusted.item.label, name != label {
