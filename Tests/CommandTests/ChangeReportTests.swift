@@ -96,6 +96,17 @@ import Testing
         #expect(identities.allSatisfy { $0["schema"] == nil }, "\(identities)")
     }
 
+    @Test(arguments: [["cert", "rm", "web"], ["identity", "rm", "web"], ["key", "rm", "k"]])
+    func `the document of a removal has the same members whatever became of it`(command: [String]) throws {
+        let home = try home()
+        // Planned, done, and with nothing left to do.
+        let members = try [["--dry-run"], ["--yes"], ["--yes", "--if-exists"]].map { options in
+            let result = try Tool.keyfob(command + options + ["--json"], environment: home.environment).run()
+            return try Set(IdentityHome.json(result).keys)
+        }
+        #expect(Set(members).count == 1, "\(members)")
+    }
+
     @Test func `a removal that is repeated does not remove the version before`() throws {
         let home = try IdentityHome()
         let make = ["identity", "create", "web", "--cn", "web", "--self-signed"]

@@ -30,6 +30,10 @@ import Testing
         }
         #expect(try labels(home) == ["first", "second", "second", "web"])
 
+        let planned = try home.keyfob("cert", "rm", "second", "--dry-run")
+        #expect(planned.output == "Would remove certificate \"second\". It stays as \"web\", \"first\".\n", "\(planned)")
+        let document = try IdentityHome.json(home.keyfob("cert", "rm", "second", "--dry-run", "--json"))
+        #expect(document["kept"] as? [String] == ["web", "first"])
         let removal = try home.keyfob("cert", "rm", "second", "--yes")
         #expect(removal.status == 0, "\(removal.error)")
         #expect(removal.output == "Removed certificate \"second\". It stays as \"web\", \"first\".\n")

@@ -17,13 +17,15 @@ struct CertificateRemoveCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        let removal = Removal(kind: "certificate", ifExists: ifExists, global: global, output: try global.output())
+        func members(_ kept: [String]) -> [Value.Member] { [.init("kept", .array(kept.map { .string($0) }))] }
+        let removal = Removal(
+            kind: "certificate", ifExists: ifExists, global: global, output: try global.output(),
+            furtherOfNothing: members([]))
         let keychain = try global.openKeychain()
         let found = try removal.find(name) { try name.own.certificate(in: keychain) }
         guard let found else { return }
         let label = found.label ?? name.text
         try Confirmation(global).require("Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?")
-        guard !global.dryRun else { return try removal.tellOfDryRun(label: label) }
         // Wherever it is not found any more, another process was faster.
         guard let (items, others) = try removal.find(name, { try name.certificates(of: found, in: keychain) }) else {
             return
@@ -31,9 +33,11 @@ struct CertificateRemoveCommand: ParsableCommand {
         let kept = others.map { $0.label ?? "" }
         let remark = kept.isEmpty
             ? "" : " It stays as \(kept.map { "\"\(Visible.text($0))\"" }.joined(separator: ", "))."
-        try removal.perform(
-            items, of: name, label: label, remark: remark,
-            further: [.init("kept", .array(kept.map { .string($0) }))]
-        ) { try keychain.delete($0) }
+        guard !global.dryRun else {
+            return try removal.tellOfDryRun(label: label, remark: remark, further: members(kept))
+        }
+        try removal.perform(items, of: name, label: label, remark: remark, further: members(kept)) {
+            try keychain.delete($0)
+        }
     }
 }
