@@ -22,6 +22,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [("-web", "--name=-web"), ("my web", "--name 'my web'")])
+    func `an option whose value begins as an option does has it in one word`(name: String, option: String) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        let files = [home.file("web.key"), home.file("web.pem")]
+        let first = try home.keyfob("identity", "import", files[0], files[1], "--name=" + name)
+        try #require(first.status == 0, "\(first.error)")
+        let refused = try home.keyfob("identity", "import", files[0], files[1], "--name", "other")
+        #expect(refused.status == 4, "\(refused)")
+        #expect(refused.error.contains("Use that name: \(option) "), "\(refused.error)")
+        // It can be typed.
+        let again = try home.shell("'\(Tool.keyfob([]).path)' identity import web.key web.pem \(option)")
+        #expect(again.hasPrefix("Unchanged: "), "\(again)")
+    }
+
     @Test func `fetching is advised where a certificate says from where, and only before it was tried`() throws {
         let home = try IdentityHome()
         try home.makeWeb()

@@ -63,7 +63,8 @@ extension KeychainError {
                 isSent
                     ? "wrong PIN for token \"\(label)\"; ONE try left before it blocks."
                     : "token \"\(label)\" has ONE try left before it blocks; the PIN was not sent.",
-                "Stop unless you are sure. To try: keyfob unlock --token \(ShellWord.quoted(label)) --allow-final-try")
+                "Stop unless you are sure. To try: "
+                    + "keyfob unlock \(ShellWord.option("--token", label)) --allow-final-try")
         case .pinIncorrect, .pinInvalid, .pinLengthRange:
             let isLow = flags.contains(.userPINCountLow)
             if isLow { details["tries"] = "low" }
@@ -104,7 +105,7 @@ extension KeychainError {
         case .deviceMemory:
             return make(
                 .tokenFull, "token \"\(label)\" has no room for another object.",
-                "Remove one: keyfob token show \(ShellWord.quoted(label)) --objects")
+                "Remove one: keyfob token show \(ShellWord.operand(label, with: " --objects"))")
         case .mechanismInvalid, .mechanismParameterInvalid, .functionNotSupported, .keySizeRange, .curveNotSupported,
             .domainParametersInvalid:
             return make(

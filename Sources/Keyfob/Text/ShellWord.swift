@@ -38,6 +38,11 @@ package enum ShellWord {
         return String((options + " " + operand(name)).dropFirst())
     }
 
+    /// An option of a command of ours with its value: two words, or one where the value begins as an option does.
+    package static func option(_ name: String, _ value: String) -> String {
+        name + (value.hasPrefix("-") ? "=" : " ") + quoted(value)
+    }
+
     /// `text` in single quotes, whatever it is. What a terminal must not get stands in it as it is.
     package static func singleQuoted(_ text: String) -> String {
         // By scalars: a quote that a combining mark follows is one character with it, and ends the word all the same.

@@ -30,7 +30,7 @@ enum AttributeReadBack {
             hint: (refusal == nil
                 ? "The object was removed again."
                 : "The object could not be removed at once. If it is still there, remove it with the vendor's tool: "
-                    + "keyfob token show \(ShellWord.quoted(token)) --objects.")
+                    + "keyfob token show \(ShellWord.operand(token, with: " --objects")).")
                 + " This token cannot protect keys as Keyfob promises.",
             details: ["token": token, "attribute": wrong.name], cause: refusal)
     }

@@ -139,7 +139,7 @@ public struct TokenKey: Sendable {
             "token \"\(label)\" made a signature with \(name) that the key's public half does not verify.",
             hint: "Try again. If it fails again the token or its module is broken, or a public key or certificate "
                 + "bears the key's identifier and is not its own: "
-                + "keyfob token show \(ShellWord.quoted(label)) --objects",
+                + "keyfob token show \(ShellWord.operand(label, with: " --objects"))",
             details: ["token": label], cause: cause)
     }
 

@@ -60,7 +60,7 @@ struct CertificateImportCommand: ParsableCommand {
             throw KeychainError(
                 .duplicateItem,
                 "the certificate is in keychain \"\(keychain.name)\" already, as \"\(known)\"; nothing was stored.",
-                hint: "Use that name, or remove it first: keyfob cert rm \(ShellWord.quoted(known))",
+                hint: "Use that name, or remove it first: keyfob cert rm \(ShellWord.operand(known))",
                 details: ["keychain": keychain.name, "name": known])
         }
         func judged() -> [(certificate: Certificate, isNew: Bool)] {

@@ -122,7 +122,8 @@ extension GlobalOptions {
         guard let name = found.first else {
             throw KeychainError(
                 .noSuchKeychain, "no keychain is on token \"\(tokenName)\".",
-                hint: "Make one: keyfob init --token \(ShellWord.quoted(tokenName))     Keychains: keyfob keychain ls")
+                hint: "Make one: keyfob init \(ShellWord.option("--token", tokenName))     "
+                    + "Keychains: keyfob keychain ls")
         }
         guard found.count == 1 else {
             throw KeychainError(

@@ -144,7 +144,7 @@ struct IdentityImportCommand: ParsableCommand {
                 // No import gives a version the name back, whatever it is told to call it.
                 let remedy = known.nameOfVersion != nil && noun == "identity"
                     ? "Put it back into use: keyfob identity use \(word)"
-                    : isAlone ? "Use that name: --name \(ShellWord.quoted(label))" : "Leave out --name"
+                    : isAlone ? "Use that name: \(ShellWord.option("--name", label))" : "Leave out --name"
                 throw KeychainError(
                     .duplicateItem,
                     "the certificate of \(pair.certificateFileName) is in the keychain already, as \"\(label)\"; "

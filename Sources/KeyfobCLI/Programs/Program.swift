@@ -40,8 +40,8 @@ extension Program {
     /// - Parameter keychain: The keychain's name where it is not the default one: no variable tells a hook.
     static func renewal(of label: String, in directory: String, keychain: String?) -> [String] {
         let option = keychain.map { " -k " + ShellWord.quoted($0) } ?? ""
-        let words = ["keyfob uri", ShellWord.quoted(label), "--for", name, "--write", ShellWord.quoted(directory)]
-        let hook = words.joined(separator: " ") + option + (reload.map { " && " + $0 } ?? "")
+        let options = " --for \(name) \(ShellWord.option("--write", directory))\(option)"
+        let hook = "keyfob uri " + ShellWord.operand(label, with: options) + (reload.map { " && " + $0 } ?? "")
         return [
             "the certificate is a copy, which a renewal does not change; let the renewal write it again:",
             "  keyfob identity renew --all\(option) --exec \(ShellWord.quoted(hook))",

@@ -78,7 +78,8 @@ struct SecretCopy: ParsableCommand {
             return "Give the copy another name."
         }
         return "\"\(Visible.text(name))\" is only what the password of \(Visible.text(server)) is called. "
-            + "For another server: keyfob secret set \(ShellWord.quoted(newName ?? name)) --server HOST"
+            + "For another server: keyfob secret set "
+            + ShellWord.operand(newName ?? name, with: " --server HOST")
     }
 
     /// A new item with all that describes a stored one, but for its dates.
