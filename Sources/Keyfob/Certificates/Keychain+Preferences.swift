@@ -10,12 +10,14 @@ extension Keychain {
     /// `*.example.org` stands for every host below `example.org`.
     ///
     /// - Returns: Whether it was not preferred before.
-    /// - Throws: `KeychainError`; `invalidArgument` for a service that is empty or has a line break, `itemNotFound`
-    ///   where the identity is gone, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `invalidArgument` for a service that is empty or has a line break or another control
+    ///   character, `itemNotFound` where the identity is gone, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func prefer(_ identity: Identity, for service: String) throws -> Bool {
-        guard !service.isEmpty, !service.contains(where: \.isNewline), let reference = identity.reference else {
+        guard !service.isEmpty, !service.unicodeScalars.contains(where: Visible.isHidden),
+            let reference = identity.reference
+        else {
             throw KeychainError(.invalidArgument, "a service is a URL or a host, on one line.")
         }
         return try setPreferred(

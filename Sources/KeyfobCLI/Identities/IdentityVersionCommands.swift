@@ -11,8 +11,9 @@ struct IdentityUseCommand: ParsableCommand {
             "keyfob identity use api --service https://example.org/api", "keyfob identity use api@2026-05-02",
             "keyfob identity use api --service mail.example.org --json"),
         discussion: """
-            A service is a URL, the beginning of one, or a host; the closest preference counts. Without --service the \
-            name must be that of an older version (keyfob identity ls), which then changes places with the one in use.
+            A service is a URL, the beginning of one, a host, *.DOMAIN for all hosts below it, or an e-mail address; \
+            the closest preference counts. Without --service the name must be that of an older version (keyfob \
+            identity ls), which then changes places with the one in use.
             """)
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
@@ -25,6 +26,7 @@ struct IdentityUseCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
+        let service = try service.map { try ServiceName($0).text }
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
         let label = identity.label ?? name.text

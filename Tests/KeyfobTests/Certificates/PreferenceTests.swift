@@ -20,6 +20,8 @@ import Testing
         try keychain.prefer(identity("c"), for: "https://x.example")
         #expect(try preferred("https://x.example/web") == "c")
         #expect(try identity("a").preferredServices == [] && identity("c").preferredServices.count == 2)
-        #expect(code { try keychain.prefer(identity("a"), for: "x\ny") } == .invalidArgument)
+        for text in ["", "x\ny", "x\u{1B}[31m", "x\u{2028}y"] {
+            #expect(code { try keychain.prefer(identity("a"), for: text) } == .invalidArgument, "\(text.debugDescription)")
+        }
     }
 }
