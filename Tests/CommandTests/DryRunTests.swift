@@ -40,6 +40,35 @@ import Testing
         #expect(try household.keyfob(["get", "b"]).status == 3)
     }
 
+    @Test(arguments: [
+        "web --cn x --self-signed", "k --cn x --self-signed", "aes --cn x --self-signed",
+        "web@2030-01-02 --cn x --self-signed", "new --cn x --key rsa --size 100 --self-signed",
+        "new --subject nonsense --self-signed", "new --email nobody --self-signed", "new --uri nowhere --self-signed",
+        "new --cn x --issuer nobody", "new --cn x --issuer web", "new --cn x --authority --issuer low",
+        "new --cn x --authority --path-length 256 --self-signed", "new --cn x --issuer exec:no-such-program",
+        "new --dns x.example --issuer acme:http://x.example --listen 80",
+        "new --dns x.example --issuer acme:https://x.example --listen 80 --eab-kid k --eab-key-source env:NO_SUCH",
+    ])
+    func `what identity create refuses its dry run refuses as well, in the same words`(words: String) throws {
+        let home = try IdentityHome()
+        for command in [
+            "identity create web --dns web.example --self-signed",
+            "identity create low --cn low --authority --path-length 0 --self-signed",
+            "key generate k --type rsa --size 2048", "key generate aes --type aes",
+        ] {
+            let words = command.split(separator: " ").map(String.init)
+            let made = try Tool.keyfob(words, environment: home.environment).run()
+            try #require(made.status == 0, "\(made.error)")
+        }
+        let keys = try home.keyfob("key", "ls", "--format", "tsv").output
+        let command = ["identity", "create"] + words.split(separator: " ").map(String.init)
+        let dry = try Tool.keyfob(command + ["--dry-run"], environment: home.environment).run()
+        #expect(dry.status != 0 && dry.output.isEmpty, "\(dry.output)")
+        #expect(try home.keyfob("key", "ls", "--format", "tsv").output == keys)
+        let run = try Tool.keyfob(command, environment: home.environment).run()
+        #expect(dry.status == run.status && dry.error == run.error, "\(dry.error)\(run.error)")
+    }
+
     @Test func `of a secret that is made and printed a dry run has nothing to print`() throws {
         let household = try Household.unattended()
         let generate = ["secret", "generate", "a", "--print", "--if-missing"]

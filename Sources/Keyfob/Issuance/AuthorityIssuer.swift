@@ -33,20 +33,15 @@ public struct AuthorityIssuer: CertificateIssuer {
     ///   what the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let authority = try identity.certificate()
-        let name = identity.label ?? authority.subjectSummary ?? "the authority"
-        let now = Date()
-        if let error = KeychainError.validity(of: authority, name: name, on: now) { throw error }
+        let name = self.name(authority)
         guard order.request.hasValidSignature else {
             throw KeychainError(.issuerFailed, "the request was not signed with the key it is about.")
         }
-        let wanted = now + (order.lifetime ?? SelfIssuer.standardLifetime)
-        if wanted > authority.notAfter { order.report("shortened to the end of authority \"\(name)\"") }
-        let unsigned = try KeychainError.describingRequests {
-            try UnsignedCertificate(
-                subject: order.request.subject, publicKey: order.request.publicKey,
-                extensions: order.request.extensions, issuer: authority,
-                notBefore: max(now - Self.clockTolerance, authority.notBefore),
-                notAfter: min(wanted, authority.notAfter))
+        let request = order.request
+        let unsigned = try self.unsigned(
+            request.subject, request.publicKey, request.extensions, lifetime: order.lifetime)
+        if Date() + (order.lifetime ?? SelfIssuer.standardLifetime) > authority.notAfter {
+            order.report("shortened to the end of authority \"\(name)\"")
         }
         let key = try keychain.tokenKey(for: identity)
         let certificate = try key.checkingSignature { try unsigned.signed { try key.sign($0, using: $1) } }
@@ -76,6 +71,30 @@ public struct AuthorityIssuer: CertificateIssuer {
                 details: ["reason": reason])
         }
         return IssuedCertificate(certificate: certificate, chain: above)
+    }
+
+    /// What the authority would sign.
+    ///
+    /// - Throws: `KeychainError`; `certificateExpired` or `certificateNotYetValid` for an authority that may not sign
+    ///   now, `invalidArgument` for one that is none, and for what cannot be written.
+    func unsigned(
+        _ subject: DistinguishedName, _ publicKey: PublicKey, _ extensions: CertificateExtensions,
+        lifetime: TimeInterval?
+    ) throws -> UnsignedCertificate {
+        let (authority, now) = (try identity.certificate(), Date())
+        if let error = KeychainError.validity(of: authority, name: name(authority), on: now) { throw error }
+        let wanted = now + (lifetime ?? SelfIssuer.standardLifetime)
+        return try KeychainError.describingRequests {
+            try UnsignedCertificate(
+                subject: subject, publicKey: publicKey, extensions: extensions, issuer: authority,
+                notBefore: max(now - Self.clockTolerance, authority.notBefore),
+                notAfter: min(wanted, authority.notAfter))
+        }
+    }
+
+    /// What messages call the authority.
+    private func name(_ certificate: Certificate) -> String {
+        identity.label ?? certificate.subjectSummary ?? "the authority"
     }
 
     /// The first usage that a certificate names and one of those above it does not, with that one: programs take the

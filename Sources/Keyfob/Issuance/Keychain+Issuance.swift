@@ -203,6 +203,34 @@ extension Keychain {
     private func pendingKey(
         _ name: String, _ specification: KeySpecification, isFirst: Bool
     ) throws -> (TokenKey, isNew: Bool) {
+        if let waiting = try waitingKey(name, specification) { return (waiting, false) }
+        let taken = Set(try index.objects(keys()).compactMap { $0.label?.text })
+        let label = isFirst ? name : IdentityVersion.label(name, Date(), taken: taken)
+        do {
+            return (try tokenKey(for: generateKey(specification, label: label, isLabelUnique: true)), true)
+        } catch let error as KeychainError where isFirst && error.code == .duplicateItem {
+            throw try explaining(error, of: name)
+        }
+    }
+
+    /// The error for a name that a key has, where it is an identity's key still.
+    private func explaining(_ error: KeychainError, of name: String) throws -> KeychainError {
+        // Whoever removes an identity keeps its older versions, and the key that they share with it.
+        guard let version = try versions(of: name).first(where: { $0.nameOfVersion != nil })?.label else {
+            return error
+        }
+        return KeychainError(
+            .duplicateItem,
+            "key \"\(name)\" is on token \"\(token.label)\" still: older versions of the identity have it.",
+            hint: "Destroy them: keyfob identity retire \(ShellWord.operand(name)). "
+                + "Or go on with one: keyfob identity use \(ShellWord.operand(version))",
+            details: error.details, cause: error)
+    }
+
+    /// A key of the name that has no certificate; `nil` where there is none.
+    ///
+    /// - Throws: `KeychainError` with code `duplicateItem` where it is not as one that would be made, or one of several.
+    private func waitingKey(_ name: String, _ specification: KeySpecification) throws -> TokenKey? {
         let objects = try index.objects(keys())
         let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
         let waiting = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).filter { item in
@@ -211,24 +239,7 @@ extension Keychain {
             else { return false }
             return !certified.contains(object.keyIdentifier)
         }
-        guard let first = waiting.first else {
-            let taken = Set(objects.compactMap { $0.label?.text })
-            let label = isFirst ? name : IdentityVersion.label(name, Date(), taken: taken)
-            do {
-                return (try tokenKey(for: generateKey(specification, label: label, isLabelUnique: true)), true)
-            } catch let error as KeychainError where isFirst && error.code == .duplicateItem {
-                // Whoever removes an identity keeps its older versions, and the key that they share with it.
-                guard let version = try versions(of: name).first(where: { $0.nameOfVersion != nil })?.label else {
-                    throw error
-                }
-                throw KeychainError(
-                    .duplicateItem,
-                    "key \"\(name)\" is on token \"\(token.label)\" still: older versions of the identity have it.",
-                    hint: "Destroy them: keyfob identity retire \(ShellWord.operand(name)). "
-                        + "Or go on with one: keyfob identity use \(ShellWord.operand(version))",
-                    details: error.details, cause: error)
-            }
-        }
+        guard let first = waiting.first else { return nil }
         let label = first.attributes[.label]?.text ?? name
         let key = try tokenKey(for: KeyItem(item: first))
         guard waiting.count == 1, key.publicKey.algorithm.description == specification.description,
@@ -240,7 +251,42 @@ extension Keychain {
                 hint: "Name its kind, or remove it: keyfob key rm \(ShellWord.operand(label))",
                 details: ["key": label, "token": token.label])
         }
-        return (key, false)
+        return key
+    }
+
+    /// Refuses what `createIdentity` would refuse before an issuer has anything to say, and what an authority of ours
+    /// would say of the request, and changes nothing.
+    ///
+    /// What stands in the way of a signature nobody knows without one: the constraints of those above an authority.
+    ///
+    /// - Throws: As it does.
+    package func requireCreatable(
+        _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer
+    ) throws {
+        try checkIsFree(name)
+        let publicKey: PublicKey
+        if let waiting = try waitingKey(name, specification.key) {
+            publicKey = waiting.publicKey
+        } else {
+            try specification.key.validate()
+            let isTaken = try index.objects(keys()).contains { object in
+                [.privateKey, .secretKey].contains(object.objectClass) && object.label?.bytes == Data(name.utf8)
+            }
+            guard !isTaken else { throw try explaining(keyExists(name), of: name) }
+            // Any will do: what can be written into a request does not depend on the key.
+            publicKey = try PrivateKey.generate(.ec(.p256)).publicKey
+        }
+        let (subject, extensions) = (specification.subject, specification.extensions)
+        _ = try KeychainError.describingRequests {
+            try UnsignedRequest(subject: subject, publicKey: publicKey, extensions: extensions)
+        }
+        switch issuer {
+        case is SelfIssuer:
+            _ = try SelfIssuer.unsigned(subject, publicKey, extensions, lifetime: specification.lifetime)
+        case let authority as AuthorityIssuer:
+            _ = try authority.unsigned(subject, publicKey, extensions, lifetime: specification.lifetime)
+        default: break
+        }
     }
 
     /// The error of an attempt that failed. A key that was made for it goes, unless a certificate for it may be on

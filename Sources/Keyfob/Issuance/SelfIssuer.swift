@@ -16,24 +16,35 @@ public struct SelfIssuer: CertificateIssuer {
     ///
     /// - Throws: `KeychainError`; `invalidArgument` for a request that cannot be fulfilled, and what the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
-        let now = Date()
-        let unsigned = try KeychainError.describingRequests {
-            try UnsignedCertificate(
-                subject: Self.subject(of: order.request), publicKey: order.request.publicKey,
-                extensions: order.request.extensions, issuer: nil, notBefore: now - AuthorityIssuer.clockTolerance,
-                notAfter: now + (order.lifetime ?? Self.standardLifetime))
-        }
+        let request = order.request
+        let unsigned = try Self.unsigned(
+            request.subject, request.publicKey, request.extensions, lifetime: order.lifetime)
         let certificate = try order.key.checkingSignature { try unsigned.signed { try order.key.sign($0, using: $1) } }
         return IssuedCertificate(certificate: certificate, chain: [])
+    }
+
+    /// What the key would sign. - Throws: `KeychainError` with code `invalidArgument` for what cannot be written.
+    static func unsigned(
+        _ subject: DistinguishedName, _ publicKey: PublicKey, _ extensions: CertificateExtensions,
+        lifetime: TimeInterval?
+    ) throws -> UnsignedCertificate {
+        let now = Date()
+        return try KeychainError.describingRequests {
+            try UnsignedCertificate(
+                subject: self.subject(subject, extensions), publicKey: publicKey, extensions: extensions, issuer: nil,
+                notBefore: now - AuthorityIssuer.clockTolerance, notAfter: now + (lifetime ?? standardLifetime))
+        }
     }
 
     /// The subject of a request; where it is empty, its first name that fits.
     ///
     /// The subject is the issuer here, which may not be empty (RFC 5280 4.1.2.4): Java refuses such a certificate, and
     /// with it the whole token.
-    private static func subject(of request: CertificationRequest) throws -> DistinguishedName {
-        guard request.subject.isEmpty else { return request.subject }
-        let names = request.extensions.subjectAlternativeNames.compactMap { name -> String? in
+    private static func subject(
+        _ subject: DistinguishedName, _ extensions: CertificateExtensions
+    ) throws -> DistinguishedName {
+        guard subject.isEmpty else { return subject }
+        let names = extensions.subjectAlternativeNames.compactMap { name -> String? in
             switch name {
             case .dns(let text), .email(let text), .uri(let text): text
             default: name.ipText

@@ -105,9 +105,7 @@ extension Keychain {
         return try writer(keys).perform(.generate) { objects in
             let rivals = objects.filter { [.privateKey, .secretKey].contains($0.objectClass) }
             if isLabelUnique, rivals.contains(where: { $0.label?.bytes == Data(label) }) {
-                throw KeychainError(
-                    .duplicateItem, "a key of that name exists already on token \"\(token.label)\".",
-                    details: ["key": String(decoding: label, as: UTF8.self), "token": token.label])
+                throw keyExists(String(decoding: label, as: UTF8.self))
             }
             return plan
         } change: { session, refine in
@@ -129,6 +127,13 @@ extension Keychain {
             }
             return (privateKey, try record(Item(.key, publicAttributes), half, writer, keys))
         }
+    }
+
+    /// The error for a label that another key has.
+    func keyExists(_ label: String) -> KeychainError {
+        KeychainError(
+            .duplicateItem, "a key of that name exists already on token \"\(token.label)\".",
+            details: ["key": label, "token": token.label])
     }
 
     /// The error of a token that cannot generate such a key: with the keys that it can.

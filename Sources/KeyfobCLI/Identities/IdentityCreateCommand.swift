@@ -49,23 +49,16 @@ struct IdentityCreateCommand: ParsableCommand {
         if ifMissing, let known = try keychain.find(.identity(label: name)).first {
             return try emit(existing: known, in: keychain, output)
         }
+        let issuer = try description.resolved(for: keychain, global, issuance)
         guard !global.dryRun else {
-            try keychain.checkIsFree(name)
-            switch description {
-            case .authority, .command: _ = try description.resolved(for: keychain, global, issuance)
             // What an authority elsewhere would say, nobody asks it for a trial.
-            case .itself, .acme: break
-            }
+            try keychain.requireCreatable(name, specification, issuer: issuer)
             return try output.emit(
-                Document([
-                    "dry_run": true, "changed": false, "name": .string(name),
-                    "key": .string(specification.key.description),
-                    "issuer_policy": .string(description.description),
-                ]),
+                IdentityPhrases.plan(
+                    name, keychain, issuer: description, known: known(specification, issuer: description)),
                 sentence: "Would make identity \"\(Visible.text(name))\": \(specification.key), "
                     + "issuer \(Visible.text(description.description)).")
         }
-        let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = Steps(output)
         let made: IdentityInstallation
         do {
@@ -79,7 +72,7 @@ struct IdentityCreateCommand: ParsableCommand {
         }
         let certificate = try made.identity.certificate()
         let now = Date()
-        let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain, tellsChain: true)
+        let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain)
         try output.emit(
             document,
             sentence: """
@@ -90,6 +83,28 @@ struct IdentityCreateCommand: ParsableCommand {
                 Identity "\(Visible.text(name))" is ready.
                 """)
         try OpenSSLEngine.warn(of: keychain, output)
+    }
+
+    /// What is known of a certificate before it is made: what is asked for, as far as its issuer has no choice.
+    private func known(_ specification: IdentitySpecification, issuer: IssuerDescription) -> [String: Value] {
+        let names = specification.extensions.subjectAlternativeNames.compactMap { name -> Value? in
+            if case .dns(let host) = name { return .string(host) }
+            return nil
+        }
+        var known: [String: Value] = ["key": .string(specification.key.description), "dns_names": .array(names)]
+        let isOwn: Bool
+        switch issuer {
+        case .itself, .authority: isOwn = true
+        case .command, .acme: isOwn = false
+        }
+        guard isOwn else { return known }
+        known["is_authority"] = .boolean(wishes.authority)
+        // Without one, a certificate that its own key signs gets one of its names.
+        guard !specification.subject.isEmpty else { return known }
+        known["subject"] = .string(specification.subject.description)
+        known["common_name"] = .optional(specification.subject.commonName)
+        if issuer == .itself { known["issuer"] = .string(specification.subject.description) }
+        return known
     }
 
     private func emit(existing known: Identity, in keychain: Keychain, _ output: Output) throws {
@@ -118,35 +133,58 @@ struct Steps: Sendable {
 
 /// How identities are described to programs after a change.
 enum IdentityPhrases {
-    /// The members of a document about one identity.
+    /// The document about one identity.
     ///
-    /// - Parameters:
-    ///   - trust: The trust that an older version still has, and this one has not.
-    ///   - tellsChain: Whether it says how far up the certificates of the keychain reach. What was issued or came in a
-    ///     file may reach further: a root among it is not stored.
+    /// - Parameter trust: The trust that an older version still has, and this one has not.
     static func document(
         _ identity: Identity, isChanged: Bool, _ keychain: Keychain, kept: [String] = [],
-        trust: TrustLeftBehind? = nil, tellsChain: Bool = false, isDryRun: Bool = false
+        trust: TrustLeftBehind? = nil, isDryRun: Bool = false
     ) throws -> Document {
-        var members: [Value.Member] = [
-            .init("changed", .boolean(isChanged)), .init("dry_run", .boolean(isDryRun)),
-            .init("name", .optional(identity.label)),
-            .init("keychain", .string(keychain.name)), .init("token", .string(keychain.tokenLabel)),
-            .init("uri", .string(try keychain.uri(of: identity).description)),
-            .init("issuer_policy", .optional(identity.renewalPolicy?.issuer.description)),
-            .init("kept", .array(kept.map { .string($0) })),
-            .init("trust_stays_with", .array((trust?.versions ?? []).map { .string($0) })),
-            .init("hint", .optional(trust.map { HintedCommands.naming(keychain.name, in: $0.command) })),
-        ]
-        if tellsChain {
-            let chain = try keychain.chain(of: identity.certificate())
-            members.append(.init("chain_complete", .boolean(chain.isComplete)))
-            members.append(.init("chain_length", .count(chain.certificates.count)))
-        }
+        let certificate = try identity.certificate()
+        let members = Self.members(
+            of: identity.label, isChanged: isChanged, isDryRun: isDryRun, keychain,
+            uri: try keychain.uri(of: identity).description, issuer: identity.renewalPolicy?.issuer, kept: kept,
+            trust: trust, chain: try keychain.chain(of: certificate))
         return Document(
             members: members
-                + CertificatePhrases.members(
-                    try identity.certificate(), on: Date(), isReplaced: identity.nameOfVersion != nil))
+                + CertificatePhrases.members(certificate, on: Date(), isReplaced: identity.nameOfVersion != nil))
+    }
+
+    /// The document about an identity that a dry run would make: the same, with null for what nobody knows before.
+    ///
+    /// - Parameters:
+    ///   - certificate: Its certificate, where that is there.
+    ///   - known: What is known of one that is not, as `CertificatePhrases.members` has it.
+    static func plan(
+        _ name: String, _ keychain: Keychain, issuer: IssuerDescription?, certificate: Certificate? = nil,
+        known: [String: Value] = [:]
+    ) -> Document {
+        Document(
+            members: members(
+                of: name, isChanged: false, isDryRun: true, keychain, uri: nil, issuer: issuer, kept: nil, trust: nil,
+                chain: nil)
+                + CertificatePhrases.members(certificate, on: Date(), known: known))
+    }
+
+    /// - Parameters:
+    ///   - kept: `nil` where nobody knows it before.
+    ///   - chain: As far as the certificates of the keychain reach. What was issued or came in a file may reach
+    ///     further: a root among it is not stored.
+    private static func members(
+        of name: String?, isChanged: Bool, isDryRun: Bool, _ keychain: Keychain, uri: String?,
+        issuer: IssuerDescription?, kept: [String]?, trust: TrustLeftBehind?, chain: CertificateChain?
+    ) -> [Value.Member] {
+        func list(_ names: [String]) -> Value { .array(names.map { .string($0) }) }
+        return [
+            .init("changed", .boolean(isChanged)), .init("dry_run", .boolean(isDryRun)), .init("name", .optional(name)),
+            .init("keychain", .string(keychain.name)), .init("token", .string(keychain.tokenLabel)),
+            .init("uri", .optional(uri)), .init("issuer_policy", .optional(issuer?.description)),
+            .init("kept", kept.map { list($0) } ?? .null),
+            .init("trust_stays_with", kept.map { _ in list(trust?.versions ?? []) } ?? .null),
+            .init("hint", .optional(trust.map { HintedCommands.naming(keychain.name, in: $0.command) })),
+            .init("chain_complete", chain.map { .boolean($0.isComplete) } ?? .null),
+            .init("chain_length", chain.map { .count($0.certificates.count) } ?? .null),
+        ]
     }
 
     /// That the version in use is not trusted, as one before it is.

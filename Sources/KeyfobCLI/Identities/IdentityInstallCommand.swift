@@ -49,10 +49,12 @@ struct IdentityInstallCommand: ParsableCommand {
         }
         guard !global.dryRun else {
             try keychain.requireInstallable(name, certificate: leaf, fileName: cert.name)
+            // Whoever renews the version that bears the name now will renew this one.
+            let policy = try keychain.find(.identity(label: name)).first?.renewalPolicy
             return try output.emit(
-                Document(
-                    members: [.init("changed", false), .init("dry_run", true), .init("name", .string(name))]
-                        + CertificatePhrases.members(leaf, on: now)),
+                Self.document(
+                    IdentityPhrases.plan(name, keychain, issuer: policy?.issuer, certificate: leaf),
+                    leavesRootOut: nil),
                 sentence: "Nothing was installed (--dry-run).")
         }
         let made = try keychain.installIdentity(
@@ -81,10 +83,14 @@ struct IdentityInstallCommand: ParsableCommand {
             lines.append("Identity \"\(shown)\" is ready.")
         }
         let document = try IdentityPhrases.document(
-            made.identity, isChanged: !made.isUnchanged, keychain, kept: made.kept, trust: trust,
-            tellsChain: true)
+            made.identity, isChanged: !made.isUnchanged, keychain, kept: made.kept, trust: trust)
         try output.emit(
-            Document(members: document.members + [.init("root_left_out", .boolean(root != nil))]),
-            sentence: lines.joined(separator: "\n"))
+            Self.document(document, leavesRootOut: root != nil), sentence: lines.joined(separator: "\n"))
+    }
+
+    /// - Parameter leavesRootOut: `nil` where nobody knows it before.
+    private static func document(_ document: Document, leavesRootOut: Bool?) -> Document {
+        Document(
+            members: document.members + [.init("root_left_out", leavesRootOut.map { .boolean($0) } ?? .null)])
     }
 }

@@ -204,6 +204,13 @@ struct IdentityRenewCommand: ParsableCommand {
             details: known.details.merging(["name": name]) { $1 }, cause: known.cause)
     }
 
+    /// The document about an identity that is as it was. Empty where nobody gets it: for each of many, all certificates
+    /// of the keychain are looked at.
+    private func document(unchanged identity: Identity, _ keychain: Keychain, _ output: Output) throws -> Document {
+        guard output.format.isMachineReadable else { return Document(members: []) }
+        return try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: global.dryRun)
+    }
+
     /// What became of an identity.
     private enum Outcome { case renewed, unchanged, leftToAnother }
 
@@ -222,9 +229,7 @@ struct IdentityRenewCommand: ParsableCommand {
             try output.say(
                 "Nothing to do: \(label) is at \(max(0, percent))% of its lifetime; renewal starts at "
                     + "\(Int(RenewalPolicy.dueAfter * 100))%. Use --force to renew now.")
-            let document = try IdentityPhrases.document(
-                identity, isChanged: false, keychain, isDryRun: global.dryRun)
-            return (document, .unchanged)
+            return (try document(unchanged: identity, keychain, output), .unchanged)
         }
         let wanted: RenewalKey? = newKey || key.isGiven
             ? .new(key.isGiven ? key.specification : nil) : sameKey ? .same : nil
@@ -234,8 +239,7 @@ struct IdentityRenewCommand: ParsableCommand {
                 + "\(Visible.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
         guard !global.dryRun else {
             try output.say("  nothing was done (--dry-run)")
-            let document = try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: true)
-            return (document, .unchanged)
+            return (try document(unchanged: identity, keychain, output), .unchanged)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = RenewalSteps()
@@ -261,7 +265,7 @@ struct IdentityRenewCommand: ParsableCommand {
             if !force, isBusy, let now, now != identity.der {
                 try output.say("  nothing to do: \(label) was renewed by another process meanwhile")
                 let current = try keychain.only(.identity(label: identity.label ?? ""))
-                return (try IdentityPhrases.document(current, isChanged: false, keychain), .leftToAnother)
+                return (try document(unchanged: current, keychain, output), .leftToAnother)
             }
             throw error
         }
@@ -275,7 +279,7 @@ struct IdentityRenewCommand: ParsableCommand {
         }
         return (
             try IdentityPhrases.document(
-                made.identity, isChanged: true, keychain, kept: made.kept, trust: trust, tellsChain: true),
+                made.identity, isChanged: true, keychain, kept: made.kept, trust: trust),
             .renewed
         )
     }

@@ -112,7 +112,10 @@ struct IssuerOptions: ParsableArguments {
     /// - Throws: `KeychainError` of the source; `invalidArgument` for a key that is none.
     func externalAccount(_ global: GlobalOptions) throws -> ACMEIssuer.ExternalAccount? {
         guard let eabKid, let eabKeySource else { return nil }
-        let key = try PINSource(parsing: eabKeySource).read(
+        let source = try PINSource(parsing: eabKeySource)
+        // Nobody types a key for nothing.
+        guard !global.dryRun || !source.isInteractive else { return nil }
+        let key = try source.read(
             .externalAccount(eabKid), from: global.pinEnvironment(noInput: false))
         return try ACMEIssuer.ExternalAccount(keyIdentifier: eabKid, key: key)
     }

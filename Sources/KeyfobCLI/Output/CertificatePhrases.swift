@@ -69,19 +69,29 @@ enum CertificatePhrases {
     }
 
     /// The members by which JSON documents describe a certificate.
-    static func members(_ certificate: Certificate, on date: Date, isReplaced: Bool = false) -> [Value.Member] {
-        [
-            .init("subject", .string(certificate.subject.description)),
-            .init("common_name", .optional(certificate.subject.commonName)),
-            .init("issuer", .string(certificate.issuer.description)),
-            .init("serial", .string(certificate.serialNumberText)),
-            .init("not_before", .time(certificate.notBefore)),
-            .init("not_after", .time(certificate.notAfter)),
-            .init("state", .string(State(certificate, on: date, isReplaced: isReplaced).rawValue)),
-            .init("key", .string(certificate.publicKey.algorithm.description)),
-            .init("fingerprint", .fingerprint(sha256: certificate.sha256Fingerprint)),
-            .init("dns_names", .array(certificate.dnsNames.map { .string($0) })),
-            .init("is_authority", .boolean(certificate.isCA)),
+    ///
+    /// - Parameters:
+    ///   - certificate: `nil` for one that is not made yet.
+    ///   - known: What is known of that before, by the members' names; all else is null.
+    static func members(
+        _ certificate: Certificate?, on date: Date, isReplaced: Bool = false, known: [String: Value] = [:]
+    ) -> [Value.Member] {
+        func member(_ name: String, _ value: (Certificate) -> Value) -> Value.Member {
+            guard let certificate else { return Value.Member(name, known[name] ?? .null) }
+            return Value.Member(name, value(certificate))
+        }
+        return [
+            member("subject") { .string($0.subject.description) },
+            member("common_name") { .optional($0.subject.commonName) },
+            member("issuer") { .string($0.issuer.description) },
+            member("serial") { .string($0.serialNumberText) },
+            member("not_before") { .time($0.notBefore) },
+            member("not_after") { .time($0.notAfter) },
+            member("state") { .string(State($0, on: date, isReplaced: isReplaced).rawValue) },
+            member("key") { .string($0.publicKey.algorithm.description) },
+            member("fingerprint") { .fingerprint(sha256: $0.sha256Fingerprint) },
+            member("dns_names") { .array($0.dnsNames.map { .string($0) }) },
+            member("is_authority") { .boolean($0.isCA) },
         ]
     }
 

@@ -29,8 +29,8 @@ struct SecretStoring: ParsableArguments {
         }
     }
 
-    /// Stores a value, which is asked for only when it is needed. A dry run looks at it all the same, to be refused where
-    /// the run would be and to find nothing to do where that would.
+    /// Stores a value, which is asked for only when it is needed. A dry run looks at it all the same: it is refused
+    /// where the run would be, and has nothing to do where that would have.
     ///
     /// - Parameter read: Reads the value; `nil` where a person would have to type it for a dry run.
     /// - Returns: What was done, and the item as it is then.
