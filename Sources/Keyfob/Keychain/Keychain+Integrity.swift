@@ -13,12 +13,13 @@ extension Keychain {
     public func vaultFindings() throws -> [VaultFinding] {
         let keys = try keys()
         let lost = try missingWrappingKeys()
+        var rows: [VaultFinding] = []
         do {
-            let rows = try store.integrityFindings(keys.tree, damage: keys.damage)
+            rows = try store.integrityFindings(keys.tree, damage: keys.damage)
             return try rows + lost + missingObjects(keys).map { $0.finding(on: token.label) }
         } catch let error as KeychainError where error.code == .vaultDamaged {
-            // Pages from which no row can be read at all.
-            return [VaultFinding(.fileDamaged, error.message)] + lost
+            // Pages, or tables, from which no row can be read at all.
+            return (rows.isEmpty ? [VaultFinding(.fileDamaged, error.message)] : rows) + lost
         }
     }
 

@@ -270,62 +270,18 @@ final class SQLiteStore: ItemStore {
         _ tree: RowTreeKey?, damage: (SealedRow) throws -> VaultFinding?
     ) throws -> [VaultFinding] {
         do {
+            let model = try Schema.columns()
             return try connection.use { try $0.read { db in
-                let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check")
+                let lacks = try Schema.lacks(db, of: model).map { VaultFinding(.fileDamaged, $0) }
                 let pages = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
-                let findings = pages.map { VaultFinding(.fileDamaged, $0) }
-                    + orphans.map { _ in VaultFinding(.itemIncomplete, "a row refers to one that is missing") }
-                return findings + (tree == nil ? [] : try SQLiteTransaction(db, tree).recordFindings(damage))
+                let findings = lacks + pages.map { VaultFinding(.fileDamaged, $0) }
+                // Of rows whose tables are not whole nothing can be told.
+                guard lacks.isEmpty else { return findings }
+                let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check")
+                    .map { _ in VaultFinding(.itemIncomplete, "a row refers to one that is missing") }
+                let rows = tree == nil ? [] : try SQLiteTransaction(db, tree).recordFindings(damage)
+                return findings + orphans + rows
             } }
         } catch { throw Self.translate(error, path: path, title: title) }
-    }
-
-    /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).
-    static func translate(_ error: any Error, path: String, title: String? = nil) -> any Error {
-        let title = title ?? "the vault \(path)"
-        let details = ["path": path]
-        guard let error = error as? DatabaseError else {
-            guard error is RowDecodingError else { return error }
-            // The decoding error itself quotes the row.
-            return KeychainError(
-                .vaultDamaged, "\(title) is damaged: a column has another type.",
-                hint: "Restore its vault from a backup. Nothing was changed.", details: details)
-        }
-        switch error.resultCode {
-        case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE:
-            return KeychainError(.duplicateItem, "the item already exists in the keychain.", cause: error.withoutSQL)
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
-            return KeychainError(
-                .vaultBusy, "\(title) is in use by another process.", hint: "Wait longer: --timeout 60s",
-                details: details,
-                cause: error.withoutSQL)
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:
-            return KeychainError(
-                .vaultDamaged, "\(title) is damaged: \(error.message ?? "\(error.resultCode)").",
-                hint: "Restore its vault from a backup. Nothing was changed.", details: details,
-                cause: error.withoutSQL)
-        case .SQLITE_READONLY:
-            return KeychainError(
-                .refused, "\(title) is read-only; nothing was changed.",
-                hint: "Check who may write \(path), and how its file system is mounted.", details: details,
-                cause: error.withoutSQL)
-        case .SQLITE_FULL:
-            return KeychainError.diskFull(at: path, cause: error.withoutSQL)
-        default:
-            let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
-            if let shortage = DiskSpace.shortage(in: directory, details: details, cause: error.withoutSQL) {
-                return shortage
-            }
-            return KeychainError(
-                .vaultUnavailable, "the vault \(path) cannot be used: \(error.message ?? "\(error.resultCode)").",
-                hint: "Check the file's permissions and the free space of its disk.", cause: error.withoutSQL)
-        }
-    }
-}
-
-extension DatabaseError {
-    /// The same error without statement and arguments, which are digests and ciphertext but nobody's business.
-    fileprivate var withoutSQL: DatabaseError {
-        DatabaseError(resultCode: extendedResultCode, message: message)
     }
 }

@@ -22,6 +22,45 @@ enum Schema {
         try db.execute(sql: "PRAGMA user_version = 2")
     }
 
+    /// A column of a table.
+    struct Column: Hashable {
+        let table: String
+        let name: String
+    }
+
+    /// Every column that a vault has.
+    static func columns() throws -> [Column] {
+        let model = try DatabaseQueue()
+        return try model.write { db in
+            try create(db)
+            return try columns(of: db)
+        }
+    }
+
+    /// What a vault lacks of the columns of `model`, in words: another program, or a disk, has taken it away.
+    static func lacks(_ db: Database, of model: [Column]) throws -> [String] {
+        let present = Set(try columns(of: db))
+        let tables = Set(present.map(\.table))
+        var missing: [String] = []
+        for column in model where !present.contains(column) {
+            let what = tables.contains(column.table)
+                ? "column \"\(column.name)\" of table \"\(column.table)\" is missing"
+                : "table \"\(column.table)\" is missing"
+            if missing.last != what { missing.append(what) }
+        }
+        return missing
+    }
+
+    private static func columns(of db: Database) throws -> [Column] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+                WHERE tables.type = 'table' ORDER BY tables.rowid, columns.cid
+                """
+        ).map { Column(table: try $0.decode(atIndex: 0), name: try $0.decode(atIndex: 1)) }
+    }
+
     /// The nodes of the rows' Merkle tree, and under the largest number its root.
     private static let version2 = """
         CREATE TABLE row_tree (

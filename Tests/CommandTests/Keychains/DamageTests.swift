@@ -219,6 +219,39 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/tokens").isEmpty)
     }
 
+    @Test(arguments: [
+        "drop table vault", "drop table wrapping_key", "drop table item", "drop table recipient", "drop table term",
+        "drop table row_tree", "alter table item drop column modified",
+        "drop table intent; create view intent as select 1 as id",
+    ])
+    func `a vault without one of its tables is damaged, and no matter of permissions`(damage: String) throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        try sqlite(household.vault(), damage)
+        let failure = try household.failure(["set", "b", "--stdin"], input: Data("x".utf8))
+        #expect(failure.code == "db.damaged" && failure.status == 9, "\(failure)")
+        #expect(try failure.hint.contains("from a backup: \(household.vault())"), "\(failure.hint)")
+        let check = try household.keyfob(["keychain", "check"])
+        #expect(check.status == 9, "\(check)")
+        #expect((check.output + check.error).contains("backup"), "\(check)")
+    }
+
+    @Test func `a check names each table and column that a vault lacks`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        try sqlite(household.vault(), "drop table token_object; drop table term; alter table item drop column created")
+        let check = try household.keyfob(["keychain", "check", "--json"])
+        #expect(check.status == 9, "\(check.error)")
+        let document = try JSONSerialization.jsonObject(with: Data(check.output.utf8)) as? [String: Any]
+        let findings = document?["findings"] as? [[String: Any]] ?? []
+        #expect(findings.allSatisfy { $0["code"] as? String == "file.damaged" })
+        #expect(
+            findings.compactMap { $0["text"] as? String } == [
+                "column \"created\" of table \"item\" is missing", "table \"term\" is missing",
+                "table \"token_object\" is missing",
+            ], "\(check.output)")
+    }
+
     @Test func `a damaged row costs itself and nothing else`() throws {
         let household = try Household.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }

@@ -1,0 +1,70 @@
+import Foundation
+import GRDB
+
+/// What SQLite's errors mean to a keychain.
+extension SQLiteStore {
+    /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).
+    static func translate(_ error: any Error, path: String, title: String? = nil) -> any Error {
+        let title = title ?? "the vault \(path)"
+        let details = ["path": path]
+        guard let error = error as? DatabaseError else {
+            guard error is RowDecodingError else { return error }
+            // The decoding error itself quotes the row.
+            return damage(title, "a column has another type", path)
+        }
+        switch error.resultCode {
+        case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE:
+            return KeychainError(.duplicateItem, "the item already exists in the keychain.", cause: error.withoutSQL)
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            return KeychainError(
+                .vaultBusy, "\(title) is in use by another process.", hint: "Wait longer: --timeout 60s",
+                details: details,
+                cause: error.withoutSQL)
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH, .SQLITE_CONSTRAINT:
+            return damage(title, error.message ?? "\(error.resultCode)", path, cause: error.withoutSQL)
+        // Our statements never change: what SQLite does not understand of them are tables that are not ours.
+        case .SQLITE_ERROR where error.isAboutTables:
+            return damage(title, error.message ?? "\(error.resultCode)", path, cause: error.withoutSQL)
+        case .SQLITE_READONLY:
+            return KeychainError(
+                .refused, "\(title) is read-only; nothing was changed.",
+                hint: "Check who may write \(path), and how its file system is mounted.", details: details,
+                cause: error.withoutSQL)
+        case .SQLITE_FULL:
+            return KeychainError.diskFull(at: path, cause: error.withoutSQL)
+        default:
+            let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
+            if let shortage = DiskSpace.shortage(in: directory, details: details, cause: error.withoutSQL) {
+                return shortage
+            }
+            return KeychainError(
+                .vaultUnavailable, "the vault \(path) cannot be used: \(error.message ?? "\(error.resultCode)").",
+                hint: "Check the file's permissions and the free space of its disk.", cause: error.withoutSQL)
+        }
+    }
+
+    private static func damage(
+        _ title: String, _ what: String, _ path: String, cause: (any Error)? = nil
+    ) -> KeychainError {
+        KeychainError(
+            .vaultDamaged, "\(title) is damaged: \(what).",
+            hint: "Restore its vault from a backup: \(path). Nothing was changed.", details: ["path": path],
+            cause: cause)
+    }
+}
+
+extension DatabaseError {
+    /// Whether a plain error of SQLite's says that a statement and the tables of the file do not fit.
+    ///
+    /// The others are those of a transaction that has ended by itself, as on a full disk, and GRDB's own where a file
+    /// system does not let it have the log.
+    fileprivate var isAboutTables: Bool {
+        guard let message else { return false }
+        return !["transaction", "WAL"].contains { message.contains($0) }
+    }
+
+    /// The same error without statement and arguments, which are digests and ciphertext but nobody's business.
+    fileprivate var withoutSQL: DatabaseError {
+        DatabaseError(resultCode: extendedResultCode, message: message)
+    }
+}
