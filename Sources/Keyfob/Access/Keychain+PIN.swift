@@ -46,7 +46,10 @@ extension Keychain {
     func read(_ source: PINSource, _ purpose: PINPurpose) throws -> SecretBytes {
         // A source may take a variable out of the environment, which a module that is being loaded reads.
         token.awaitOpening()
-        return try source.read(purpose, from: pinEnvironment)
+        do throws(KeychainError) { return try source.read(purpose, from: pinEnvironment) } catch {
+            // The file that a PIN lies in goes with its keychain.
+            throw Keychains(directories).explanation(of: error, configuration)
+        }
     }
 
     var pinPurpose: PINPurpose {

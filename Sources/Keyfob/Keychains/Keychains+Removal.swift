@@ -217,7 +217,7 @@ extension Keychains {
     private static let tokenlessSuffix = ".removing-rest"
 
     /// What becomes of the configuration while the rest is removed: no listing takes it for a keychain.
-    private func note(_ name: String) -> URL {
+    func note(_ name: String) -> URL {
         folder.appendingPathComponent(".\(name)\(Self.noteSuffix)", isDirectory: false)
     }
 

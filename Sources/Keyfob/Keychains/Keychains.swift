@@ -179,8 +179,9 @@ public struct Keychains: Sendable {
         pool.allowFinalTry = options.allowsFinalTry
         pool.slowCallNotice = options.slowCallNotice
         let state = Lock(Keychain.LockState())
+        let explain: @Sendable (KeychainError) -> KeychainError = { [self] in explanation(of: $0, configuration) }
         let token = TokenStore(
-            uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool,
+            uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool, explain: explain,
             openModule: {
                 try Self.module(configuration.module, softHSM: softHSM, deadline: .after(options.timeout))
             },
@@ -200,7 +201,7 @@ public struct Keychains: Sendable {
         do {
             store = try SQLiteStore(
                 path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
-                busyTimeout: options.timeoutInSeconds)
+                busyTimeout: options.timeoutInSeconds, explain: explain)
         } catch {
             token.awaitOpening()
             throw error

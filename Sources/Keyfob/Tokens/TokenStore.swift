@@ -16,6 +16,8 @@ final class TokenStore: Sendable {
     let softHSM: SoftHSMDirectory?
     private let openModule: @Sendable () throws -> Module
     private let pin: @Sendable () throws -> SecretBytes?
+    /// What it means to the keychain that the token is not there.
+    let explain: @Sendable (KeychainError) -> KeychainError
     let configuration: SessionPool.Configuration
     private let state: Lock<State>
     // These two are read at every operation, by all threads at once: a lock would be what they wait for.
@@ -75,11 +77,13 @@ final class TokenStore: Sendable {
     /// - Parameters:
     ///   - softHSM: The directory the token lies in, where it is one of ours.
     ///   - keepsHandles: Whether a handle never names another object within one login; `nil` asks the token.
+    ///   - explain: What it means to the keychain that a token of ours is not there.
     ///   - openModule: Loads the module; called once.
     ///   - pin: Gives the PIN when the token wants a login; `nil` reads without one.
     init(
         uri: PKCS11URI, softHSM: SoftHSMDirectory?, configuration: SessionPool.Configuration,
-        keepsHandles: Bool? = nil, openModule: @escaping @Sendable () throws -> Module,
+        keepsHandles: Bool? = nil, explain: @escaping @Sendable (KeychainError) -> KeychainError = { $0 },
+        openModule: @escaping @Sendable () throws -> Module,
         pin: @escaping @Sendable () throws -> SecretBytes?
     ) {
         // Our own directory holds nothing but SoftHSM's tokens, so that nobody need be asked.
@@ -89,6 +93,7 @@ final class TokenStore: Sendable {
         self.softHSM = softHSM
         changeDetector = softHSM.map { SoftHSMChangeDetector(directory: $0, uri: uri) }
         self.configuration = configuration
+        self.explain = explain
         self.openModule = openModule
         self.pin = pin
     }
@@ -253,39 +258,6 @@ final class TokenStore: Sendable {
             ahead.removeAll { $0.signatures == nil }
             ahead.append(WeakSignatures(signatures: signatures))
         }
-    }
-
-    /// What a refusal of this token means to a keychain; after a wrong PIN with how many tries the token says are left.
-    func refusal(_ error: PKCS11Error, _ operation: TokenOperation) -> KeychainError {
-        var flags: TokenFlags = []
-        if error.returnValue == .pinExpired || error.function == .login && error.returnValue == .pinIncorrect {
-            // A few words of the message, no more: a token that does not tell is no second failure.
-            flags = (try? pool().tokenInfo().flags) ?? []
-        }
-        if error.function == .login, error.returnValue == .pinIncorrect {
-            refusedPIN.withLock { $0 }?()
-        }
-        let refusal = KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags)
-        if let softHSM, refusal.code == .tokenAbsent {
-            // Files are nothing that anybody could insert.
-            return KeychainError(
-                .tokenAbsent, refusal.message,
-                hint: "It belongs in \(softHSM.tokensDirectory.filePath): mount what that lies on, or restore it from "
-                    + "a backup. What is there: keyfob token ls",
-                details: refusal.details, cause: error)
-        }
-        guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
-        // SoftHSM does not say that its directory is gone, nor that it takes no more. What cannot be found out of it
-        // is no second failure.
-        if let serial = uri.serial, case .absent? = try? softHSM.awaitToken(serial: serial, label: label) {
-            return self.refusal(absence(), operation)
-        }
-        for directory in [softHSM.root, softHSM.directory(serial: uri.serial, label: label)].compactMap({ $0 }) {
-            if let shortage = DiskSpace.shortage(in: directory, details: refusal.details, cause: error) {
-                return shortage
-            }
-        }
-        return refusal
     }
 
     // MARK: Mechanisms

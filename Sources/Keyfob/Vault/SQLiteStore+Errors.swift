@@ -3,6 +3,23 @@ import GRDB
 
 /// What SQLite's errors mean to a keychain.
 extension SQLiteStore {
+    /// As `translate(_:path:title:)`, by `explain` where the file is not there any more: of one that another process has
+    /// removed, what is left looks damaged.
+    static func translate(
+        _ error: any Error, path: String, title: String, _ explain: (KeychainError) -> KeychainError
+    ) -> any Error {
+        let translated = translate(error, path: path, title: title)
+        guard unsafe access(path, F_OK) != 0, let known = translated as? KeychainError else { return translated }
+        return explain(known)
+    }
+
+    /// The error of a vault whose file is not there.
+    static func missing(_ path: String) -> KeychainError {
+        KeychainError(
+            .vaultUnavailable, "the vault \(path) is missing.",
+            hint: "Restore it from a backup, or remove the keychain and create it again.")
+    }
+
     /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).
     static func translate(_ error: any Error, path: String, title: String? = nil) -> any Error {
         let title = title ?? "the vault \(path)"

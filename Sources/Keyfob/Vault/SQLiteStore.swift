@@ -15,6 +15,8 @@ final class SQLiteStore: ItemStore {
     private let path: String
     /// What messages call the vault.
     private let title: String
+    /// What an error means to the keychain.
+    private let explain: @Sendable (KeychainError) -> KeychainError
     /// Formats only grow: once it is the newest nobody need look again.
     private let isNewest = Atomic(false)
     /// The newest record of the rows that this process has seen, as far as it was checked.
@@ -30,17 +32,21 @@ final class SQLiteStore: ItemStore {
 
     /// Opens a vault and brings its schema up to date.
     ///
-    /// - Parameter keychain: The name of the keychain that it belongs to, for messages.
+    /// - Parameters:
+    ///   - keychain: The name of the keychain that it belongs to, for messages.
+    ///   - explain: What an error means to that keychain where the file is not there any more.
     /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened,
     ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it,
     ///   `unsafeFile` where others than the owner can write it or its directory.
-    init(path: String, keychain: String? = nil, use: Use, busyTimeout: TimeInterval = 10) throws {
+    init(
+        path: String, keychain: String? = nil, use: Use, busyTimeout: TimeInterval = 10,
+        explain: @escaping @Sendable (KeychainError) -> KeychainError = { $0 }
+    ) throws {
         self.path = path
+        self.explain = explain
         title = keychain.map { "keychain \"\($0)\"" } ?? "the vault \(path)"
         guard unsafe access(path, F_OK) == 0 else {
-            throw KeychainError(
-                .vaultUnavailable, "the vault \(path) is missing.",
-                hint: "Restore it from a backup, or remove the keychain and create it again.")
+            throw explain(Self.missing(path))
         }
         // Nobody could read anything in it by that, but exchange it for an earlier copy, or destroy it.
         for suffix in ["", "-wal"] { try PrivateFile.requireUnwritableByOthers(path + suffix) }
@@ -56,7 +62,7 @@ final class SQLiteStore: ItemStore {
                 }
             }
             identity = try connection.use { try Self.identify($0, path: path) }
-        } catch { throw Self.translate(error, path: path, title: title) }
+        } catch { throw Self.translate(error, path: path, title: title, explain) }
     }
 
     /// Looks at the file before SQLite does, which would write a header into an empty file and change the
@@ -210,7 +216,7 @@ final class SQLiteStore: ItemStore {
                 }
                 if format == Schema.version { isNewest.store(true, ordering: .relaxed) }
                 return format
-            } catch { throw Self.translate(error, path: path, title: title) }
+            } catch { throw Self.translate(error, path: path, title: title, explain) }
         }
     }
 
@@ -232,10 +238,11 @@ final class SQLiteStore: ItemStore {
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
                 return result
             } }
-        } catch { throw Self.translate(error, path: path, title: title) }
+        } catch { throw Self.translate(error, path: path, title: title, explain) }
     }
 
     func write<Result>(_ tree: RowTreeKey, _ body: (any StoreWriter) throws -> Result) throws -> Result {
+        try requireKeychain()
         let newest = newestRecord.withLock { $0 }
         do {
             // Reentrant, so as to refuse it: GRDB would end the process.
@@ -257,7 +264,15 @@ final class SQLiteStore: ItemStore {
                 guard let result else { throw KeychainError(.failed, "a transaction ended without a result.") }
                 return result
             } }
-        } catch { throw Self.translate(error, path: path, title: title) }
+        } catch { throw Self.translate(error, path: path, title: title, explain) }
+    }
+
+    /// Refuses a keychain that was removed: SQLite would go on writing into a file that nobody finds any more.
+    private func requireKeychain() throws {
+        guard unsafe access(path, F_OK) != 0 else { return }
+        let error = explain(Self.missing(path))
+        // One that is out of sight is SQLite's to tell of.
+        guard error.code != .noSuchKeychain else { throw error }
     }
 
     /// Remembers how far the record of the rows has come.
@@ -282,6 +297,6 @@ final class SQLiteStore: ItemStore {
                 let rows = tree == nil ? [] : try SQLiteTransaction(db, tree).recordFindings(damage)
                 return findings + orphans + rows
             } }
-        } catch { throw Self.translate(error, path: path, title: title) }
+        } catch { throw Self.translate(error, path: path, title: title, explain) }
     }
 }

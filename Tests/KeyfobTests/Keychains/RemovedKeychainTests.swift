@@ -1,0 +1,40 @@
+import Foundation
+import KeyfobPrimitives
+import KeyfobTesting
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// A keychain that goes while somebody uses it.
+@Suite struct RemovedKeychainTests {
+    @Test func `whoever goes on using a keychain that was removed is told that, and not of damage`() throws {
+        let test = try TestKeychain()
+        let keychain = try test.reopen()
+        try keychain.add(GenericPassword(service: "a"), secret: SecretBytes("x"))
+        try Keychains(test.throwaway.directories).delete(keychain.name)
+        #expect(code { try keychain.add(GenericPassword(service: "b"), secret: SecretBytes("x")) } == .noSuchKeychain)
+        #expect(code { _ = try keychain.generateKey(.p256, label: "k") } == .noSuchKeychain)
+        #expect(code { try keychain.update(.genericPassword(service: "a"), [.label: "x"]) } == .noSuchKeychain)
+    }
+
+    @Test func `a keychain whose configuration is still there was not removed, whatever became of its vault`() throws {
+        let test = try TestKeychain()
+        let vault = test.configuration.vault
+        try FileManager.default.moveItem(atPath: vault, toPath: vault + ".away")
+        #expect(code { _ = try test.reopen() } == .vaultUnavailable)
+        try FileManager.default.moveItem(atPath: vault + ".away", toPath: vault)
+        #expect(code { _ = try test.reopen().find(.genericPasswords) } == nil)
+    }
+
+    @Test func `a keychain that is just being removed is gone, also where its vault is still there`() throws {
+        let test = try TestKeychain()
+        let keychains = Keychains(test.throwaway.directories)
+        let error = KeychainError(.tokenAbsent, "the token is not present.")
+        #expect(keychains.explanation(of: error, test.configuration).code == .tokenAbsent)
+        let (file, note) = (keychains.file(test.keychain.name), keychains.note(test.keychain.name))
+        try FileManager.default.moveItem(at: file, to: note)
+        #expect(keychains.explanation(of: error, test.configuration).code == .noSuchKeychain)
+        try FileManager.default.moveItem(at: note, to: file)
+    }
+}
