@@ -102,7 +102,7 @@ extension Keychain {
             guard let trusted = usages[certificate] else { continue }
             let label = item.label ?? ""
             // The owner's: another may have one of the name. What cannot be read is no second failure.
-            let current = (try? versions(of: item))?.first { $0.nameOfVersion == nil }
+            let current = (try? self.versions(of: item))?.first { $0.nameOfVersion == nil }
             let name = try current.map { try word(for: $0.certificate(), called: $0.label) } ?? "NAME"
             let anchor = try word(for: certificate, called: item.label)
             throw KeychainError(

@@ -332,7 +332,7 @@ extension Keychain {
     /// Refuses a name that no new identity can have.
     ///
     /// - Throws: `KeychainError`; `duplicateItem` where there is an identity of the name, `invalidArgument`.
-    package func checkIsFree(_ name: String) throws {
+    private func checkIsFree(_ name: String) throws {
         guard !name.isEmpty else { throw KeychainError(.invalidArgument, "an identity needs a name.") }
         guard IdentityVersion.name(ofVersion: name) == nil else {
             throw KeychainError(
