@@ -4,6 +4,70 @@ import Testing
 
 /// What a dry run says: what the run would, as far as that can be known.
 @Suite struct DryRunTests {
+    /// Commands of each verb that changes something, in an order in which all of them succeed.
+    private static let commands = [
+        "key generate k", "key generate s --type aes", "key csr k --cn k -o FILE/k.csr", "SIGN",
+        "key pub k -o FILE/k.pub", "identity install k --cert FILE/k.pem",
+        "identity create web --dns web.example --self-signed",
+        "identity create web --cn web --self-signed --if-missing",
+        "identity import FILE/ca.pem --key FILE/ca.key --name ca --extractable",
+        "identity export ca -o FILE/ca.p12 --pass-source file:FILE/pass",
+        "identity export ca --pass-source file:FILE/pass", "identity renew web", "identity renew web --force",
+        "identity use web --service https://web.example", "identity retire web -y", "cert import FILE/out.pem",
+        "cert export web -o FILE/web.pem", "trust add FILE/ca.pem", "trust export -o FILE/anchors.pem", "trust rm ca",
+        "uri web --for gnutls --write FILE/tls", "secret generate a --print", "secret copy a c", "get a -o FILE/a",
+        "rm a -y", "identity rm web -y", "cert rm ca -y", "cert rm none -y --if-exists", "key rm s -y",
+        "keychain create site --unattended", "keychain default site", "keychain default login", "keychain check",
+        "unlock", "lock", "keychain rm site -y",
+    ]
+
+    @Test func `the document of a dry run has the members of the run's`() throws {
+        let home = try IdentityHome()
+        for name in ["ca", "out"] { try home.makeSelfSigned(name) }
+        func members(_ command: String, _ options: [String]) throws -> Set<String> {
+            let words = command.split(separator: " ").map { String($0).replacing("FILE", with: home.directory.path) }
+            let result = try Tool.keyfob(words + ["--json"] + options, environment: home.environment).run()
+            try #require(result.status == 0, "\(command) \(options): \(result.error)")
+            let document = try IdentityHome.json(result)
+            var names = Set(document.keys)
+            for name in ["identities", "certificates", "removed"] {
+                for one in document[name] as? [[String: Any]] ?? [] {
+                    names.formUnion(one.keys.map { name + "." + $0 })
+                }
+            }
+            return names
+        }
+        for command in Self.commands {
+            guard command != "SIGN" else {
+                try home.shell(
+                    "openssl x509 -req -in k.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out k.pem 2>/dev/null")
+                continue
+            }
+            let planned = try members(command, ["--dry-run"])
+            let done = try members(command, [])
+            #expect(planned == done, "\(command): \(planned.symmetricDifference(done))")
+        }
+    }
+
+    @Test func `the document of a keychain that would be made says what is known before`() throws {
+        let household = try Household()
+        for (options, protection) in [
+            (["--unattended"], "the token's PIN lies in a file that only its owner can read"),
+            (["--pin-source", "prompt"], "a passphrase (scrypt) seals the token's PIN"),
+        ] {
+            let planned = try household.document(["init", "--dry-run"] + options)
+            #expect(planned["token"] as? String == "login" && planned["token_uri"] is NSNull, "\(planned)")
+            #expect(planned["default"] as? Bool == true && planned["token_new"] as? Bool == true)
+            #expect(planned["protection"] as? String == protection && planned["unlocked"] is NSNull)
+        }
+        let planned = try household.document(["init", "--dry-run", "--unattended"])
+        let made = try household.document(["init", "--unattended"])
+        #expect(Set(planned.keys) == Set(made.keys))
+        for name in ["keychain", "token", "wrapping_key", "protection", "action"] {
+            #expect(planned[name] as? String == made[name] as? String && made[name] is String, "\(name)")
+        }
+    }
+
     @Test(arguments: [
         (["taken", "--stdin"], "value", 4), (["new", "--stdin"], "", 2), (["taken", "--replace", "--stdin"], "", 2),
         (["new", "--from-file", "/no/such/file"], "", 1), (["taken", "--replace", "--from-file", "/"], "", 1),

@@ -45,11 +45,19 @@ public struct KeychainConfiguration: Codable, Sendable {
     }
 
     /// The label of the first key that seals passwords, which on a token of others says whose it is.
-    package var wrappingKeyLabel: String { module == .softHSM ? "keyfob-wrap-1" : "keyfob-wrap-1-\(name)" }
+    package var wrappingKeyLabel: String { Self.wrappingKeyLabel(of: name, on: module) }
+
+    /// The same for a keychain that is not made yet.
+    package static func wrappingKeyLabel(of name: String, on module: ModuleLocation) -> String {
+        module == .softHSM ? "keyfob-wrap-1" : "keyfob-wrap-1-\(name)"
+    }
 
     /// How the PIN is protected, in words for `keyfob status`.
-    public var protection: String {
-        if sealedPIN != nil { return "a passphrase (scrypt) seals the token's PIN" }
+    public var protection: String { Self.protection(isSealed: sealedPIN != nil, pinSource: pinSource) }
+
+    /// The same for a keychain that is not made yet.
+    package static func protection(isSealed: Bool, pinSource: String?) -> String {
+        if isSealed { return "a passphrase (scrypt) seals the token's PIN" }
         guard let pinSource else { return "the token's PIN is asked for" }
         if pinSource.hasPrefix("file:") { return "the token's PIN lies in a file that only its owner can read" }
         return "the token's PIN comes from \(pinSource.prefix { $0 != ":" })"

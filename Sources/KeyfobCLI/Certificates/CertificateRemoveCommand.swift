@@ -17,10 +17,9 @@ struct CertificateRemoveCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run() throws {
-        func members(_ kept: [String]) -> [Value.Member] { [.init("kept", .array(kept.map { .string($0) }))] }
         let removal = Removal(
             kind: "certificate", ifExists: ifExists, global: global, output: try global.output(),
-            furtherOfNothing: members([]))
+            furtherOfNothing: Self.members(kept: []))
         let keychain = try global.openKeychain()
         let found = try removal.find(name) { try name.own.certificate(in: keychain) }
         guard let found else { return }
@@ -33,11 +32,17 @@ struct CertificateRemoveCommand: ParsableCommand {
         let kept = others.map { $0.label ?? "" }
         let remark = kept.isEmpty
             ? "" : " It stays as \(kept.map { "\"\(Visible.text($0))\"" }.joined(separator: ", "))."
+        let further = Self.members(kept: kept)
         guard !global.dryRun else {
-            return try removal.tellOfDryRun(label: label, remark: remark, further: members(kept))
+            return try removal.tellOfDryRun(label: label, remark: remark, further: further)
         }
-        try removal.perform(items, of: name, label: label, remark: remark, further: members(kept)) {
-            try keychain.delete($0)
-        }
+        try removal.perform(
+            items, of: name, label: label, remark: remark, further: further
+        ) { try keychain.delete($0) }
+    }
+
+    /// - Parameter kept: What else the certificate is called, as which it stays.
+    private static func members(kept: [String]) -> [Value.Member] {
+        [.init("kept", .array(kept.map { .string($0) }))]
     }
 }

@@ -52,8 +52,10 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         let target = FileDestination(path: destination, mode: 0o600)
         let hasFile = try !target.isStandardOutput
         if global.dryRun {
+            let unknown = Value.Member(hasFile ? "bytes" : "pkcs12_b64", .null)
             return try output.emit(
-                Document(members: members).telling(ofChange: false), sentence: "Nothing was written (--dry-run).")
+                Document(members: members + [unknown]).telling(ofChange: false),
+                sentence: "Nothing was written (--dry-run).")
         }
         let isDocument = !hasFile && output.format.isMachineReadable
         if isDocument { try SensitiveOutput.refuseTerminal(force: force) }

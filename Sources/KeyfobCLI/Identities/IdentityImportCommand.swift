@@ -93,11 +93,17 @@ struct IdentityImportCommand: ParsableCommand {
             ? keychain.names(ofImported: pairs.map { ($0.friendlyName, $0.certificate) }) : wanted
         try keychain.requireNames(zip(names, pairs).map { ($0, $1.certificate) }, isReplacing: replace)
         if global.dryRun {
-            let document = Document([
-                "changed": false, "dry_run": true, "keychain": .string(keychain.name),
-                "identities": .array(pairs.map { .object(CertificatePhrases.members($0.certificate, on: now)) }),
-            ])
-            return try output.emit(document, sentence: "\(summary)\nNothing was imported (--dry-run).")
+            let keys = try keychain.find(.keys.keyClass(.private))
+            let identities = try zip(names, pairs).map { name, pair -> Value in
+                // One that is there stays as it is.
+                let known = keys.first { $0.publicKeyHash == pair.key.publicKey.identifier }
+                return try value(
+                    pair.certificate, named: name, isExtractable: known?.isExtractable ?? extractable, nil,
+                    keychain, now)
+            }
+            return try output.emit(
+                document(identities, isChanged: false, keychain),
+                sentence: "\(summary)\nNothing was imported (--dry-run).")
         }
         var imports: [IdentityImport] = []
         for (pair, name) in zip(pairs, names) {
@@ -116,7 +122,12 @@ struct IdentityImportCommand: ParsableCommand {
                     details: error.details, cause: error.cause)
             }
         }
-        let document = try document(imports, keychain, now)
+        let identities = try imports.map { made -> Value in
+            try value(
+                made.identity.certificate(), named: made.identity.label,
+                isExtractable: made.identity.key.isExtractable, made, keychain, now)
+        }
+        let document = self.document(identities, isChanged: imports.contains { !$0.isUnchanged }, keychain)
         let left = [
             (contents.keysWithoutCertificate, "without a certificate"),
             (contents.unreadableKeys.count, "of a kind that cannot be read"),
@@ -173,24 +184,31 @@ struct IdentityImportCommand: ParsableCommand {
         }
     }
 
-    private func document(_ imports: [IdentityImport], _ keychain: Keychain, _ now: Date) throws -> Document {
-        let identities = try imports.map { item -> Value in
-            let certificate = try item.identity.certificate()
-            return .object(
-                [
-                    .init("name", .optional(item.identity.label)),
-                    .init("changed", .boolean(!item.isUnchanged)),
-                    .init("extractable", .boolean(item.identity.key.isExtractable)),
-                    .init("certificates_added", .count(item.addedCertificates.count)),
-                    .init("certificates_known", .count(item.knownCertificates)),
-                    .init("chain_complete", .boolean(try keychain.chain(of: certificate).isComplete)),
-                    .init("kept", .array(item.kept.map { .string($0) })),
-                    .init("uri", .string(try keychain.uri(of: item.identity).description)),
-                ] + CertificatePhrases.members(certificate, on: now))
-        }
-        return Document([
-            "changed": .boolean(imports.contains { !$0.isUnchanged }), "dry_run": false,
-            "keychain": .string(keychain.name),
+    /// What the document says of one identity.
+    ///
+    /// - Parameter made: `nil` where nothing was imported.
+    private func value(
+        _ certificate: Certificate, named name: String?, isExtractable: Bool, _ made: IdentityImport?,
+        _ keychain: Keychain, _ now: Date
+    ) throws -> Value {
+        let isComplete = try made.map { _ in try keychain.chain(of: certificate).isComplete }
+        let uri = try made.map { try keychain.uri(of: $0.identity).description }
+        let members: [Value.Member] = [
+            .init("name", .optional(name)),
+            .init("changed", .boolean(made.map { !$0.isUnchanged } ?? false)),
+            .init("extractable", .boolean(isExtractable)),
+            .init("certificates_added", made.map { .count($0.addedCertificates.count) } ?? .null),
+            .init("certificates_known", made.map { .count($0.knownCertificates) } ?? .null),
+            .init("chain_complete", isComplete.map { .boolean($0) } ?? .null),
+            .init("kept", made.map { .array($0.kept.map { .string($0) }) } ?? .null),
+            .init("uri", .optional(uri)),
+        ]
+        return .object(members + CertificatePhrases.members(certificate, on: now))
+    }
+
+    private func document(_ identities: [Value], isChanged: Bool, _ keychain: Keychain) -> Document {
+        Document([
+            "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun), "keychain": .string(keychain.name),
             "identities": .array(identities),
         ])
     }

@@ -91,6 +91,7 @@ struct IdentityInstallCommand: ParsableCommand {
     /// - Parameter leavesRootOut: `nil` where nobody knows it before.
     private static func document(_ document: Document, leavesRootOut: Bool?) -> Document {
         Document(
-            members: document.members + [.init("root_left_out", leavesRootOut.map { .boolean($0) } ?? .null)])
+            members: document.members
+                + [Value.Member("root_left_out", leavesRootOut.map { .boolean($0) } ?? .null)])
     }
 }

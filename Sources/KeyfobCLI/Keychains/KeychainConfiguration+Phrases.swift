@@ -13,8 +13,10 @@ extension KeychainConfiguration {
     var opensUnasked: Bool { pinSource.map { !["prompt", "pinentry"].contains($0) } ?? false }
 
     /// The source that it has of its PIN or passphrase, without what may be a secret in a command.
-    var pinSourceName: String? {
-        pinSource.map { $0.hasPrefix("cmd:") || $0.hasPrefix("|") ? "cmd:…" : Visible.text($0) }
+    var pinSourceName: String? { pinSource.map { Self.shown(pinSource: $0) } }
+
+    private static func shown(pinSource source: String) -> String {
+        source.hasPrefix("cmd:") || source.hasPrefix("|") ? "cmd:…" : Visible.text(source)
     }
 
     /// What a document about the making of a keychain says of it, whether it is made now or was there.
@@ -27,12 +29,26 @@ extension KeychainConfiguration {
         isDefault: Bool, isTokenNew: Bool, wantsLogin: Bool, isUnlocked: Bool?, suite: String? = nil,
         recoveryFile: String? = nil
     ) -> [Value.Member] {
+        Self.creationMembers(
+            token: tokenLabel, uri: token, isDefault: isDefault, isTokenNew: isTokenNew,
+            wrappingKey: wrappingKeyLabel, suite: suite, recoveryFile: recoveryFile, pinSource: pinSource,
+            protection: wantsLogin ? protection : nil, isUnlocked: isUnlocked)
+    }
+
+    /// The same for a keychain that is not made yet: `nil` is what only its making can know.
+    ///
+    /// - Parameter protection: `nil` for a token that wants no login.
+    static func creationMembers(
+        token: String, uri: String?, isDefault: Bool, isTokenNew: Bool, wrappingKey: String, suite: String? = nil,
+        recoveryFile: String? = nil, pinSource: String?, protection: String?, isUnlocked: Bool? = nil
+    ) -> [Value.Member] {
         [
-            .init("token", .string(tokenLabel)), .init("token_uri", .string(token)),
-            .init("token_new", .boolean(isTokenNew)), .init("wrapping_key", .string(wrappingKeyLabel)),
+            .init("token", .string(token)), .init("token_uri", .optional(uri)),
+            .init("token_new", .boolean(isTokenNew)), .init("wrapping_key", .string(wrappingKey)),
             .init("wrap_suite", .optional(suite)), .init("default", .boolean(isDefault)),
-            .init("recovery_file", .optional(recoveryFile)), .init("pin_source", .optional(pinSourceName)),
-            .init("protection", .string(wantsLogin ? protection : "the token wants no login")),
+            .init("recovery_file", .optional(recoveryFile)),
+            .init("pin_source", .optional(pinSource.map { Self.shown(pinSource: $0) })),
+            .init("protection", .string(protection ?? "the token wants no login")),
             .init("unlocked", isUnlocked.map { .boolean($0) } ?? .null),
         ]
     }

@@ -18,14 +18,23 @@ struct NewKeychain {
         try check()
         if isOnExistingToken { return try makeOnExistingToken(keychains) }
         if options.recoveryFile != "-" { try describe(keychains) }
-        if global.dryRun { return try reportDryRun(token: name) }
+        let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
+        let kept = source.flatMap(Self.lasting)
+        if global.dryRun {
+            // Where code and PIN go that nobody has chosen a place for is known when they are there.
+            let code = options.recoveryFile.map {
+                $0 == "-" ? $0 : URL(fileURLWithPath: $0).standardizedFileURL.path
+            }
+            return try reportDryRun(
+                keychains, token: name, uri: nil, module: .softHSM, recoveryFile: code, pinSource: kept?.description,
+                protection: KeychainConfiguration.protection(
+                    isSealed: !options.unattended, pinSource: options.unattended ? "file:" : nil))
+        }
         if options.unattended {
             let made = try keychains.create(name, on: .new(.file), options: global.keychainOptions())
             return try report(made, keychains, recoveryFile: nil, isUnlocked: nil)
         }
-        let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
         let passphrase = try newPassphrase(source)
-        let kept = source.flatMap(Self.lasting)
         let file = try RecoveryFile(keychain: name, path: options.recoveryFile)
         // An interrupt between the keychain and its code would lose the code for good.
         let made = try Interruption.deferring { () throws -> Keychains.Creation in
@@ -143,18 +152,28 @@ struct NewKeychain {
                 hint: "Set a PIN with the token's own tool, or leave --pin-source out: whoever reaches the token then "
                     + "opens the keychain.")
         }
-        if global.dryRun { return try reportDryRun(token: found.info.label) }
-        guard wantsLogin else {
+        let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
+        let selection: PINSourceSelection?
+        if wantsLogin {
+            let option = try global.explicitPINSource.map { try PINSource(parsing: $0) }
+            selection = try PINSourceSelection(option: option, uri: found.uri.pinSource, environment: environment)
+        } else {
+            selection = nil
+        }
+        let kept = selection.flatMap { [.option, .uri].contains($0.origin) ? Self.lasting($0.source) : nil }
+        if global.dryRun {
+            let protection = KeychainConfiguration.protection(isSealed: false, pinSource: kept?.description)
+            return try reportDryRun(
+                keychains, token: found.info.label, uri: found.info.uri.description, module: found.location,
+                pinSource: kept?.description, protection: wantsLogin ? protection : nil)
+        }
+        guard let selection else {
             let made = try keychains.create(
                 name, on: .existing(found.info.uri, found.location, pin: SecretBytes(utf8: ""), pinSource: nil),
                 options: global.keychainOptions())
             return try report(made, keychains, recoveryFile: nil, isUnlocked: nil, wantsLogin: false)
         }
-        let option = try global.explicitPINSource.map { try PINSource(parsing: $0) }
-        let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
-        let selection = try PINSourceSelection(option: option, uri: found.uri.pinSource, environment: environment)
         let pin = try selection.source.read(.token(found.info.label), from: environment)
-        let kept = [.option, .uri].contains(selection.origin) ? Self.lasting(selection.source) : nil
         let made: Keychains.Creation
         do {
             made = try keychains.create(
@@ -199,12 +218,20 @@ struct NewKeychain {
         try output.emit(Document(members: members), sentence: sentence)
     }
 
-    private func reportDryRun(token: String) throws {
+    private func reportDryRun(
+        _ keychains: Keychains, token: String, uri: String?, module: KeychainConfiguration.ModuleLocation,
+        recoveryFile: String? = nil, pinSource: String?, protection: String?
+    ) throws {
+        // The first one that is made is the default one.
+        let defaultName = try keychains.defaultName()
+        let further = KeychainConfiguration.creationMembers(
+            token: token, uri: uri, isDefault: defaultName == nil || defaultName == name,
+            isTokenNew: module == .softHSM,
+            wrappingKey: KeychainConfiguration.wrappingKeyLabel(of: name, on: module), recoveryFile: recoveryFile,
+            pinSource: pinSource, protection: protection)
         try output.emit(
-            Document([
-                "keychain": .string(name), "token": .string(token), "action": "created", "changed": false,
-                "dry_run": true,
-            ]), sentence: "Would make keychain \"\(name)\" on token \"\(Visible.text(token))\".")
+            created(isChanged: false, further),
+            sentence: "Would make keychain \"\(name)\" on token \"\(Visible.text(token))\".")
     }
 
     /// - Parameter isUnlocked: `nil` where it needs no unlocking, because it has the source of its PIN.
@@ -216,20 +243,25 @@ struct NewKeychain {
         let isNew = configuration.module == .softHSM
         let isDefault = try keychains.defaultName() == name
         guard !output.format.isMachineReadable else {
-            return try output.emit(
-                Document(
-                    members: [
-                        .init("keychain", .string(name)), .init("action", "created"), .init("changed", true),
-                        .init("dry_run", false),
-                    ] + configuration.creationMembers(
-                        isDefault: isDefault, isTokenNew: isNew, wantsLogin: wantsLogin, isUnlocked: isUnlocked,
-                        suite: made.suite, recoveryFile: recoveryFile?.path)), sentence: "")
+            let further = configuration.creationMembers(
+                isDefault: isDefault, isTokenNew: isNew, wantsLogin: wantsLogin, isUnlocked: isUnlocked,
+                suite: made.suite, recoveryFile: recoveryFile?.path)
+            return try output.emit(created(isChanged: true, further), sentence: "")
         }
         // Where the code itself is printed nothing else is: it may be going to a file after all.
         if recoveryFile?.path == "-" { return }
         try Output.afterChange {
             try tell(made, recoveryFile, isNew: isNew, isDefault: isDefault, wantsLogin: wantsLogin)
         }
+    }
+
+    /// The document about a keychain that is made, or would be.
+    private func created(isChanged: Bool, _ further: [Value.Member]) -> Document {
+        Document(
+            members: [
+                .init("keychain", .string(name)), .init("action", "created"), .init("changed", .boolean(isChanged)),
+                .init("dry_run", .boolean(global.dryRun)),
+            ] + further)
     }
 
     private func tell(

@@ -48,9 +48,12 @@ struct UnlockCommand: ParsableCommand {
             global.selectedKeychainName(argument: name),
             options: global.keychainOptions(allowsFinalTry: allowFinalTry))
         if global.dryRun {
+            let isOpen = try !keychain.wantsLogin()
             return try output.emit(
-                Document(["keychain": .string(keychain.name), "changed": false, "dry_run": true]),
-                sentence: "Would unlock \"\(keychain.name)\".")
+                document(keychain, isOpen ? .unattended : .unlocked, isChanged: false),
+                sentence: isOpen
+                    ? "Nothing to unlock. " + keychain.configuration.opennessWithoutLogin
+                    : "Would unlock \"\(keychain.name)\".")
         }
         let location: UnlockedState.Location
         if recovery {
@@ -62,20 +65,27 @@ struct UnlockCommand: ParsableCommand {
         guard try keychain.wantsLogin() else {
             _ = try keychain.unlockedState.remove(keychain.stateName)
             return try output.emit(
-                Document([
-                    "keychain": .string(keychain.name), "state": "unattended", "until": .null, "location": .null,
-                    "changed": false, "dry_run": false,
-                ]), sentence: "Nothing to unlock. " + keychain.configuration.opennessWithoutLogin)
+                document(keychain, .unattended, isChanged: false),
+                sentence: "Nothing to unlock. " + keychain.configuration.opennessWithoutLogin)
         }
         let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
         let until =
             expiry.map { "until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" }
             ?? "until it is locked"
         try output.emit(
-            Document([
-                "keychain": .string(keychain.name), "state": "unlocked", "until": .time(expiry),
-                "location": .string(location.name), "changed": true, "dry_run": false,
-            ]), sentence: "Unlocked \"\(keychain.name)\" \(until).")
+            document(keychain, .unlocked, until: expiry, location: location, isChanged: true),
+            sentence: "Unlocked \"\(keychain.name)\" \(until).")
+    }
+
+    private func document(
+        _ keychain: Keychain, _ state: KeychainReport.State, until expiry: Date? = nil,
+        location: UnlockedState.Location? = nil, isChanged: Bool
+    ) -> Document {
+        Document([
+            "keychain": .string(keychain.name), "state": .string(state.rawValue), "until": .time(expiry),
+            "location": .optional(location?.name), "changed": .boolean(isChanged),
+            "dry_run": .boolean(global.dryRun),
+        ])
     }
 
     private func recoveryCode(_ keychain: Keychain) throws -> SecretBytes {

@@ -73,10 +73,7 @@ struct KeyGenerateCommand: ParsableCommand {
         }
         guard !global.dryRun else {
             return try output.emit(
-                Document([
-                    "dry_run": true, "changed": false, "name": .string(name),
-                    "type": .string(specification.description),
-                ]),
+                document(KeyPhrases.members(nil, nil, uri: nil, known: known), isNew: false, keychain),
                 sentence: "Would generate \"\(Visible.text(name))\": \(specification).")
         }
         do {
@@ -105,14 +102,35 @@ struct KeyGenerateCommand: ParsableCommand {
         return existing
     }
 
-    private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {
-        let publicKey = try keychain.publicKey(of: key)
-        let document = Document(
+    /// What is known of the key before it is made. What it may be used for, the token has a say in.
+    private var known: [String: Value] {
+        let bits: Int? = switch (type, curve ?? .p256) {
+        case (.rsa, _): size ?? 3072
+        case (.aes, _): size ?? 256
+        case (.ed25519, _): nil
+        case (.ec, .p256): 256
+        case (.ec, .p384): 384
+        case (.ec, .p521): 521
+        }
+        return [
+            "name": .string(name), "class": .string(type == .aes ? "secret" : "private"),
+            "type": .string(specification.description), "bits": bits.map { .count($0) } ?? .null,
+            "extractable": .boolean(extractable), "sensitive": true,
+        ]
+    }
+
+    private func document(_ members: [Value.Member], isNew: Bool, _ keychain: Keychain) -> Document {
+        Document(
             members: [
                 .init("changed", .boolean(isNew)), .init("dry_run", .boolean(global.dryRun)),
                 .init("keychain", .string(keychain.name)),
-            ]
-                + KeyPhrases.members(key, publicKey, uri: try keychain.uri(of: key).description))
+            ] + members)
+    }
+
+    private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {
+        let publicKey = try keychain.publicKey(of: key)
+        let document = self.document(
+            KeyPhrases.members(key, publicKey, uri: try keychain.uri(of: key).description), isNew: isNew, keychain)
         let token = Visible.text(keychain.tokenLabel)
         let uses = KeyPhrases.uses(key)
         let phrase = uses == ["sign"] ? "sign only" : uses.joined(separator: ", ")

@@ -38,17 +38,31 @@ enum KeyPhrases {
     }
 
     /// The members by which JSON documents describe a key.
-    static func members(_ key: KeyItem, _ publicKey: PublicKey?, uri: String) -> [Value.Member] {
-        [
-            .init("name", .optional(key.label)), .init("class", .string(half(key))),
-            .init("type", .string(kind(key, publicKey))), .init("bits", key.sizeInBits.map { .count($0) } ?? .null),
-            .init("uses", .array(uses(key).map { .string($0) })),
-            .init("extractable", .boolean(key.isExtractable)), .init("sensitive", .boolean(key.isSensitive)),
-            .init("id", .optional(key.publicKeyHash?.hexadecimal)),
+    ///
+    /// - Parameters:
+    ///   - key: `nil` for one that is not made yet.
+    ///   - known: What is known of that before, by the members' names; all else is null.
+    static func members(
+        _ key: KeyItem?, _ publicKey: PublicKey?, uri: String?, known: [String: Value] = [:]
+    ) -> [Value.Member] {
+        func member(_ name: String, _ value: (KeyItem) -> Value) -> Value.Member {
+            guard let key else { return Value.Member(name, known[name] ?? .null) }
+            return Value.Member(name, value(key))
+        }
+        return [
+            member("name") { .optional($0.label) },
+            member("class") { .string(half($0)) },
+            member("type") { .string(kind($0, publicKey)) },
+            member("bits") { $0.sizeInBits.map { .count($0) } ?? .null },
+            member("uses") { .array(uses($0).map { .string($0) }) },
+            member("extractable") { .boolean($0.isExtractable) },
+            member("sensitive") { .boolean($0.isSensitive) },
+            member("id") { .optional($0.publicKeyHash?.hexadecimal) },
             .init(
                 "fingerprint",
                 publicKey.map { .fingerprint(sha256: Digest.sha256($0.subjectPublicKeyInfo)) } ?? .null),
-            .init("created", .time(key.creationDate)), .init("uri", .string(uri)),
+            member("created") { .time($0.creationDate) },
+            .init("uri", .optional(uri)),
         ]
     }
 }

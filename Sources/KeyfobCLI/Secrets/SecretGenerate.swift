@@ -69,7 +69,7 @@ struct SecretGenerate: ParsableCommand {
             return try output.emit(
                 Document(
                     members: SecretStoring.members(outcome, changed, keychain, isDryRun: global.dryRun)
-                        + [isKnown ? SecretGet.member(secret) : .init("value", .null)]), sentence: "")
+                        + [isKnown ? SecretGet.member(secret) : Value.Member("value", .null)]), sentence: "")
         }
         // The secret alone on standard output, so that it can be piped on.
         guard outcome != .kept else { return try SecretGet.print(secret) }

@@ -18,11 +18,16 @@ enum SystemTrustStore {
         }
     }
 
+    /// The file that a certificate is written to.
+    static func path(of certificate: Certificate) -> String {
+        "\(folder)/keyfob-\(certificate.sha256Fingerprint.hexadecimal.prefix(16)).crt"
+    }
+
     /// Adds a certificate and has the bundle made anew; returns the file it was written to.
     ///
     /// - Throws: `KeychainError`; `fileUnavailable`, and `failed` where the bundle could not be made.
     static func add(_ certificate: Certificate) throws -> String {
-        let path = "\(folder)/keyfob-\(certificate.sha256Fingerprint.hexadecimal.prefix(16)).crt"
+        let path = Self.path(of: certificate)
         try FileDestination(path: path, mode: 0o644).write(SecretBytes(utf8: certificate.pem))
         let status = try RenewalHook.run("update-ca-certificates")
         guard status == 0 else {

@@ -67,23 +67,22 @@ struct TrustAddCommand: ParsableCommand {
         try Confirmation(global).requireOfPerson(
             "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.hexadecimal.prefix(16))…)?",
             else: "nobody was trusted.")
-        guard !global.dryRun else {
-            return try output.emit(
-                Document(
-                    members: [
-                        .init("scope", .string(scope.rawValue)), .init("changed", false), .init("dry_run", true),
-                    ] + CertificatePhrases.members(anchor, on: now)),
-                sentence: "Would trust \"\(subject)\".")
-        }
         guard let keychain = opened else {
-            let path = try SystemTrustStore.add(anchor)
+            let path = try global.dryRun ? SystemTrustStore.path(of: anchor) : SystemTrustStore.add(anchor)
             return try output.emit(
-                Document(members: [
-                    .init("scope", "system"), .init("file", .string(path)), .init("changed", true),
-                    .init("dry_run", false),
-                ]
-                    + CertificatePhrases.members(anchor, on: now)),
-                sentence: "Every program of this machine trusts \"\(subject)\" now (\(path)).")
+                document(anchor, on: now, file: path, isChanged: !global.dryRun),
+                sentence: global.dryRun
+                    ? "Would trust \"\(subject)\"."
+                    : "Every program of this machine trusts \"\(subject)\" now (\(path)).")
+        }
+        guard !global.dryRun else {
+            let known = try keychain.find(.certificates).first { $0.der == anchor.der }?.label
+            let usages = try usagesAfter(anchor, in: keychain)
+            return try output.emit(
+                document(
+                    anchor, on: now, keychain: keychain, name: known ?? label ?? anchor.ownName, usages: usages,
+                    isChanged: false),
+                sentence: "Would trust \"\(subject)\".")
         }
         // Added to what it is trusted for: to take something away is `trust rm`.
         let (trusted, before) = try keychain.addTrust(anchor, for: usages.map(\.usage), label: label)
@@ -100,13 +99,30 @@ struct TrustAddCommand: ParsableCommand {
             words += ". It was there already, as \"\(Visible.text(name))\", and keeps that name"
         }
         try output.emit(
-            Document(
-                members: [
-                    .init("scope", "user"), .init("keychain", .string(keychain.name)),
-                    .init("name", .optional(trusted.item.label)),
-                    .init("usages", .array(trusted.usages.map { .string($0.rawValue) })),
-                    .init("changed", .boolean(isChanged)), .init("dry_run", false),
-                ] + CertificatePhrases.members(anchor, on: now)),
+            document(
+                anchor, on: now, keychain: keychain, name: trusted.item.label,
+                usages: trusted.usages.map(\.rawValue), isChanged: isChanged),
             sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).\(hint)")
+    }
+    /// What the certificate would be trusted for: what it is trusted for stays.
+    private func usagesAfter(_ anchor: Certificate, in keychain: Keychain) throws -> [String] {
+        let before = try keychain.trustAnchors().first { $0.certificate == anchor }?.usages ?? []
+        let all = Set((before + usages.map(\.usage)).map(\.rawValue))
+        let everything = CertificateUsage.any.rawValue
+        return usages.isEmpty || all.contains(everything) ? [everything] : all.sorted()
+    }
+
+    /// The document; what is for the other scope is null in it.
+    private func document(
+        _ anchor: Certificate, on date: Date, file: String? = nil, keychain: Keychain? = nil, name: String? = nil,
+        usages: [String]? = nil, isChanged: Bool
+    ) -> Document {
+        let members: [Value.Member] = [
+            .init("scope", .string(scope.rawValue)), .init("file", .optional(file)),
+            .init("keychain", .optional(keychain?.name)), .init("name", .optional(name)),
+            .init("usages", usages.map { .array($0.map { .string($0) }) } ?? .null),
+            .init("changed", .boolean(isChanged)), .init("dry_run", .boolean(global.dryRun)),
+        ]
+        return Document(members: members + CertificatePhrases.members(anchor, on: date))
     }
 }
