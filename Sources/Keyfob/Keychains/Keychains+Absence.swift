@@ -7,7 +7,7 @@ extension Keychains {
     ///
     /// Where another process has removed the keychain meanwhile, all else that is wrong with it comes of that.
     func explanation(of error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
-        guard wasRemoved(configuration) else { return error }
+        guard wasRemoved(configuration) else { return elsewhere(error, configuration) }
         let name = configuration.name
         return KeychainError(
             .noSuchKeychain, "keychain \"\(name)\" was removed while it was in use; nothing was stored in it.",
@@ -24,6 +24,41 @@ extension Keychains {
             let code = (error as? KeychainError)?.code
             return code == .noSuchKeychain || code == .notInitialized
         }
+    }
+
+    /// The error with the directory in which what is missing lies, where that is one of another `XDG_DATA_HOME`.
+    private func elsewhere(_ error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
+        let name = "/vaults/\(configuration.uuid.uuidString.lowercased()).sqlite"
+        var place: String?
+        switch error.code {
+        case .tokenAbsent where configuration.module == .softHSM && directories.tokens == directories.data:
+            place = otherData(of: configuration).flatMap { Self.isMissing($0 + "/tokens") ? nil : $0 }
+        case .vaultUnavailable where Self.isMissing(configuration.vault):
+            // Where it is unless that variable says otherwise.
+            place = Directories(environment: ["HOME": EnvironmentVariable.value("HOME") ?? ""]).data.filePath
+            place = place.flatMap { Self.isMissing($0 + name) ? nil : $0 }
+        default: break
+        }
+        guard let place else { return error }
+        return KeychainError(
+            error.code, error.message,
+            hint: "It is in \(place). Say so as when it was made: \(Self.variable(for: place))     "
+                + "Or move what lies there to \(directories.data.filePath)",
+            details: error.details, cause: error.cause)
+    }
+
+    /// The directory of Keyfob's data that a keychain was made in, where it is another than it would be now and
+    /// `XDG_DATA_HOME` can name it.
+    func otherData(of configuration: KeychainConfiguration) -> String? {
+        let name = "/vaults/\(configuration.uuid.uuidString.lowercased()).sqlite"
+        guard configuration.vault.hasSuffix("/keyfob" + name) else { return nil }
+        let place = String(configuration.vault.dropLast(name.count))
+        return place == directories.data.filePath ? nil : place
+    }
+
+    /// The assignment that makes `place` the directory of Keyfob's data.
+    static func variable(for place: String) -> String {
+        "XDG_DATA_HOME=" + ShellWord.quoted(URL(fileURLWithPath: place).deletingLastPathComponent().filePath)
     }
 
     /// Whether it is certain that nothing is there.

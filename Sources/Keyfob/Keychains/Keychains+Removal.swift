@@ -205,11 +205,16 @@ extension Keychains {
         guard !isOwnVault(vault) else { return }
         var status = stat()
         if unsafe lstat(vault, &status) != 0, errno == ENOENT || errno == ENOTDIR { return }
+        var hint = "Where the configuration was copied from there, remove the copy alone: rm "
+            + ShellWord.quoted(file(name).filePath)
+        if let other = otherData(of: configuration) {
+            let command = "\(Self.variable(for: other)) keyfob keychain rm \(ShellWord.quoted(name))"
+            hint = "Where it was made with another XDG_DATA_HOME: \(command)     " + hint
+        }
         throw KeychainError(
             .refused,
             "the vault of keychain \"\(name)\" is not in \(directories.data.filePath), and not removed: \(vault).",
-            hint: "Where the configuration was copied from there, remove the copy alone: rm "
-                + ShellWord.quoted(file(name).filePath),
+            hint: hint,
             details: ["keychain": name, "path": vault])
     }
 

@@ -3,8 +3,8 @@ import GRDB
 
 /// What SQLite's errors mean to a keychain.
 extension SQLiteStore {
-    /// As `translate(_:path:title:)`, by `explain` where the file is not there any more: of one that another process has
-    /// removed, what is left looks damaged.
+    /// As `translate(_:path:title:)`, by `explain` where the file is not there any more: of one that another process
+    /// has removed, what is left looks damaged.
     static func translate(
         _ error: any Error, path: String, title: String, _ explain: (KeychainError) -> KeychainError
     ) -> any Error {

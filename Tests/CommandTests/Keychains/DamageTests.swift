@@ -109,6 +109,36 @@ import Testing
         return try #require(shown["vault"] as? String, "\(shown)")
     }
 
+    @Test func `a keychain that was made with another XDG_DATA_HOME is told where it lies`() throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        try #require(household.keyfob(["lock"]).status == 0)
+        let (usual, other) = (household.directory.file("home/.local/share"), household.directory.file("other"))
+        let moved = ["XDG_DATA_HOME": other]
+        let absent = try household.failure(["get", "a"], environment: moved)
+        #expect(absent.code == "token.absent" && absent.status == 7, "\(absent)")
+        #expect(absent.hint.contains("XDG_DATA_HOME=\(usual) "), "\(absent.hint)")
+        let kept = try household.failure(["keychain", "rm", "login", "--yes"], environment: moved)
+        let command = "XDG_DATA_HOME=\(usual) keyfob keychain rm login"
+        #expect(kept.code == "refused" && kept.hint.contains(command), "\(kept)")
+        #expect(try household.keyfob(["get", "a"], environment: ["XDG_DATA_HOME": usual]).output == "value\n")
+    }
+
+    @Test func `a vault that is where it would be without XDG_DATA_HOME is told so`() throws {
+        let household = try Household()
+        let (usual, other) = (household.directory.file("home/.local/share"), household.directory.file("other"))
+        let made = try household.keyfob(["init", "--unattended"], environment: ["XDG_DATA_HOME": other])
+        try #require(made.status == 0, "\(made.error)")
+        try FileManager.default.createDirectory(
+            atPath: household.directory.file("home/.local"), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        try FileManager.default.moveItem(atPath: other, toPath: usual)
+        let third = household.directory.file("third")
+        let failure = try household.failure(["ls"], environment: ["XDG_DATA_HOME": third])
+        #expect(failure.code == "db.unavailable" && failure.hint.contains("XDG_DATA_HOME=\(usual) "), "\(failure)")
+        #expect(try household.keyfob(["ls"]).status == 0)
+    }
+
     @Test(arguments: [["tokens"], ["tokens", "token-copies"]])
     func `a keychain whose token is out of sight stays until somebody wants it removed without`(
         missing: [String]
