@@ -176,14 +176,32 @@ extension KeychainError {
     package static func file(_ verb: String, _ path: String, _ number: Int32) -> KeychainError {
         guard ![ENOSPC, EDQUOT].contains(number) else { return diskFull(at: path) }
         let reason = unsafe String(cString: strerror(number))
-        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
-        // A file that is written is made where there is none: what is missing is its directory.
-        let isHomeless = verb == "write" && number == ENOENT && !folder.isEmpty
         return KeychainError(
             [EACCES, EPERM, ELOOP, EROFS].contains(number) ? .refused : .fileUnavailable,
-            "cannot \(verb) \(path): \(reason).",
-            hint: isHomeless ? "Make its directory first: mkdir -p \(ShellWord.quoted(folder))" : nil,
-            details: ["path": path])
+            "cannot \(verb) \(path): \(reason).", hint: remedy(verb, path, number), details: ["path": path])
+    }
+
+    /// What to do where a system call has failed with `number`; `nil` where the reason says it.
+    private static func remedy(_ verb: String, _ path: String, _ number: Int32) -> String? {
+        // A program is looked for in several places.
+        guard verb != "start" else { return nil }
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
+        let places = [folder, path].filter { !$0.isEmpty }.map { ShellWord.quoted($0) }
+        switch number {
+        case EROFS:
+            return "Check how its file system is mounted: findmnt -T \(places.first ?? ".")"
+        case EACCES, EPERM:
+            return "Check who may do that: ls -ld \(places.joined(separator: " "))"
+        case EIO:
+            return "The disk, or the way to it, fails: dmesg says more."
+        case EMFILE, ENFILE:
+            return "Too many files are open: ulimit -n"
+        // A file that is written is made where there is none: what is missing is its directory.
+        case ENOENT where verb == "write" && !folder.isEmpty:
+            return "Make its directory first: mkdir -p \(ShellWord.quoted(folder))"
+        default:
+            return nil
+        }
     }
 
     /// A file or directory takes no more: the disk is full, or the user's share of it.

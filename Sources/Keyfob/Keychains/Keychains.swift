@@ -28,7 +28,7 @@ public struct Keychains: Sendable {
     ///
     /// One that cannot is no reason to hide the others; `listing()` tells of it.
     ///
-    /// - Throws: `KeychainError` or a system's error where the directory cannot be read.
+    /// - Throws: `KeychainError` where the directory cannot be read.
     public func all() throws -> [KeychainConfiguration] { try listing().keychains }
 
     /// Which keychains there are, those with a damaged configuration too.
@@ -58,10 +58,10 @@ public struct Keychains: Sendable {
     }
 
     /// What lies in the directory of configurations, sorted.
-    func fileNames() throws -> [String] {
-        let path = folder.filePath
-        guard FileManager.default.fileExists(atPath: path) else { return [] }
-        return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    ///
+    /// - Throws: `KeychainError`; `refused` or `fileUnavailable` where the directory cannot be read.
+    func fileNames() throws(KeychainError) -> [String] {
+        try OpenDirectory.names(in: folder).filter { $0 != "." && $0 != ".." }.sorted()
     }
 
     /// The name of the default keychain, which is used where none is named: the one that was chosen, else `login`

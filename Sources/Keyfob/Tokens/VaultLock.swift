@@ -29,8 +29,11 @@ struct VaultLock: Sendable {
         let started = Date()
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else {
+                let reason = unsafe String(cString: strerror(errno))
                 throw KeychainError(
-                    .vaultUnavailable, "the lock \(path) cannot be taken: \(unsafe String(cString: strerror(errno))).")
+                    .vaultUnavailable, "the lock \(path) cannot be taken: \(reason).",
+                    hint: "Its file system may have no locks: findmnt -T \(ShellWord.quoted(path))",
+                    details: ["path": path])
             }
             guard !deadline.hasPassed else { throw busy(waited: Date().timeIntervalSince(started)) }
             // Short enough not to be felt; there is no way to wait for a lock with a deadline.
@@ -50,7 +53,10 @@ struct VaultLock: Sendable {
                 .refused, "\(name) is read-only; nothing was changed.",
                 hint: reason + " Check who may write there, and how its file system is mounted.",
                 details: ["path": path])
-        default: return KeychainError(.vaultUnavailable, "the lock " + reason, details: ["path": path])
+        default:
+            return KeychainError(
+                .vaultUnavailable, "the lock " + reason, hint: "Check what it is: ls -ld \(ShellWord.quoted(path))",
+                details: ["path": path])
         }
     }
 

@@ -42,7 +42,7 @@ extension SQLiteStore {
         // Our statements never change: what SQLite does not understand of them are tables that are not ours.
         case .SQLITE_ERROR where error.isAboutTables:
             return damage(title, error.message ?? "\(error.resultCode)", path, cause: error.withoutSQL)
-        case .SQLITE_READONLY:
+        case .SQLITE_READONLY, .SQLITE_PERM:
             return KeychainError(
                 .refused, "\(title) is read-only; nothing was changed.",
                 hint: "Check who may write \(path), and how its file system is mounted.", details: details,
@@ -54,9 +54,13 @@ extension SQLiteStore {
             if let shortage = DiskSpace.shortage(in: directory, details: details, cause: error.withoutSQL) {
                 return shortage
             }
+            let place = ShellWord.quoted(directory.filePath)
             return KeychainError(
                 .vaultUnavailable, "the vault \(path) cannot be used: \(error.message ?? "\(error.resultCode)").",
-                hint: "Check the file's permissions and the free space of its disk.", cause: error.withoutSQL)
+                hint: error.resultCode == .SQLITE_IOERR
+                    ? "The disk, or the way to it, fails (dmesg), or its file system has no locks: findmnt -T \(place)"
+                    : "Check what lies beside it, and who may write there: ls -la \(place)",
+                details: details, cause: error.withoutSQL)
         }
     }
 

@@ -35,7 +35,8 @@ final class SQLiteStore: ItemStore {
     /// - Parameters:
     ///   - keychain: The name of the keychain that it belongs to, for messages.
     ///   - explain: What an error means to that keychain where the file is not there any more.
-    /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened,
+    /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened, `refused` where
+    ///   nobody but others may read it,
     ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it,
     ///   `unsafeFile` where others than the owner can write it or its directory.
     init(
@@ -51,9 +52,7 @@ final class SQLiteStore: ItemStore {
         // Nobody could read anything in it by that, but exchange it for an earlier copy, or destroy it.
         for suffix in ["", "-wal"] { try PrivateFile.requireUnwritableByOthers(path + suffix) }
         guard unsafe access(path, R_OK) == 0 else {
-            throw KeychainError(
-                .vaultUnavailable, "the vault \(path) cannot be read.", hint: "Check the file's permissions.",
-                cause: KeychainError.file("read", path, errno))
+            throw KeychainError.file("read", path, errno)
         }
         do {
             connection = try VaultConnection {
@@ -75,7 +74,10 @@ final class SQLiteStore: ItemStore {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let found = unsafe sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_FILE_POINTER, &file)
         guard found == SQLITE_OK, let file = unsafe file, let read = unsafe file.pointee.pMethods?.pointee.xRead else {
-            throw KeychainError(.vaultUnavailable, "the vault \(path) cannot be read.")
+            throw KeychainError(
+                .vaultUnavailable, "the vault \(path) cannot be read.",
+                hint: "Check what it is: ls -ld \(ShellWord.quoted(path))",
+                details: ["path": path])
         }
         let result = unsafe header.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress, CInt($0.count), 0) }
         // What a short file lacks is zero.
@@ -91,15 +93,16 @@ final class SQLiteStore: ItemStore {
 
     /// Makes a new, empty vault of mode 0600.
     ///
-    /// - Throws: `KeychainError` with code `duplicateKeychain` where the file exists, `vaultUnavailable`
-    ///   where it cannot be made.
+    /// - Throws: `KeychainError`; `duplicateKeychain` where the file exists, `refused`, `diskFull`, `fileUnavailable`
+    ///   or `vaultUnavailable` where it cannot be made.
     static func create(path: String, identity: Data) throws {
         let descriptor = unsafe keyfob_open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            let reason = unsafe String(cString: strerror(errno))
+            guard errno == EEXIST else { throw KeychainError.file("create", path, errno) }
             throw KeychainError(
-                errno == EEXIST ? .duplicateKeychain : .vaultUnavailable,
-                "the vault \(path) cannot be made: \(reason).")
+                .duplicateKeychain, "the vault \(path) cannot be made: it is there already.",
+                hint: "Move it away, and keep it: it may be all that is left of another keychain.",
+                details: ["path": path])
         }
         close(descriptor)
         do {

@@ -54,6 +54,7 @@ enum FileDescriptor {
     private static func failure(_ what: String, _ number: Int32) -> KeychainError {
         KeychainError(
             [ENOSPC, EDQUOT].contains(number) ? .diskFull : .fileUnavailable,
-            "\(what): \(FileArgument.reason(number)).")
+            "\(what): \(FileArgument.reason(number)).",
+            hint: [ENOSPC, EDQUOT].contains(number) ? "Make room where it goes to: df -h" : nil)
     }
 }

@@ -52,6 +52,30 @@ struct ReadOnlyTests {
         #expect(result.status == 12 && result.error.hasPrefix("keyfob: cannot write \(tokens)/"), "\(result.error)")
     }
 
+    @Test(arguments: [
+        (".config/keyfob", "the list of keychains is read-only; nothing was changed."),
+        (".local/share/keyfob/vaults", "cannot create "),
+    ])
+    func `a directory of ours that takes no writes is named`(directory: String, message: String) throws {
+        let household = try Household.unattended()
+        let script = """
+            mount --bind "$1" "$1"
+            mount -o remount,ro,bind "$1" "$1"
+            exec "$KEYFOB" keychain create second --unattended
+            """
+        let namespace = try #require(MountNamespace.options)
+        let place = household.directory.file("home/" + directory)
+        let result = try Tool(
+            "unshare", namespace + ["sh", "-euc", script, "sh", place],
+            environment: household.environment.merging(["KEYFOB": Tool.keyfob([]).path, "KEYFOB_NO_INPUT": "1"]) { $1 }
+        ).run()
+        #expect(result.status == 12 && result.error.hasPrefix("keyfob: " + message), "\(result.error)")
+        for part in [place, "how its file system is mounted"] {
+            #expect(result.error.contains(part), "\(result.error)")
+        }
+        #expect(try household.keyfob(["keychain", "ls", "--format", "tsv"]).output.split(separator: "\n").count == 2)
+    }
+
     @Test(arguments: [("/dev/full", "disk.full"), ("/dev/null", nil)])
     func `a result that cannot be written is a failure`(file: String, code: String?) throws {
         let household = try Household.unattended()

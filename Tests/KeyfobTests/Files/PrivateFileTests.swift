@@ -29,6 +29,17 @@ import Testing
         #expect(try PrivateFile.read(url, limit: 100) == nil)
     }
 
+    @Test(arguments: [
+        (EROFS, "refused", "findmnt -T '/a b'"), (EACCES, "refused", "ls -ld '/a b' '/a b/c'"),
+        (EIO, "file.unavailable", "dmesg"), (EMFILE, "file.unavailable", "ulimit -n"), (ENOSPC, "disk.full", "df -h"),
+        (EDQUOT, "disk.full", "df -h"), (ENOENT, "file.unavailable", "mkdir -p '/a b'"),
+    ] as [(Int32, String, String)])
+    func `what the system refuses is told with what to do`(number: Int32, code: String, hint: String) {
+        let error = KeychainError.file("write", "/a b/c", number)
+        #expect(error.code.rawValue == code && error.message.contains("/a b/c"))
+        #expect(error.hint?.contains(hint) == true, "\(error)")
+    }
+
     @Test func `what is too long, readable by others or a link is refused`() throws {
         let directory = try TemporaryDirectory()
         let url = directory.url("secret")
