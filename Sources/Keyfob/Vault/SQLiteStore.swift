@@ -56,7 +56,7 @@ final class SQLiteStore: ItemStore {
         }
         do {
             connection = try VaultConnection {
-                try Self.connect(path: path, use: use, busyTimeout: busyTimeout) {
+                try Self.connectAtAll(path: path, use: use, busyTimeout: busyTimeout) {
                     try Self.checkHeader($0, path: path)
                 }
             }
@@ -134,9 +134,36 @@ final class SQLiteStore: ItemStore {
         }
     }
 
-    /// - Parameter check: Called with each new connection before anything of the file is read or locked.
+    /// As `connect`, and a command's connection also where the index of the log has no room on the disk: what is there
+    /// can be read all the same.
+    ///
+    /// The index is a file that all who have the vault open share. Who has it for himself keeps it in his own memory
+    /// (SQLite's exclusive locking mode): he is given the lock of the whole file before he reads anything of the log,
+    /// and not while anybody else has the vault open, whom that lock keeps out afterwards.
+    private static func connectAtAll(
+        path: String, use: Use, busyTimeout: TimeInterval, check: @escaping @Sendable (Database) throws -> Void
+    ) throws -> any DatabaseWriter {
+        do {
+            return try connect(path: path, use: use, busyTimeout: busyTimeout, check: check)
+        } catch let error as DatabaseError {
+            // A server would keep all others out for as long as it runs.
+            guard use == .oneShot, [.SQLITE_IOERR, .SQLITE_FULL, .SQLITE_CANTOPEN].contains(error.resultCode) else {
+                throw error
+            }
+            do {
+                return try connect(path: path, use: use, isAlone: true, busyTimeout: busyTimeout, check: check)
+            } catch let second as DatabaseError {
+                // Another command, for as long as it runs; of anything else the first error says more.
+                throw second.resultCode == .SQLITE_BUSY ? second : error
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - isAlone: Whether nobody else may have the vault open.
+    ///   - check: Called with each new connection before anything of the file is read or locked.
     static func connect(
-        path: String, use: Use, busyTimeout: TimeInterval,
+        path: String, use: Use, isAlone: Bool = false, busyTimeout: TimeInterval,
         check: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) throws -> any DatabaseWriter {
         var configuration = Configuration()
@@ -145,6 +172,8 @@ final class SQLiteStore: ItemStore {
         configuration.label = "keyfob.vault"
         configuration.prepareDatabase { db in
             try check(db)
+            // Before the others, which read.
+            if isAlone { try set("PRAGMA locking_mode = EXCLUSIVE", of: db) }
             try set(pragmas(for: use), of: db)
             // The last connection to close would otherwise checkpoint, sync and delete the log, and the next one
             // make it anew: four syncs for a command that reads one secret.

@@ -118,6 +118,36 @@ struct FullDiskTests {
         echo "== done $pages"
         """
 
+    @Test func `a vault is read also where the index of its log was lost and has no room`() throws {
+        let household = try Household()
+        let namespace = try #require(MountNamespace.options)
+        let script = """
+            cd "$1"
+            mkdir disk
+            mount -t tmpfs -o size=8m,mode=700 tmpfs disk
+            export HOME="$PWD/disk/home"
+            mkdir "$HOME"
+            "$KEYFOB" init -q --unattended
+            printf first | "$KEYFOB" set -q old --stdin
+            rm "$HOME"/.local/share/keyfob/vaults/*-shm
+            cat /dev/zero >disk/filler 2>/dev/null || true
+            [ "$("$KEYFOB" get old 2>&1)" = first ] || echo "!! $("$KEYFOB" get old 2>&1)"
+            "$KEYFOB" ls 2>&1 | grep -q old || echo "!! $("$KEYFOB" ls 2>&1)"
+            status=0
+            printf more | "$KEYFOB" set new --stdin 2>error || status=$?
+            [ "$status" = 1 ] && grep -q 'the disk is full' error || echo "!! $status $(cat error)"
+            rm disk/filler
+            printf more | "$KEYFOB" set -q new --stdin
+            [ "$("$KEYFOB" get new) $("$KEYFOB" get old)" = 'more first' ] || echo '!! with room'
+            "$KEYFOB" keychain check
+            """
+        let result = try Tool(
+            "unshare", namespace + ["sh", "-euc", script, "sh", household.directory.path],
+            environment: household.environment.merging(["KEYFOB": Tool.keyfob([]).path, "KEYFOB_NO_INPUT": "1"]) { $1 }
+        ).run()
+        #expect(result.status == 0 && !result.output.contains("!!"), "\(result.output)\(result.error)")
+    }
+
     @Test(arguments: rows) func `each command says so, loses nothing, and works when there is room`(_ row: Row) throws {
         let household = try Household()
         let namespace = try #require(MountNamespace.options)
