@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import PKCS11
 
 /// `keyfob keychain ls`: lists keychains.
@@ -11,6 +12,10 @@ struct KeychainList: ParsableCommand {
             "keyfob keychain ls",
             "keyfob keychain ls --json",
             "keyfob keychain ls --format tsv"),
+        discussion: """
+            With --keychain only that one is listed, with --token only those on that token; variables for these choose \
+            nothing here.
+            """,
         aliases: ["list"])
 
     @OptionGroup(title: "Global options")
@@ -24,7 +29,8 @@ struct KeychainList: ParsableCommand {
         var table = Table([.init("NAME"), .init("TOKEN"), .init("STATE"), .init("DEFAULT")])
         var list: [Value] = []
         let listing = try keychains.listing()
-        for configuration in listing.keychains {
+        let wanted = try wanted(listing, in: keychains)
+        for configuration in listing.keychains where wanted(configuration.name) {
             let isDefault = configuration.name == defaultName
             let isUnlocked = try state.location(of: configuration.uuid.uuidString.lowercased()) != nil
             let condition: KeychainReport.State =
@@ -38,7 +44,7 @@ struct KeychainList: ParsableCommand {
                     .init("state", .string(word)), .init("default", .boolean(isDefault)),
                 ]))
         }
-        for (name, error) in listing.damaged {
+        for (name, error) in listing.damaged where wanted(name) {
             let isDefault = name == defaultName
             table.add([.init(name), .init("?"), .init("damaged", .bad), .init(isDefault ? "yes" : "")])
             list.append(
@@ -51,5 +57,26 @@ struct KeychainList: ParsableCommand {
         if list.isEmpty, !output.format.isMachineReadable, !output.isQuiet {
             StandardError.write("There is no keychain yet. Make one: keyfob init\n")
         }
+    }
+
+    /// Which names the command line asks for; without an option every one.
+    ///
+    /// - Throws: `KeychainError`; `noSuchKeychain` where there is none of them; `UsageError` for two options that
+    ///   contradict.
+    private func wanted(_ listing: Keychains.Listing, in keychains: Keychains) throws -> (String) -> Bool {
+        if let keychain = global.keychain {
+            if let token = global.token { try GlobalOptions.require(keychain, onToken: token) }
+            // Of one that is not there it says which there are.
+            if !listing.names.contains(where: { $0.isIdentical(to: keychain) }) {
+                _ = try keychains.configuration(keychain)
+            }
+            return { $0.isIdentical(to: keychain) }
+        }
+        guard let token = global.token else { return { _ in true } }
+        let uri = try TokenChoice.uri(token)
+        let names = Set(listing.keychains.filter { GlobalOptions.isOn(uri, $0) }.map(\.name))
+        // Of none it says how to make one.
+        if names.isEmpty { _ = try GlobalOptions.keychainName(onToken: token) }
+        return { names.contains($0) }
     }
 }

@@ -17,7 +17,11 @@ struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the tokens: Keyfob's own, and those of the modules that p11-kit knows.",
         examples: Examples("keyfob token ls", "keyfob token ls --json", "keyfob token ls --all"),
-        discussion: "With KEYFOB_MODULE, a path or a name, that module takes the place of those that p11-kit knows.",
+        discussion: """
+            With --token only those that it names are listed, with --keychain only that keychain's; variables for \
+            these choose nothing here. With KEYFOB_MODULE, a path or a name, that module takes the place of those \
+            that p11-kit knows.
+            """,
         aliases: ["list"])
 
     @Flag(help: "Also trust stores, and slots whose token is not initialised.")
@@ -27,7 +31,7 @@ struct TokenListCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        let entries = try TokenInventory(includesAll: all, module: global.modulePath).entries
+        let entries = try wanted()
         let document = Document([
             "tokens": .array(
                 entries.map { entry in
@@ -51,6 +55,24 @@ struct TokenListCommand: ParsableCommand {
             ])
         }
         try output.emit(document, table: table)
+    }
+
+    /// The tokens that the command line asks for; without an option all that there are.
+    ///
+    /// - Throws: `KeychainError`; `tokenAbsent` where there is none of them, `noSuchKeychain`.
+    private func wanted() throws -> [TokenInventory.Entry] {
+        if let keychain = global.keychain {
+            if let token = global.token { try GlobalOptions.require(keychain, onToken: token) }
+            return try [TokenInventory.entry(of: Keychains().configuration(keychain), includesAll: all)]
+        }
+        guard let token = global.token else {
+            return try TokenInventory(includesAll: all, module: global.modulePath).entries
+        }
+        let module = TokenChoice.moduleName(in: token) ?? global.modulePath
+        let inventory = try TokenInventory(includesAll: all, module: module)
+        let found = try inventory.matches(token)
+        // Of none it says what is there instead.
+        return try found.isEmpty ? [inventory.entry(token)] : found
     }
 }
 

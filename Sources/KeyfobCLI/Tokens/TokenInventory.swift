@@ -74,6 +74,25 @@ struct TokenInventory {
     /// - Throws: `KeychainError` where the configuration of the keychains cannot be read.
     static func own() throws -> TokenInventory { TokenInventory(entries: try ours(Keychains().all())) }
 
+    /// The token of a keychain, looked for where the keychain has it.
+    ///
+    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`.
+    static func entry(of keychain: KeychainConfiguration, includesAll: Bool) throws -> Entry {
+        let inventory =
+            switch keychain.module {
+            case .softHSM: try own()
+            case .path(let path): try TokenInventory(includesAll: includesAll, module: path)
+            case .registered(let name): try TokenInventory(includesAll: includesAll, module: name)
+            }
+        guard let entry = inventory.entries.first(where: { $0.keychains.contains(keychain.name) }) else {
+            throw KeychainError(
+                .tokenAbsent, "the token of keychain \"\(keychain.name)\" is not present.",
+                hint: "Insert it, or mount what it lies on. What is there: keyfob token ls",
+                details: ["keychain": keychain.name])
+        }
+        return entry
+    }
+
     private init(entries: [Entry]) { self.entries = entries }
 
     /// The slots of the module that was named, else of all modules.
