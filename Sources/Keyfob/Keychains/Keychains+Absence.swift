@@ -28,18 +28,7 @@ extension Keychains {
 
     /// The error with the directory in which what is missing lies, where that is one of another `XDG_DATA_HOME`.
     private func elsewhere(_ error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
-        let name = "/vaults/\(configuration.uuid.uuidString.lowercased()).sqlite"
-        var place: String?
-        switch error.code {
-        case .tokenAbsent where configuration.module == .softHSM && directories.tokens == directories.data:
-            place = otherData(of: configuration).flatMap { Self.isMissing($0 + "/tokens") ? nil : $0 }
-        case .vaultUnavailable where Self.isMissing(configuration.vault):
-            // Where it is unless that variable says otherwise.
-            place = Directories(environment: ["HOME": EnvironmentVariable.value("HOME") ?? ""]).data.filePath
-            place = place.flatMap { Self.isMissing($0 + name) ? nil : $0 }
-        default: break
-        }
-        guard let place else { return error }
+        guard let place = otherPlace(of: error.code, configuration) else { return error }
         return KeychainError(
             error.code, error.message,
             hint: "It is in \(place). Say so as when it was made: \(Self.variable(for: place))     "
@@ -47,10 +36,29 @@ extension Keychains {
             details: error.details, cause: error.cause)
     }
 
+    private func otherPlace(of code: KeychainError.Code, _ configuration: KeychainConfiguration) -> String? {
+        switch code {
+        case .tokenAbsent where configuration.module == .softHSM && directories.tokens == directories.data:
+            guard let made = otherData(of: configuration), !Self.isMissing(made + "/tokens") else { return nil }
+            return made
+        case .vaultUnavailable where Self.isMissing(configuration.vault):
+            // Where it is unless that variable says otherwise.
+            let usual = Directories(environment: ["HOME": EnvironmentVariable.value("HOME") ?? ""]).data.filePath
+            return Self.isMissing(usual + Self.vaultName(configuration)) ? nil : usual
+        default:
+            return nil
+        }
+    }
+
+    /// What the path of a vault that Keyfob made ends with.
+    private static func vaultName(_ configuration: KeychainConfiguration) -> String {
+        "/vaults/\(configuration.uuid.uuidString.lowercased()).sqlite"
+    }
+
     /// The directory of Keyfob's data that a keychain was made in, where it is another than it would be now and
     /// `XDG_DATA_HOME` can name it.
     func otherData(of configuration: KeychainConfiguration) -> String? {
-        let name = "/vaults/\(configuration.uuid.uuidString.lowercased()).sqlite"
+        let name = Self.vaultName(configuration)
         guard configuration.vault.hasSuffix("/keyfob" + name) else { return nil }
         let place = String(configuration.vault.dropLast(name.count))
         return place == directories.data.filePath ? nil : place
