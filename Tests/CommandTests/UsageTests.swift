@@ -140,6 +140,37 @@ import Testing
         #expect(failure.code == "usage" && failure.status == 2 && failure.hint.contains("--for"))
     }
 
+    @Test(arguments: [
+        ["ls", "--timeout=-5"], ["ls", "--timeout=-1s"], ["unlock", "--for=-1h"], ["cert", "expiring", "--within=-1d"],
+        ["ls", "--timeout=101y"], ["ls", "--timeout=1e99d"], ["ls", "--timeout=nan"],
+    ])
+    func `a time that is none is wrong usage`(arguments: [String]) throws {
+        let household = try Household.unattended()
+        let failure = try household.failure(arguments)
+        #expect(failure.code == "usage" && failure.status == 2, "\(failure)")
+    }
+
+    @Test(arguments: [-1, 315_360_001])
+    func `a configuration with a time that nothing stays unlocked for is named`(time: Int) throws {
+        let household = try Household.unattended()
+        let file = household.directory.file("home/.config/keyfob/keychains/login.json")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let changed = text.replacing(/"unlockTimeout" ?: ?[0-9]+/, with: "\"unlockTimeout\" : \(time)")
+        try #require(changed != text)
+        try changed.write(toFile: file, atomically: false, encoding: .utf8)
+        for arguments in [["ls"], ["unlock"], ["status"]] {
+            let result = try household.keyfob(arguments)
+            let told = result.output + result.error
+            #expect(told.contains("\"unlockTimeout\"") || arguments == ["status"], "\(arguments) \(told)")
+        }
+        let failure = try household.failure(["get", "a"])
+        #expect(failure.code == "configuration.invalid" && failure.status == 9, "\(failure)")
+        #expect(failure.hint.contains(file), "\(failure.hint)")
+        // It is whole otherwise: nothing of it is left behind.
+        try #require(household.keyfob(["keychain", "rm", "login", "--yes"]).status == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/vaults").isEmpty)
+    }
+
     @Test func `a URI names its token also where it does not say all of it`() throws {
         let household = try Household.unattended()
         try household.set("a", "x")

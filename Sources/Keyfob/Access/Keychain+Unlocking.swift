@@ -43,11 +43,13 @@ extension Keychain {
     ///   - secret: The passphrase or PIN; `nil` takes it from the first source that has one.
     ///   - isRecoveryCode: Whether `secret` is the text of the keychain's recovery code.
     /// - Returns: Where the state lies.
-    /// - Throws: As `unlock()`.
+    /// - Throws: As `unlock()`; `invalidArgument` for a timeout below zero or of more than ten years.
     @available(*, noasync, message: "use the asynchronous form")
     public func unlockForSession(
         timeout: Int? = nil, with secret: SecretBytes? = nil, isRecoveryCode: Bool = false
     ) throws -> UnlockedState.Location {
+        // Before a PIN is asked for, or sent.
+        if let timeout { try UnlockedState.check(timeout) }
         if let secret {
             try unlock(with: secret, isRecoveryCode: isRecoveryCode)
         } else {

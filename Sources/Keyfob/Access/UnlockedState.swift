@@ -20,6 +20,9 @@ public struct UnlockedState: Sendable {
     /// The most bytes that a payload has.
     public static let maximumLength = 16 << 10
 
+    /// The most seconds that a keychain stays unlocked by itself: ten years, of 365 days.
+    public static let longestTimeout = 10 * 365 * 86400
+
     private let directory: URL
     private let usesKernelKeyring: Bool
 
@@ -45,8 +48,12 @@ public struct UnlockedState: Sendable {
         _ payload: SecretBytes, for keychain: String, timeout: Int
     ) throws(KeychainError) -> Location {
         let file = try url(keychain)
-        guard timeout >= 0, timeout <= 10 * 365 * 86400, payload.count <= Self.maximumLength else {
-            throw KeychainError(.invalidArgument, "this cannot be kept: the timeout or the length is out of range.")
+        try Self.check(timeout)
+        guard payload.count <= Self.maximumLength else {
+            throw KeychainError(
+                .invalidArgument,
+                "a PIN of this length cannot be kept: \(payload.count) bytes, of \(Self.maximumLength) at the most.",
+                hint: "Unlock the keychain for each command: --pin-source")
         }
         let record = UnlockedRecord(payload: payload, timeout: timeout)
         if usesKernelKeyring,
@@ -70,6 +77,14 @@ public struct UnlockedState: Sendable {
         }
         if usesKernelKeyring { _ = KernelKeyring.remove(Self.description(keychain)) }
         return .runtimeFile(file)
+    }
+
+    /// Refuses a timeout that no keychain has. - Throws: `KeychainError` with code `invalidArgument`.
+    static func check(_ timeout: Int) throws(KeychainError) {
+        guard !(0...longestTimeout).contains(timeout) else { return }
+        throw KeychainError(
+            .invalidArgument, "a keychain cannot stay unlocked for \(timeout) seconds.",
+            hint: "From 1 to \(longestTimeout), which is ten years, or 0: until it is locked.")
     }
 
     /// The payload, or `nil` when nothing is kept or it has expired.

@@ -41,9 +41,11 @@ public final class Keychain: Sendable {
     public struct Options: Sendable {
         /// Where log messages go; silent unless given.
         public var logger: Logger
-        /// How long a wait for the token, the vault or another process may take.
+        /// How long a wait for the token, the vault or another process may take; with none, or less, what is busy is
+        /// tried once.
         public var timeout: Duration
-        /// How long a command that gives the PIN may run before it is killed, and how long a pipe may keep it back.
+        /// How long a command that gives the PIN may run before it is killed, and how long a pipe may keep it back;
+        /// with none, or less, only what is there at once is taken.
         public var pinCommandTimeout: Duration
         /// How long a descriptor may keep the PIN back also where somebody may be asked; `nil` where there is no limit
         /// then, for a program that writes to it may be asking, too.

@@ -27,7 +27,7 @@ public struct KeychainConfiguration: Codable, Sendable {
     public var sealedPIN: PassphraseSeal?
     /// The PIN under the recovery code.
     public var recoverySeal: PassphraseSeal?
-    /// Seconds until an unlocked keychain locks itself; 0 never.
+    /// Seconds until an unlocked keychain locks itself, up to ``UnlockedState/longestTimeout``; 0 never.
     public var unlockTimeout: Int
     /// The access groups of programs that use Apple's functions and choose none; `nil` for the one without a name.
     public var accessGroups: [String]?

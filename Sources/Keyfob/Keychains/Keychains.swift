@@ -153,7 +153,8 @@ public struct Keychains: Sendable {
 
     /// Opens a keychain by its configuration.
     ///
-    /// - Throws: As `Keychain.open`; `invalidConfiguration` where the token's URI cannot be read.
+    /// - Throws: As `Keychain.open`; `invalidConfiguration` where the token's URI cannot be read, or the time that it
+    ///   stays unlocked is none.
     public func open(_ configuration: KeychainConfiguration, options: Keychain.Options = .init()) throws -> Keychain {
         try open(configuration, options: options, expected: nil)
     }
@@ -161,6 +162,15 @@ public struct Keychains: Sendable {
     private func open(
         _ configuration: KeychainConfiguration, options: Keychain.Options, expected: OpeningAhead?
     ) throws -> Keychain {
+        do throws(KeychainError) { try UnlockedState.check(configuration.unlockTimeout) } catch {
+            expected?.takeBack()
+            let path = file(configuration.name).filePath
+            throw KeychainError(
+                .invalidConfiguration,
+                "keychain \"\(configuration.name)\" is to stay unlocked for \(configuration.unlockTimeout) seconds.",
+                hint: "Correct \"unlockTimeout\" in \(path). \(error.hint ?? "")",
+                details: ["keychain": configuration.name, "path": path], cause: error)
+        }
         let uri: PKCS11URI
         do { uri = try PKCS11URI(configuration.token) } catch {
             expected?.takeBack()

@@ -38,7 +38,7 @@ struct UnlockCommand: ParsableCommand {
             guard seconds > 0 || span.duration == .zero else {
                 throw UsageError("less than a second is no time to stay unlocked.", hint: "Such as: --for 8h")
             }
-            guard seconds <= 10 * 365 * 86_400 else {
+            guard seconds <= UnlockedState.longestTimeout else {
                 throw UsageError(
                     "ten years are the longest time to stay unlocked.", hint: "Until it is locked: --for 0")
             }
