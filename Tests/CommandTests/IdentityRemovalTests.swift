@@ -60,4 +60,23 @@ import Testing
         let removed = try home.keyfob("-k", "other", "identity", "rm", "web", "--yes")
         #expect(removed.output.hasSuffix("(to destroy that: keyfob -k other identity retire web).\n"), "\(removed.output)")
     }
+
+    @Test func `who removes an authority is told first what is lost with it`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            "$0" identity create root --cn R --authority --self-signed -q
+            "$0" identity create web --dns localhost --issuer root -q
+            """.replacing("\"$0\"", with: "'\(Tool.keyfob([]).path)'"))
+        let issued = try home.keyfob("identity", "rm", "root", "--dry-run")
+        #expect(issued.status == 0 && issued.output.contains("\"root\" issued \"web\""), "\(issued.output)")
+        #expect(try home.keyfob("trust", "add", "root", "--yes").status == 0)
+        let trusted = try home.keyfob("identity", "rm", "root", "--dry-run")
+        #expect(trusted.output.contains("\"root\" is trusted: what it issued would be trusted no more."))
+        let certificate = try home.keyfob("cert", "rm", "root", "--dry-run")
+        #expect(certificate.output.contains("It is trusted"), "\(certificate.output)")
+        let leaf = try home.keyfob("identity", "rm", "web", "--dry-run")
+        #expect(leaf.status == 0 && !leaf.output.contains("trusted") && !leaf.output.contains("issued"))
+        #expect(try home.keyfob("cert", "rm", "web", "--dry-run").output.contains("trusted") == false)
+    }
 }

@@ -24,7 +24,7 @@ extension CertificateVerification {
         let called = isLeaf ? "certificate \"\(name)\"" : "certificate \"\(culprit.subjectSummary ?? "(no name)")\""
         let above = isLeaf ? "" : ", above \"\(name)\","
         func make(_ kind: KeychainError.Code, _ message: String, _ hint: String?) -> KeychainError {
-            var details = ["certificate": name, "depth": String(depth), "reason": code.description]
+            var details = ["certificate": name, "culprit_depth": String(depth), "reason": code.description]
             details["fingerprint"] = "sha256:" + culprit.sha256Fingerprint.hexadecimal
             return KeychainError(kind, message, hint: hint, details: details)
         }
@@ -62,7 +62,7 @@ extension CertificateVerification {
                     ? "certificate \"\(name)\" signed itself, and nobody has decided to trust it."
                     : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
                         + "which nobody has decided to trust.",
-                "If you do: keyfob trust add \(anchor ?? "FILE") --scope user")
+                "If you do: keyfob trust add \(anchor ?? "FILE")\(Keychain.trustOptions(for: [usage])) --scope user")
         case .hostMismatch, .addressMismatch:
             let names = certificate.subjectAlternativeNames
             let listed = names.prefix(8).map { $0.ipText ?? $0.text }.joined(separator: ", ")

@@ -24,7 +24,10 @@ struct CertificateRemoveCommand: ParsableCommand {
         let found = try removal.find(name) { try name.own.certificate(in: keychain) }
         guard let found else { return }
         let label = found.label ?? name.text
-        try Confirmation(global).require("Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?")
+        let loss = try keychain.trustAnchorsIfUnlocked(for: .any).contains { $0.item.der == found.der }
+            ? " It is trusted: what it issued is trusted no more then." : ""
+        try Confirmation(global).require(
+            "Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?\(loss)")
         // Wherever it is not found any more, another process was faster.
         guard let (items, others) = try removal.find(name, { try name.certificates(of: found, in: keychain) }) else {
             return
@@ -34,7 +37,7 @@ struct CertificateRemoveCommand: ParsableCommand {
             ? "" : " It stays as \(kept.map { "\"\(Visible.text($0))\"" }.joined(separator: ", "))."
         let further = Self.members(kept: kept)
         guard !global.dryRun else {
-            return try removal.tellOfDryRun(label: label, remark: remark, further: further)
+            return try removal.tellOfDryRun(label: label, remark: kept.isEmpty ? loss : remark, further: further)
         }
         try removal.perform(
             items, of: name, label: label, remark: remark, further: further

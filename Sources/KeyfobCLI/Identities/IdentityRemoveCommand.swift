@@ -34,16 +34,31 @@ struct IdentityRemoveCommand: ParsableCommand {
         let label = found.first?.label ?? name.text
         let remainder = try IdentityRemainder(of: found, in: keychain)
         let remark = remainder.remark(in: keychain)
+        let loss = keychain.loss(of: found)
         try Confirmation(global).require(
             "Destroy identity \"\(label)\"\(remainder.keepsKey ? "" : " and its key") on token "
-                + "\"\(keychain.tokenLabel)\"?\(remark)", typing: label)
+                + "\"\(keychain.tokenLabel)\"?\(loss)\(remark)", typing: label)
         guard !global.dryRun else {
-            return try removal.tellOfDryRun(label: label, remark: Visible.text(remark), further: remainder.members)
+            return try removal.tellOfDryRun(
+                label: label, remark: Visible.text(loss + remark), further: remainder.members)
         }
         // Certificate and key are items of their own: with one pair of them others are gone.
         try removal.perform(
             found, of: name, label: label, remark: Visible.text(remark), further: remainder.members
         ) { try keychain.deleteUnrenamed($0) }
+    }
+}
+
+extension Keychain {
+    /// What others lose with identities of authorities, with a blank before it: who removes one may not know that it is
+    /// trusted, or that what it issued is in use.
+    fileprivate func loss(of items: [Identity]) -> String {
+        do { try requireUnneeded(items) } catch let error as KeychainError where error.code == .refused {
+            return " " + error.message
+        } catch {
+            // What is wrong besides keeps nobody from removing it, or is said by the removal.
+        }
+        return ""
     }
 }
 

@@ -65,6 +65,10 @@ struct KeychainReport {
             let now = Date()
             nextExpiry = terms.filter { $0.date >= now }.min { $0.date < $1.date }
             expired = terms.count { $0.date < now }
+            // Nobody who is logged in notices before a password is wanted.
+            if let finding = try keychain.missingWrappingKeys().first {
+                problem = KeychainError(.wrappingKeyMissing, finding.description + ".")
+            }
         } catch let error as KeychainError {
             problem = error
         } catch {
