@@ -9,19 +9,16 @@ import Testing
     @Test(arguments: [
         "https://example.org", "https://example.org/api?x#y", "https://", "https://example.org:8443/", "x-my+app://a/",
         "https://[2001:db8::1]/", "file:///srv", "mail.example.org", "localhost", "*.example.org", "192.0.2.1",
-        "p@example.org", "mailto:p@example.org", "b\u{FC}cher.example",
+        "p@example.org", "mailto:p@example.org", "b\u{FC}cher.example", "imap.example.org:993", "2001:db8::1",
+        "Guest network",
     ])
     func `what a program may ask for is a service`(text: String) throws {
         #expect(try ServiceName(text).text == text)
     }
 
     @Test(arguments: [
-        ("", "empty"), ("two words", "blank"), ("https://x.example/\u{1B}[31m", "control character"),
-        ("x\ny", "control character"), ("://x", "scheme"), ("1s://x", "scheme"), ("https://*.example.org/", "--service '*"),
-        ("example.org:8443", "--service https://example.org:8443"), ("example.org/api", "--service https://example.org/api"),
-        ("2001:db8::1", "--service 'https://[2001:db8::1]'"), ("https:", "neither"), ("https:/x", "neither"),
-        ("/api", "neither"), ("*", "neither"), ("*.", "neither"), ("a.*.example", "neither"), ("p@", "neither"),
-        ("@example.org", "neither"), ("a@b@c", "neither"), ("[2001:db8::1]:443", "neither"),
+        ("", "empty"), (" ", "empty"), ("https://x.example/\u{1B}[31m", "control character"),
+        ("x\ny", "control character"), ("x\u{202E}y", "control character"),
     ])
     func `what none can ask for is refused, with what to do`(text: String, part: String) throws {
         let error = #expect(throws: UsageError.self) { try ServiceName(text) }
@@ -32,7 +29,7 @@ import Testing
     @Test func `a service that is none is wrong usage, and nothing is preferred for it`() throws {
         let home = try IdentityHome()
         try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
-        for text in ["", "example.org:8443", "x\ty"] {
+        for text in ["", "x\ty"] {
             for options in [[], ["--dry-run"]] {
                 let words = ["identity", "use", "web", "--service", text] + options
                 let refused = try Tool.keyfob(words, environment: home.environment).run()

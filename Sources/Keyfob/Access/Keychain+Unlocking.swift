@@ -146,6 +146,8 @@ extension Keychain {
     private func sendAlone(_ pin: SecretBytes, stored: PINSource?) throws -> VaultKeys {
         // SoftHSM counts no tries, and those of Keyfob's own tokens log in for every command.
         guard token.softHSM == nil else { return try send(pin, stored: stored) }
+        // Nobody else waits while the module is loaded. What fails here fails again below, and is told there.
+        _ = try? token.pool()
         return try WrongPINMemory(directories: directories).sending(
             serial: token.uri.serial ?? "", label: token.label, deadline: deadline
         ) { try send(pin, stored: stored) }

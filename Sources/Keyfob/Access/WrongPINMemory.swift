@@ -81,8 +81,9 @@ public struct WrongPINMemory: Sendable {
         }
     }
 
-    /// Runs `body`, which sends a stored PIN, while no other process of this user's sends one to the token: the next
-    /// one is to know that it was refused. A card has three tries, and ten processes that begin together have ten.
+    /// Runs `body`, which reads a PIN from where it is stored and sends it, while no other process of this user's does
+    /// so for the token: the next one is to know that it was refused. A card has three tries, and ten processes that
+    /// begin together have ten. What an earlier unlocking has left is sent without this.
     ///
     /// Without the lock where there is no place for it, as there is none for the memory then. `body` may use the
     /// memory. It costs a correct PIN four system calls.

@@ -17,7 +17,8 @@ extension Keychains {
     /// Whether the keychain is gone, or is just being removed. Of one that is being made there is a vault, and no
     /// configuration yet.
     private func wasRemoved(_ configuration: KeychainConfiguration) -> Bool {
-        guard Self.isMissing(configuration.vault) || !Self.isMissing(note(configuration.name).filePath) else {
+        let notes = [note(configuration.name), tokenlessNote(configuration.name)]
+        guard Self.isMissing(configuration.vault) || !notes.allSatisfy({ Self.isMissing($0.filePath) }) else {
             return false
         }
         do { return try self.configuration(configuration.name).uuid != configuration.uuid } catch {

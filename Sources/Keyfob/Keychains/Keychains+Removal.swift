@@ -209,7 +209,7 @@ extension Keychains {
             + ShellWord.quoted(file(name).filePath)
         if let other = otherData(of: configuration) {
             let command = "\(Self.variable(for: other)) keyfob keychain rm \(ShellWord.quoted(name))"
-            hint = "Where it was made with another XDG_DATA_HOME: \(command)     " + hint
+            hint += "     Where it is yours, made with another XDG_DATA_HOME, and to go with all that is in it: " + command
         }
         throw KeychainError(
             .refused,
@@ -228,7 +228,7 @@ extension Keychains {
 
     /// What becomes of the note when the token is destroyed. Whoever finds the other one, and no token, does not know
     /// whether it is gone or out of sight. Both are made by a rename, for which there is room on a full disk.
-    private func tokenlessNote(_ name: String) -> URL {
+    func tokenlessNote(_ name: String) -> URL {
         folder.appendingPathComponent(".\(name)\(Self.tokenlessSuffix)", isDirectory: false)
     }
 
@@ -244,6 +244,9 @@ extension Keychains {
                     try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
                     if !isTokenGone {
                         try destroyToken(of: configuration, name, isDispensable: withoutToken, until: deadline)
+                    } else if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {
+                        // One that names no token has left nothing of it.
+                        try softHSM.removeRest(of: uri, deadline: deadline)
                     }
                     try removeFiles(of: configuration)
                 }

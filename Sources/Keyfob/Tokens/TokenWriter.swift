@@ -136,7 +136,7 @@ struct TokenWriter: Sendable {
         for intent in intents {
             let plan = try keys.openPlan(intent, vault: store.identity)
             // What a token does not let go now it never may: from here on it is shown as any other object.
-            _ = try settle(plan)
+            _ = try settle(plan, sparing: shared)
             try store.write(keys.tree) { writer in
                 for identity in plan.kind == .destroy ? plan.rows : [] {
                     guard let row = try writer.row(identity: identity, withSecret: false) else { continue }
@@ -150,7 +150,9 @@ struct TokenWriter: Sendable {
     }
 
     /// Undoes or finishes a plan; whether every object that was to go has gone, or is somebody else's by now.
-    private func settle(_ plan: TokenPlan) throws -> Bool {
+    ///
+    /// - Parameter shared: The token, where somebody may have taken over what is to go: not in the moment of the change.
+    private func settle(_ plan: TokenPlan, sparing shared: SharedToken? = nil) throws -> Bool {
         var isWhole = true
         if plan.kind.writesObjects { try token.removeUnfinishedObjects(since: plan.begun) }
         try token.withSession(.destroy) { session in

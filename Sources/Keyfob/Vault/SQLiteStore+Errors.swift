@@ -80,8 +80,8 @@ extension DatabaseError {
     /// The others are those of a transaction that has ended by itself, as on a full disk, and GRDB's own where a file
     /// system does not let it have the log.
     fileprivate var isAboutTables: Bool {
-        guard let message else { return false }
-        return !["transaction", "WAL"].contains { message.contains($0) }
+        let texts = ["no such table", "no such column", "has no column", "no such index", "foreign key mismatch"]
+        return texts.contains { message?.contains($0) ?? false }
     }
 
     /// The same error without statement and arguments, which are digests and ciphertext but nobody's business.

@@ -56,7 +56,8 @@ struct SecretGenerate: ParsableCommand {
         guard isPrinted, !global.dryRun || output.format.isMachineReadable else {
             return try SecretStoring.report(outcome, name, changed, keychain, isDryRun: global.dryRun, output)
         }
-        if outcome == .kept {
+        // Nothing that is secret leaves a dry run, and what it makes is nobody's.
+        if outcome == .kept, !global.dryRun {
             // What was not stored is no secret of anything; who runs a script again is to get the same as before.
             guard let stored = try keychain.stored(like: item) else {
                 throw keychain.noSuchPassword(name, user: item.userText)
@@ -64,12 +65,10 @@ struct SecretGenerate: ParsableCommand {
             secret = try SecretGet.secret(of: stored, in: keychain)
         }
         guard !output.format.isMachineReadable else {
-            // Each run makes another secret: that of a dry run is nobody's.
-            let isKnown = outcome == .kept || !global.dryRun
             return try output.emit(
                 Document(
                     members: SecretStoring.members(outcome, changed, keychain, isDryRun: global.dryRun)
-                        + [isKnown ? SecretGet.member(secret) : Value.Member("value", .null)]), sentence: "")
+                        + [global.dryRun ? Value.Member("value", .null) : SecretGet.member(secret)]), sentence: "")
         }
         // The secret alone on standard output, so that it can be piped on.
         guard outcome != .kept else { return try SecretGet.print(secret) }

@@ -104,6 +104,7 @@ struct TrustAddCommand: ParsableCommand {
                 usages: trusted.usages.map(\.rawValue), isChanged: isChanged),
             sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).\(hint)")
     }
+
     /// What the certificate would be trusted for: what it is trusted for stays.
     private func usagesAfter(_ anchor: Certificate, in keychain: Keychain) throws -> [String] {
         let before = try keychain.trustAnchors().first { $0.certificate == anchor }?.usages ?? []

@@ -14,12 +14,15 @@ enum ModuleRegistry {
     private static let modules = Lock<[Entry]>([])
     /// Held while the library of that path is loaded and initialised.
     private static let turns = Lock<[String: Lock<Int>]>([:])
+    /// How many threads are about to load, or are loading, the library of a path: it reads its configuration there.
+    private static let loading = Lock<[String: Int]>([:])
     /// Whether any module was loaded by way of this package.
     static let hasLoaded = Atomic(false)
 
     /// Whether a module from a file of that name is initialised and has not been released.
     static func isAlive(_ fileName: String) -> Bool {
-        modules.withLock { $0.contains { $0.path.hasSuffix("/" + fileName) && $0.module != nil } }
+        loading.withLock { $0.keys.contains { $0.hasSuffix("/" + fileName) } }
+            || modules.withLock { $0.contains { $0.path.hasSuffix("/" + fileName) && $0.module != nil } }
     }
 
     /// The module under `key`, made by `make` if there is none.
@@ -34,6 +37,13 @@ enum ModuleRegistry {
             let turn = turns[key] ?? Lock(0)
             turns[key] = turn
             return turn
+        }
+        loading.withLock { $0[key, default: 0] += 1 }
+        defer {
+            loading.withLock { loading in
+                let others = (loading[key] ?? 1) - 1
+                loading[key] = others == 0 ? nil : others
+            }
         }
         return try turn.withLock { _ throws(PKCS11Error) in
             if let module = living(key) { return module }

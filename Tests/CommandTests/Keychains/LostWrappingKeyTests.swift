@@ -21,6 +21,9 @@ import Testing
             ], environment: environment
         ).run()
         try #require(deleted.status == 0, "\(deleted.error)")
+        // A monitor asks this one.
+        let status = try household.keyfob(["status", "--exit-code", "-k", "card"], environment: environment)
+        #expect(status.status == 10 && status.output.contains("its passwords cannot be opened"), "\(status.output)")
         for options in [[], ["--accept", "--yes"]] {
             let checked = try household.keyfob(["keychain", "check", "card"] + options, environment: environment)
             #expect(checked.status == 9)

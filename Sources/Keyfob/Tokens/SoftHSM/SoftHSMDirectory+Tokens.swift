@@ -282,6 +282,20 @@ extension SoftHSMDirectory {
         removeDebris()
     }
 
+    /// Removes what a removal has left that a kill interrupted after the token itself was gone; nothing where a token is
+    /// there.
+    ///
+    /// - Throws: As `destroyToken(_:deadline:)`, but for `tokenAbsent`.
+    func removeRest(of uri: PKCS11URI, deadline: Deadline) throws(KeychainError) {
+        guard let serial = uri.serial, let label = uri.token, FileManager.default.fileExists(atPath: root.filePath) else {
+            return
+        }
+        try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+            try removeCopies(serial: serial, label: label)
+            removeDebris()
+        }
+    }
+
     /// Whether `remove(_:didLeave:)` has taken a token out of SoftHSM's sight, and a kill came before it was deleted.
     private func isInGrave(serial: String, label: String) throws(KeychainError) -> Bool {
         var graves: [URL] = []
