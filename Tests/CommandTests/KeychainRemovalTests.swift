@@ -112,6 +112,26 @@ import Testing
         #expect(try home.keyfob("keychain", "rm", "site", "--yes").status == (command.contains("create site") ? 0 : 3))
     }
 
+    @Test(arguments: [".removing", ".removing-rest"], ["keychain create other --unattended", "keychain rm other --yes"])
+    func `a keychain whose configuration was put back after a killed removal is not removed any more`(
+        note: String, command: String
+    ) throws {
+        let home = try IdentityHome()
+        #expect(try home.keyfob("keychain", "create", "site", "--unattended").status == 0)
+        if command.contains("rm") { #expect(try home.keyfob("keychain", "create", "other", "--unattended").status == 0) }
+        try home.shell("printf value | '\(Tool.keyfob([]).path)' set a -k site -q")
+        try home.shell("cd home/.config/keyfob/keychains && cp -p site.json .site\(note)")
+        let words = command.split(separator: " ").map(String.init)
+        #expect(try Tool.keyfob(words, environment: home.environment).run().status == 0)
+        #expect(try home.keyfob("get", "a", "-k", "site").output == "value\n")
+        if command.contains("create") {
+            #expect(try home.shell("ls -A home/.config/keyfob/keychains | grep '^[.]site' || true") == "")
+        }
+        // And is removed as any other.
+        #expect(try home.keyfob("keychain", "rm", "site", "--yes").status == 0)
+        #expect(try home.keyfob("keychain", "rm", "site", "--yes").status == 3)
+    }
+
     @Test func `a keychain that is removed while it is killed at any moment can be removed to the end`() throws {
         let home = try IdentityHome()
         for round in 0..<8 {

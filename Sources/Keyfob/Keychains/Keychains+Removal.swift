@@ -240,7 +240,8 @@ extension Keychains {
             guard let bytes = try PrivateFile.read(place, limit: 1 << 20) else { continue }
             do {
                 // It was a configuration that could be read; what it is now says nothing about anything.
-                if let configuration = KeychainConfiguration(json: bytes.copyBytes())?.moved(to: directories) {
+                let configuration = KeychainConfiguration(json: bytes.copyBytes())?.moved(to: directories)
+                if let configuration, !isBack(configuration, as: name) {
                     try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
                     if !isTokenGone {
                         try destroyToken(of: configuration, name, isDispensable: withoutToken, until: deadline)
@@ -260,6 +261,12 @@ extension Keychains {
                     details: error.details, cause: error)
             }
         }
+    }
+
+    /// Whether the keychain of a note has its configuration again, as from a backup: nobody wants it removed any more.
+    private func isBack(_ noted: KeychainConfiguration, as name: String) -> Bool {
+        // One that cannot be read is none, or is spared by who asks.
+        (try? configuration(name))?.uuid == noted.uuid
     }
 
     /// Destroys the token that Keyfob made for a keychain, and notes that it is gone.

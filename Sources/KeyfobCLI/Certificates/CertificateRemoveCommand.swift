@@ -1,5 +1,6 @@
 import ArgumentParser
 import Keyfob
+import KeyfobPrimitives
 
 /// `keyfob cert rm`: removes a certificate; a key stays.
 struct CertificateRemoveCommand: ParsableCommand {
@@ -24,8 +25,11 @@ struct CertificateRemoveCommand: ParsableCommand {
         let found = try removal.find(name) { try name.own.certificate(in: keychain) }
         guard let found else { return }
         let label = found.label ?? name.text
-        let loss = try keychain.trustAnchorsIfUnlocked(for: .any).contains { $0.item.der == found.der }
-            ? " It is trusted: what it issued is trusted no more then." : ""
+        // Trust is an item's, and what else has the certificate may stay without.
+        let isAnchor = try keychain.trustAnchors().contains {
+            $0.item.der == found.der && ($0.item.label ?? "").isIdentical(to: found.label ?? "")
+        }
+        let loss = isAnchor ? " It is trusted: what it issued is trusted no more then." : ""
         try Confirmation(global).require(
             "Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?\(loss)")
         // Wherever it is not found any more, another process was faster.
@@ -37,7 +41,7 @@ struct CertificateRemoveCommand: ParsableCommand {
             ? "" : " It stays as \(kept.map { "\"\(Visible.text($0))\"" }.joined(separator: ", "))."
         let further = Self.members(kept: kept)
         guard !global.dryRun else {
-            return try removal.tellOfDryRun(label: label, remark: kept.isEmpty ? loss : remark, further: further)
+            return try removal.tellOfDryRun(label: label, remark: loss + remark, further: further)
         }
         try removal.perform(
             items, of: name, label: label, remark: remark, further: further

@@ -57,10 +57,10 @@ struct ProgramCheck: ~Copyable {
         // Who is told to end does not come back to remove the directory.
         let removal = "for attempt in 1 2 3 4 5; do rm -rf \(directory) && break; sleep 0.1; done"
         let end = "trap 'cd /; \(removal); exit 143' TERM\n"
-        // Most checks make or use files by it, and the program would be blamed for its absence.
+        // The program would be blamed for its absence.
         let tool = "command -v openssl >/dev/null || { echo 'openssl cannot be started'; exit 77; }\n"
         let script = "cd \(ShellWord.quoted(directory))\nexec 2>&1\n" + end + exports
-            + (recipe.check.contains("openssl ") ? tool : "") + recipe.check
+            + (recipe.checksByOpenSSL ? tool : "") + recipe.check
         try RecipeFiles.write([.init(name: "check.sh", content: script)], to: directory)
         let log = directory + "/check.log"
         let status = try Self.status(of: directory + "/check.sh", log: log, deadline: deadline)

@@ -24,6 +24,8 @@ struct Recipe {
     ///
     /// It runs in the directory of the files with `environment`, and stops what it started.
     let check: String
+    /// Whether that script calls openssl, besides the program.
+    var checksByOpenSSL = true
 
     /// All of it as text that a shell or a configuration takes, apart from `files`.
     ///

@@ -48,7 +48,8 @@ struct SSH: Program {
             notes: ["the line for authorized_keys on the host is in \(use.path(publicKey))"]
                 + (use.softHSMConfiguration == nil
                     ? [] : ["the agent must be started with SOFTHSM2_CONF in its environment"]),
-            check: check(options(publicKey.name), publicKey.name, module, hasPIN: askpass != nil))
+            check: check(options(publicKey.name), publicKey.name, module, hasPIN: askpass != nil),
+            checksByOpenSSL: false)
     }
 
     /// A value as options and configuration have it (ssh_config(5)): one word.
