@@ -25,13 +25,7 @@ struct OrderLocks: Sendable {
     func ordering<Result>(_ name: String, until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
         let lock: VaultLock
         do throws(KeychainError) { lock = try self.lock(name) } catch { return try body() }
-        var isHeld = false
-        do {
-            return try lock.withLock(until: deadline) {
-                isHeld = true
-                return try body()
-            }
-        } catch let error as KeychainError where !isHeld && error.code != .vaultBusy { return try body() }
+        return try lock.withLockWherePossible(until: deadline, body)
     }
 
     /// Whether somebody orders a certificate for the name at this moment. One that cannot be had nobody has.

@@ -40,13 +40,7 @@ struct SharedToken: Sendable {
         let lock = VaultLock(
             path: directories.state.appendingPathComponent("token-\(name).lock", isDirectory: false).filePath,
             name: "token \"\(label)\"")
-        var isHeld = false
-        do {
-            return try lock.withLock(until: deadline) {
-                isHeld = true
-                return try body()
-            }
-        } catch let error as KeychainError where !isHeld && error.code != .vaultBusy { return try body() }
+        return try lock.withLockWherePossible(until: deadline, body)
     }
 
     /// Whether objects that a plan would destroy have to stay: all of them, for what is left of a key without its

@@ -43,6 +43,20 @@ struct VaultLock: Sendable {
         return try body()
     }
 
+    /// As `withLock(until:_:)`; `body` is run without the lock where its file cannot be had, as on a file system that
+    /// takes nothing.
+    ///
+    /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first; what `body` throws.
+    func withLockWherePossible<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
+        var isHeld = false
+        do {
+            return try withLock(until: deadline) {
+                isHeld = true
+                return try body()
+            }
+        } catch let error as KeychainError where !isHeld && error.code != .vaultBusy { return try body() }
+    }
+
     private func unopened(_ number: Int32) -> KeychainError {
         let reason = "\(path) cannot be opened: \(unsafe String(cString: strerror(number)))."
         switch number {
