@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The one place to add an attribute: a line in the table below is enough for it to be stored,
 /// searched, updated and returned.
-public struct ClassSchema: Sendable {
+public final class ClassSchema: Sendable {
     /// The kind of an attribute decides which values it takes and what becomes of them.
     public enum Kind: Sendable, Hashable {
         /// Text, bytes or a number; comes back in the form in which it was given.
@@ -43,6 +43,9 @@ public struct ClassSchema: Sendable {
 
     /// The definition of an attribute, or `nil` where the class does not have it.
     public subscript(name: AttributeName) -> Definition? { index[name].map { definitions[$0] } }
+
+    /// The kind of an attribute, or `nil` where the class does not have it.
+    package func kind(of name: AttributeName) -> Kind? { index[name].map { definitions[$0].kind } }
 
     /// The schema of a class. An identity has the attributes of a certificate and of a key.
     public static func of(_ itemClass: ItemClass) -> ClassSchema {
@@ -216,13 +219,19 @@ extension ClassSchema {
 
     /// Whether values of a kind stay as they are, whatever they are.
     private func isKept(_ kind: AttributeValue.Kind, as name: AttributeName) -> Bool {
-        guard let definition = self[name] else { return false }
-        switch (definition.kind, kind) {
+        guard let kept = self.kind(of: name) else { return false }
+        switch (kept, kind) {
         case (.blob, .string), (.blob, .data), (.blob, .number), (.data, .data), (.string, .string), (.number, .number),
             (.date, .date):
             return true
         default: return false
         }
+    }
+
+    /// What a member of the primary key counts as having where it is not set; `nil` for other attributes.
+    func emptyValue(ofPrimaryKey name: AttributeName) -> AttributeValue? {
+        guard let place = index[name], definitions[place].isPrimaryKey else { return nil }
+        return Self.emptyValue(of: definitions[place].kind)
     }
 
     /// What stands in the primary key for an attribute that is not set: "absent" and "empty" are the same key.

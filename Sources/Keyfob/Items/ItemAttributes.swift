@@ -55,13 +55,15 @@ public struct ItemAttributes: Sendable {
             }
             end = Swift.max(position, end)
             guard let newValue else { return encoded.removeSubrange(position..<end) }
-            if position == encoded.count {
-                Entry.append(code, newValue, to: &encoded)
-            } else {
-                var bytes: [UInt8] = []
-                Entry.append(code, newValue, to: &bytes)
-                encoded.replaceSubrange(position..<end, with: bytes)
-            }
+            guard position < encoded.count else { return Entry.append(code, newValue, to: &encoded) }
+            // Amid the others: they are written anew around it, which takes no more than a copy that is due anyhow
+            // where they are shared.
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(encoded.count + 64)
+            bytes += encoded[..<position]
+            Entry.append(code, newValue, to: &bytes)
+            bytes += encoded[end...]
+            encoded = bytes
         }
     }
 
@@ -112,8 +114,8 @@ public struct ItemAttributes: Sendable {
 
     /// Whether every attribute has the same value in `candidate`, by the rule of ``AttributeValue/matches(_:)``.
     ///
-    /// Compares bytes where they lie. - Parameter absent: Has the last word about an attribute that `candidate` lacks.
-    func match(_ candidate: ItemAttributes, absent: (AttributeName, AttributeValue) -> Bool) -> Bool {
+    /// Compares bytes where they lie. - Parameter implied: What an attribute counts as having that `candidate` lacks.
+    func match(_ candidate: ItemAttributes, implied: (AttributeName) -> AttributeValue?) -> Bool {
         var position = 0
         while let wanted = Entry(at: position, in: encoded) {
             position = wanted.end
@@ -122,7 +124,7 @@ public struct ItemAttributes: Sendable {
                     candidate.encoded[found.content].elementsEqual(encoded[wanted.content])
                 else { return false }
             } else {
-                guard let value = wanted.value(in: encoded), absent(AttributeName(code: wanted.code), value) else {
+                guard let value = implied(AttributeName(code: wanted.code)), wanted.matches(value, in: encoded) else {
                     return false
                 }
             }
@@ -248,6 +250,17 @@ extension ItemAttributes {
                     .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: $0)))
                 }
             case nil: return nil
+            }
+        }
+
+        /// Whether the content is that of a value, by the rule of ``AttributeValue/matches(_:)``.
+        func matches(_ value: AttributeValue, in bytes: [UInt8]) -> Bool {
+            switch (kind, value) {
+            case (.string, .string(let text)), (.data, .string(let text)): bytes[content].elementsEqual(text.utf8)
+            case (.string, .data(let data)), (.data, .data(let data)):
+                content.count == data.count && (content.isEmpty || bytes[content].elementsEqual(data))
+            case (.number, .number), (.date, .date): self.value(in: bytes)?.matches(value) ?? false
+            default: false
             }
         }
 
