@@ -58,7 +58,7 @@ enum AttributeCoding {
 
     /// The kind of an attribute.
     private static func kind(of name: AttributeName, in itemClass: ItemClass) -> ClassSchema.Kind? {
-        guard let kind = ClassSchema.of(itemClass)[name]?.kind, !itemClass.livesOnToken || !foreign.contains(name)
+        guard let kind = ClassSchema.of(itemClass).kind(of: name), !itemClass.livesOnToken || !foreign.contains(name)
         else { return nil }
         return kind
     }
@@ -70,6 +70,9 @@ enum AttributeCoding {
         // Every class also has: sha1, UUID, persistref, clip, rowid, data, v_pk, u_Tomb.
         return schema.definitions.count - foreign + 8
     }
+
+    /// The greatest count of any class.
+    static let greatestCount = ItemClass.allCases.map { count(of: $0) }.max() ?? 0
 
     /// The typed value of an object; truth values only where numbers are meant.
     private static func value(_ object: Any, _ kind: ClassSchema.Kind) -> AttributeValue? {

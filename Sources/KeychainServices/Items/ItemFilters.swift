@@ -8,11 +8,9 @@ protocol LeafPolicy: AnyObject, Sendable {
     func isSatisfied(byLeaf certificate: Certificate) -> Bool
 }
 
-/// The match keys of a search, `kSecMatch…`, in typed form.
-struct ItemFilters {
-    /// Whether there is any match key but a limit.
-    private(set) var isGiven = false
-    /// Whether there is any but a limit and `kSecMatchItemList`, which changes and removals take too.
+/// The match keys of a search but for its limit, `kSecMatch…`, in typed form.
+final class ItemFilters {
+    /// Whether there is any but `kSecMatchItemList`, which changes and removals take too.
     private(set) var isForSearches = false
     /// `kSecMatchIssuers`: names in DER, or as they were given.
     private(set) var issuers: [Data] = []
@@ -41,8 +39,7 @@ struct ItemFilters {
     /// Keys that are not known are accepted, as Apple accepts those that it has no use for.
     ///
     /// - Throws: `StatusError`; -4 for a class that the filter does not exist for, -50 for a value of a wrong type.
-    mutating func take(_ key: String, _ value: AnyObject, _ itemClass: ItemClass) throws(StatusError) {
-        isGiven = true
+    func take(_ key: String, _ value: AnyObject, _ itemClass: ItemClass) throws(StatusError) {
         if key != "m_ItemList" { isForSearches = true }
         let isCertified = itemClass == .certificate || itemClass == .identity
         switch key {

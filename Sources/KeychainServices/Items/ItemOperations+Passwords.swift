@@ -13,11 +13,14 @@ extension ItemRequest {
         return try ApplicationPassword(credential).seal(data ?? SecretBytes([]))
     }
 
-    /// The data of an item, out of the seal that it may be in.
+}
+
+extension Item {
+    /// The data of the item, out of the seal that it may be in.
     ///
     /// - Throws: `StatusError` (`errSecAuthFailed`) where the call has not the password; `CryptoError`, `OpenSSLError`.
-    func opened(_ data: SecretBytes?, of item: Item) throws -> SecretBytes? {
-        guard let data, item.asksForPassword, ApplicationPassword.isSeal(data) else { return data }
+    func opened(_ data: SecretBytes?, with credential: SecretBytes?) throws -> SecretBytes? {
+        guard let data, asksForPassword, ApplicationPassword.isSeal(data) else { return data }
         guard let credential else {
             throw StatusError(errSecAuthFailed, "the item asks for a password, and kSecUseCredentialReference has none")
         }
@@ -60,7 +63,7 @@ extension ItemOperations {
     private func resealed(_ item: Item, _ request: ItemRequest, _ changes: ItemChanges) throws -> SecretBytes {
         let old = item.hasSecret ? try keychain.secret(of: item) : nil
         // Who does not know the password changes nothing that it protects.
-        let plain = try request.opened(old, of: item)
+        let plain = try item.opened(old, with: request.credential)
         let wasSealed = old.map { item.asksForPassword && ApplicationPassword.isSeal($0) } ?? false
         let flags = changes.touchesAccessControl ? changes.controlFlags ?? [] : item.constraints
         let data = changes.data ?? plain ?? SecretBytes([])

@@ -22,12 +22,12 @@ struct ItemOperations {
     func copyMatching(_ query: NSDictionary) throws -> CallResult {
         let request = try ItemRequest(parsing: query, for: .search)
         try checkGroup(request.attributes, isWriting: false)
-        guard !request.filters.refusesAll(of: request.itemClass) else { throw StatusError(errSecItemNotFound) }
+        if request.filters?.refusesAll(of: request.itemClass) ?? false { throw StatusError(errSecItemNotFound) }
         if let first = try firstPassword(request) {
             guard case .found(let item, let secret) = first else { throw StatusError(errSecItemNotFound) }
             if secret != nil, item.givesOutConstrainedData { try keychain.confirmPresence() }
             let results = ItemResults(keychain: keychain, request: request)
-            return .value(try results.result(item, data: request.opened(secret, of: item)?.copyData()))
+            return .value(try results.result(item, data: item.opened(secret, with: request.credential)?.copyData()))
         }
         let isForOne = request.limit ?? .one == .one
         var found = try results(of: candidates(request), request)
@@ -54,6 +54,7 @@ struct ItemOperations {
                 isConfirmed = true
             }
             guard let result = try results.undamaged(item) else { continue }
+            if limit == 1 { return [result.value] }
             found.append(result.value)
         }
         return found
@@ -65,7 +66,7 @@ struct ItemOperations {
             !request.isOldReference, !request.namesSyncRecord, !request.hasOwnFilters
         else { return nil }
         var criteria = try criteria(request)
-        try request.filters.apply(to: &criteria)
+        try request.filters?.apply(to: &criteria)
         let first = try keychain.firstPassword(coerced: criteria)
         if case .damaged = first { return nil }
         return first
@@ -76,7 +77,7 @@ struct ItemOperations {
     private func candidates(_ request: ItemRequest, isLimited: Bool = true) throws -> [Item] {
         guard !request.isOldReference, !request.namesSyncRecord, request.limit != MatchLimit.none else { return [] }
         var criteria = try criteria(request)
-        try request.filters.apply(to: &criteria)
+        try request.filters?.apply(to: &criteria)
         if isLimited, !request.hasOwnFilters { criteria.limit = request.earlyLimit }
         return try request.itemClass.livesOnToken
             ? keychain.findItems(criteria) : keychain.findPasswords(coerced: criteria)
@@ -86,7 +87,7 @@ struct ItemOperations {
     ///
     /// - Throws: `StatusError` (`errSecInteractionNotAllowed`) where it asks for somebody whom nobody may ask.
     private func passesOwnFilters(_ item: Item, _ request: ItemRequest) throws -> Bool {
-        if let listed = request.filters.items, !listed.contains(where: { item.isNamed(by: $0) }) { return false }
+        if let listed = request.filters?.items, !listed.contains(where: { item.isNamed(by: $0) }) { return false }
         guard try hasDigest(item, request) else { return false }
         guard request.authenticationUI != .allow, request.asksSomebody(for: item) else { return true }
         if request.authenticationUI == .skip { return false }
@@ -212,21 +213,20 @@ struct ItemOperations {
 
     /// The search that a request asks for, without its filters and its limit.
     func criteria(_ request: ItemRequest) throws -> Criteria {
-        var attributes = ItemAttributes()
+        var criteria = Criteria(request.itemClass)
         switch request.reference {
-        case .key(let key): attributes = searchAttributes(of: key)
-        case .certificate(let certificate): attributes = searchAttributes(of: certificate)
-        case .identity(let identity): attributes = searchAttributes(of: identity.certificate)
+        case .key(let key): criteria.attributes = searchAttributes(of: key)
+        case .certificate(let certificate): criteria.attributes = searchAttributes(of: certificate)
+        case .identity(let identity): criteria.attributes = searchAttributes(of: identity.certificate)
         case nil: break
         }
-        attributes.merge(request.attributes)
-        attributes[.multiUser] = .data(request.usesSystemKeychain ? Self.systemUser : Data())
-        var criteria = Criteria(request.itemClass, attributes)
+        criteria.attributes.merge(request.attributes)
         criteria.reference = request.persistentReference
         criteria.includesSynchronizable = request.matchesAnySynchronizable || request.persistentReference != nil
         criteria.accessGroups = groups.searched
         var rules = ServicesRules(defaults: Self.defaults(of: request.itemClass))
         rules.leavesTombstones = request.leavesTombstones
+        if request.usesSystemKeychain { rules.user = Self.systemUser }
         criteria.services = rules
         return criteria
     }
@@ -235,7 +235,7 @@ struct ItemOperations {
     ///
     /// - Throws: `StatusError`; -25300 where the list names none of the items, as a search with it.
     private func individually(_ request: ItemRequest) throws -> [ItemRequest] {
-        guard let list = request.filters.items else { return [request] }
+        guard let list = request.filters?.items else { return [request] }
         let found = try candidates(request, isLimited: false)
             .filter { item in list.contains { item.isNamed(by: $0) } }
         // A certificate with two keys is one identity by its reference.
@@ -247,7 +247,7 @@ struct ItemOperations {
         guard !references.isEmpty else { throw StatusError(errSecItemNotFound) }
         return references.map { reference in
             var one = request
-            one.filters = ItemFilters()
+            one.filters = nil
             one.persistentReference = reference
             return one
         }
@@ -286,9 +286,10 @@ struct ItemOperations {
 
     /// Whether the access group that a request names may be used; -34018 otherwise.
     func checkGroup(_ attributes: ItemAttributes, isWriting: Bool) throws(StatusError) {
+        let group = attributes[.accessGroup]?.text
         // The group of tokens is everybody's to read.
-        if isWriting || attributes[.accessGroup]?.text != AccessGroups.token { try checkNotEmpty() }
-        guard let group = attributes[.accessGroup]?.text else { return }
+        if isWriting || group != AccessGroups.token { try checkNotEmpty() }
+        guard let group else { return }
         guard isWriting ? groups.allowsWriting(group) : groups.allowsReading(group) else {
             throw StatusError(errSecMissingEntitlement, "the access group is not one of this process")
         }

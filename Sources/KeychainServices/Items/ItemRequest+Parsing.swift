@@ -10,107 +10,34 @@ extension ItemRequest {
     /// - Throws: `StatusError` for the first thing that is wrong.
     init(parsing dictionary: NSDictionary, for purpose: Purpose) throws(StatusError) {
         let entries = try RequestEntry.all(of: dictionary)
-        try self.init(entries: entries, for: purpose)
+        let named = try NamedItem(entries)
+        self.init(itemClass: try named.itemClass(entries, for: purpose))
+        reference = named.reference
+        persistentReference = named.persistentReference
+        isOldReference = named.isOldReference
         try Self.checkCount(entries, itemClass)
-        var isUsingItemList = false
-        var contexts = 0
+        var uses = Uses()
         for entry in entries {
-            let (key, value) = (entry.key, entry.value)
-            if key.utf16.count == 4 {
-                if key != "nleg" { try takeAttribute(key, value, for: purpose) }
-                continue
-            }
-            switch key {
-            case "class", "v_Ref", "v_PersistentRef": break
-            case "u_ItemList": isUsingItemList = true
-            case "u_AuthCtx": contexts += 1
-            case "u_CredRef":
-                guard let value = value.object as? Data else {
-                    throw .parameter("kSecUseCredentialReference takes data")
-                }
-                credential = SecretBytes(value)
-                contexts += 1
-            default: try takeOther(key, value)
+            if entry.key.utf16.count != 4 {
+                try takeOther(entry.key, entry.value, &uses)
+            } else if entry.key != "nleg" {
+                try takeAttribute(entry.key, entry.value, for: purpose)
             }
         }
-        guard !isUsingItemList else { throw .parameter("kSecUseItemList is not available") }
-        guard contexts < 2 else { throw .parameter("a context and a credential exclude each other") }
+        guard !uses.itemList else { throw .parameter("kSecUseItemList is not available") }
+        guard uses.contexts < 2 else { throw .parameter("a context and a credential exclude each other") }
         try check(purpose)
     }
 
-    /// The class and what names an item of it.
-    private init(entries: [RequestEntry], for purpose: Purpose) throws(StatusError) {
-        var named: ItemClass?
-        for entry in entries {
-            switch entry.key {
-            case "class":
-                guard let name = entry.value.text else { throw .parameter("kSecClass takes a string") }
-                guard let itemClass = ItemClass(rawValue: name) else {
-                    throw StatusError(errSecNoSuchClass, "there is no such class")
-                }
-                named = itemClass
-            case "v_Ref":
-                switch entry.value.object {
-                case let key as SecKey: reference = .key(key)
-                case let certificate as SecCertificate: reference = .certificate(certificate)
-                case let identity as SecIdentity: reference = .identity(identity)
-                default: throw .parameter("kSecValueRef takes a key, a certificate or an identity")
-                }
-            case "v_PersistentRef":
-                guard let data = entry.value.object as? Data else {
-                    throw .parameter("kSecValuePersistentRef takes data")
-                }
-                (persistentReference, isOldReference) = try Self.persistentReference(data)
-            default: break
-            }
-        }
-        if let named, let persistentReference, persistentReference.itemClass != named {
-            throw StatusError(errSecNoSuchClass, "the persistent reference is of another class")
-        }
-        let referenced = persistentReference?.itemClass ?? reference?.itemClass
-        // On the Mac a list says by itself what is changed or removed.
-        let listed = purpose == .update || purpose == .delete ? Self.classOfListed(entries) : nil
-        guard let itemClass = named ?? referenced ?? listed else { throw .parameter("kSecClass is missing") }
-        // Of either half what describes it is asked for of the identity, whose class says so.
-        let isHalf = purpose == .search && itemClass == .identity
-        if let reference, reference.itemClass != itemClass, !isHalf {
-            throw .parameter("the reference is of another class")
-        }
-        self.itemClass = itemClass
-    }
-
-    /// The class of all references of `kSecMatchItemList`; `nil` where they are of several.
-    private static func classOfListed(_ entries: [RequestEntry]) -> ItemClass? {
-        guard let list = entries.first(where: { $0.key == "m_ItemList" })?.value.object as AnyObject? as? NSArray else {
-            return nil
-        }
-        let classes = Set(list.compactMap { member -> ItemClass? in
-            switch member as AnyObject {
-            case is SecKey: .key
-            case is SecCertificate: .certificate
-            case is SecIdentity: .identity
-            // What is no reference names nothing.
-            case let data as NSData: (try? PersistentReference(Data(referencing: data)))?.itemClass
-            default: nil
-            }
-        })
-        return classes.count == 1 ? classes.first : nil
-    }
-
-    /// A persistent reference in its present form, or in the old one: class and row number, 12 bytes.
-    private static func persistentReference(_ data: Data) throws(StatusError) -> (PersistentReference, Bool) {
-        var bytes = data
-        let isOld = data.count == 12
-        // No row here ever had such a number: it is a well-formed name of nothing.
-        if isOld { bytes = data.prefix(4) + Data(count: 16) }
-        do { return (try PersistentReference(bytes), isOld) } catch {
-            throw .parameter("the persistent reference is malformed")
-        }
+    /// What is refused once the whole dictionary was read.
+    private struct Uses {
+        var itemList = false
+        var contexts = 0
     }
 
     /// Apple's limit: the attributes of the class and the other keys of the dictionary together.
     private static func checkCount(_ entries: [RequestEntry], _ itemClass: ItemClass) throws(StatusError) {
-        guard AttributeCoding.count(of: itemClass) + entries.count > 128 else { return }
+        guard AttributeCoding.greatestCount + entries.count > 128 else { return }
         let others = entries.count { !AttributeCoding.isAttribute(AttributeName(rawValue: $0.key), of: itemClass) }
         guard AttributeCoding.count(of: itemClass) + others <= 128 else { throw .parameter("too many keys") }
     }
@@ -184,11 +111,15 @@ extension ItemRequest {
     // MARK: Other keys
 
     /// Takes one key of the families of matches, results, values and uses.
-    private mutating func takeOther(_ key: String, _ value: RequestEntry.Value) throws(StatusError) {
-        switch key.utf8.first {
-        case UInt8(ascii: "m") where key == "m_Limit": limit = try Self.limit(value)
-        case UInt8(ascii: "m") where key.hasPrefix("m_"): try filters.take(key, value.object as AnyObject, itemClass)
-        case UInt8(ascii: "r") where key.hasPrefix("r_"):
+    private mutating func takeOther(
+        _ key: String, _ value: RequestEntry.Value, _ uses: inout Uses
+    ) throws(StatusError) {
+        switch Self.family(of: key) {
+        case "m" where key == "m_Limit": limit = try Self.limit(value)
+        case "m":
+            if filters == nil { filters = ItemFilters() }
+            try filters?.take(key, value.object as AnyObject, itemClass)
+        case "r":
             let isWanted = try value.requiredTruth(key)
             let kind: ReturnKinds
             switch key {
@@ -199,13 +130,25 @@ extension ItemRequest {
             default: throw .parameter("no such kind of result")
             }
             if isWanted { returns.insert(kind) } else { returns.remove(kind) }
-        case UInt8(ascii: "v") where key == "v_Data":
-            guard let data = value.object as? Data else { throw .parameter("kSecValueData takes data") }
-            self.data = SecretBytes(data)
-        case UInt8(ascii: "u") where key.hasPrefix("u_"): try takeUse(key, value)
-        case UInt8(ascii: "f"): break
-        default: throw .parameter("no such key")
+        case "v":
+            switch key {
+            case "v_Data":
+                guard let data = value.object as? Data else { throw .parameter("kSecValueData takes data") }
+                self.data = SecretBytes(data)
+            // Which item is named, was read before.
+            case "v_Ref", "v_PersistentRef": break
+            default: throw .parameter("no such key")
+            }
+        case "u": try takeUse(key, value, &uses)
+        default: if key != "class", key.utf8.first != UInt8(ascii: "f") { throw .parameter("no such key") }
         }
+    }
+
+    /// The letter before the line of a key that begins with `m_`, `r_` and the like; `nil` for others.
+    private static func family(of key: String) -> Unicode.Scalar? {
+        var bytes = key.utf8.makeIterator()
+        guard let letter = bytes.next(), bytes.next() == UInt8(ascii: "_") else { return nil }
+        return Unicode.Scalar(letter)
     }
 
     private static func limit(_ value: RequestEntry.Value) throws(StatusError) -> MatchLimit {
@@ -230,8 +173,16 @@ extension ItemRequest {
     }
 
     /// Takes one use key; those that mean nothing here are accepted.
-    private mutating func takeUse(_ key: String, _ value: RequestEntry.Value) throws(StatusError) {
+    private mutating func takeUse(
+        _ key: String, _ value: RequestEntry.Value, _ uses: inout Uses
+    ) throws(StatusError) {
         switch key {
+        case "u_ItemList": uses.itemList = true
+        case "u_AuthCtx": uses.contexts += 1
+        case "u_CredRef":
+            guard let value = value.object as? Data else { throw .parameter("kSecUseCredentialReference takes data") }
+            credential = SecretBytes(value)
+            uses.contexts += 1
         case "u_AuthUI":
             guard let text = value.text else { throw .parameter("kSecUseAuthenticationUI takes a string") }
             switch text {
@@ -267,19 +218,19 @@ extension ItemRequest {
         case .search: break
         case .add:
             guard persistentReference == nil else { throw .parameter("an item is not added by a reference") }
-            guard !filters.isGiven, limit == nil else { throw .parameter("match keys are for searches") }
+            guard filters == nil, limit == nil else { throw .parameter("match keys are for searches") }
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
             try Self.check(accessControl, attributes)
         case .update:
-            guard !filters.isForSearches, limit == nil else { throw .parameter("match keys are for searches") }
+            guard !(filters?.isForSearches ?? false), limit == nil else { throw .parameter("match keys are for searches") }
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
             guard returns.isEmpty else { throw .parameter("an update returns nothing") }
         case .delete:
-            guard !filters.isForSearches else { throw .parameter("match keys are for searches") }
+            guard !(filters?.isForSearches ?? false) else { throw .parameter("match keys are for searches") }
             // Apple refuses every limit on iOS. On the Mac that of all must be given for all to go, and libraries give
             // it on every other system than iOS; it says no more than what a removal does. A smaller limit would
             // promise that something stays; one of one item promises nothing.
-            let isOfOne = limit == .one && filters.items?.count == 1
+            let isOfOne = limit == .one && filters?.items?.count == 1
             guard isOfOne || limit ?? .several(nil) == .several(nil) else {
                 throw .parameter("all that match are removed")
             }

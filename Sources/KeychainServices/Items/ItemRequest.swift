@@ -50,8 +50,8 @@ struct ItemRequest {
     var returns: ReturnKinds = []
     /// `kSecMatchLimit`; `nil` without one.
     var limit: MatchLimit?
-    /// The other match keys.
-    var filters = ItemFilters()
+    /// The other match keys; `nil` without one.
+    var filters: ItemFilters?
     /// `kSecValueData`.
     var data: SecretBytes?
     /// `kSecValueRef`.
@@ -70,7 +70,7 @@ struct ItemRequest {
     var usesSystemKeychain = false
 
     /// Whether items are looked at one by one that a search of Keyfob's has found.
-    var hasOwnFilters: Bool { digest != nil || filters.items != nil || authenticationUI != .allow }
+    var hasOwnFilters: Bool { digest != nil || filters?.items != nil || authenticationUI != .allow }
 }
 
 /// The kinds of results, `kSecReturn…`.

@@ -5,14 +5,22 @@ import OpenSSL
 
 /// What calls give back of items, in the shape that the kSecReturn… keys ask for (apple-secitem 2.8).
 struct ItemResults {
-    let keychain: Keychain
-    let request: ItemRequest
+    private let keychain: Keychain
+    private let returns: ReturnKinds
+    private let credential: SecretBytes?
+
+    /// What a request asks for.
+    init(keychain: Keychain, request: ItemRequest) {
+        self.keychain = keychain
+        returns = request.returns
+        credential = request.credential
+    }
 
     /// The result of one item; `nil` for an item whose data fails its integrity check, which counts as not there.
     func undamaged(_ item: Item) throws -> (value: AnyObject?, Void)? {
         // Who asks for nothing but whether it is there must know the password that it is under, as with Apple.
-        let isOpened = request.returns.contains(.data)
-            || request.returns.isEmpty && item.asksForPassword && !item.itemClass.livesOnToken
+        let isOpened = returns.contains(.data)
+            || returns.isEmpty && item.asksForPassword && !item.itemClass.livesOnToken
         do { return (try result(item, data: isOpened ? data(of: item) : nil), ()) } catch
             let error as KeychainError where error.code == .vaultDamaged || error.code == .itemNotFound
         { return nil }
@@ -20,13 +28,12 @@ struct ItemResults {
 
     /// The result of an item that was just added; empty data where it has none.
     func added(_ item: Item, data: Data?) throws -> AnyObject? {
-        let isDataAlone = request.returns == .data
+        let isDataAlone = returns == .data
         return try result(item, data: data ?? (isDataAlone ? Data() : nil), digestsData: true)
     }
 
     /// The result of one item with its data.
     func result(_ item: Item, data: Data?, digestsData: Bool = false) throws -> AnyObject? {
-        let returns = request.returns
         guard returns.isCombined || returns == .attributes else {
             switch returns {
             case .data: return data.map { NSData(data: $0) }
@@ -35,14 +42,8 @@ struct ItemResults {
             default: return nil
             }
         }
-        guard returns != .attributes || digestsData else {
-            return RecentAttributes.dictionary(of: item) {
-                var members = Members()
-                members.append("class", NSString(string: item.itemClass.rawValue))
-                add(attributesOf: item, to: &members, withData: false)
-                return members.dictionary
-            }
-        }
+        let isRecent = returns == .attributes && !digestsData
+        if isRecent, let dictionary = RecentAttributes.dictionary(of: item) { return dictionary }
         var members = Members()
         members.append("class", NSString(string: item.itemClass.rawValue))
         if returns.contains(.attributes) {
@@ -56,7 +57,9 @@ struct ItemResults {
         if returns.contains(.persistentReference), let reference = Self.persistentReference(to: item) {
             members.append("v_PersistentRef", reference)
         }
-        return members.dictionary
+        let dictionary = members.dictionary
+        if isRecent { RecentAttributes.keep(dictionary, of: item) }
+        return dictionary
     }
 
     /// What becomes a dictionary: to set its members one by one costs four times as much.
@@ -183,7 +186,7 @@ struct ItemResults {
     /// for an item without data, and for a key that cannot leave its token.
     func data(of item: Item) throws -> Data? {
         guard item.isOnToken else {
-            return item.hasSecret ? try request.opened(keychain.secret(of: item), of: item)?.copyData() : nil
+            return item.hasSecret ? try item.opened(keychain.secret(of: item), with: credential)?.copyData() : nil
         }
         switch item.itemClass {
         case .certificate: return item.certificateDER

@@ -21,22 +21,27 @@ enum RecentAttributes {
     private static let capacity = 16
     private static let entries = Lock([Entry?](repeating: nil, count: capacity))
 
-    /// The dictionary of an item that has a reference, made by `make` where it is not there.
-    static func dictionary(of item: Item, make: () throws -> NSDictionary) rethrows -> NSDictionary {
-        guard let place = item.reference?.identity.last.map({ Int($0) % capacity }), isKept(item) else {
-            return try make()
-        }
-        let kept = entries.withLock { $0[place] }
-        if let kept, kept.itemClass == item.itemClass, kept.attributes == item.attributes { return kept.dictionary }
-        let dictionary = try make()
-        let entry = Entry(itemClass: item.itemClass, attributes: item.attributes, dictionary: dictionary)
-        entries.withLock { $0[place] = entry }
-        return dictionary
+    /// The dictionary of an item; `nil` where it is not there.
+    static func dictionary(of item: Item) -> NSDictionary? {
+        guard let place = place(of: item), let kept = entries.withLock({ $0[place] }),
+            kept.itemClass == item.itemClass, kept.attributes == item.attributes
+        else { return nil }
+        return kept.dictionary
     }
 
-    /// Nothing that is given out only with the data, and nothing large.
-    private static func isKept(_ item: Item) -> Bool {
-        item.attributes.encoded.count <= 4096
-            && (item.itemClass != .internetPassword || !ItemResults.withData.contains { item.attributes[$0] != nil })
+    /// Keeps the dictionary of an item that has a reference: nothing that is given out only with the data, and nothing
+    /// large.
+    static func keep(_ dictionary: NSDictionary, of item: Item) {
+        guard let place = place(of: item), item.attributes.encoded.count <= 4096 else { return }
+        if item.itemClass == .internetPassword, ItemResults.withData.contains(where: { item.attributes[$0] != nil }) {
+            return
+        }
+        let entry = Entry(itemClass: item.itemClass, attributes: item.attributes, dictionary: dictionary)
+        entries.withLock { $0[place] = entry }
+    }
+
+    private static func place(of item: Item) -> Int? {
+        guard let identity = item.reference?.identity, let last = identity.indices.last else { return nil }
+        return Int(identity[last]) % capacity
     }
 }

@@ -40,29 +40,38 @@ struct RequestEntry {
         // beside.
         let keys = dictionary.allKeys
         let values = dictionary.allValues
+        // What a class of somebody's own gives may be anything.
+        let isOfObjects = type(of: dictionary) == NSDictionary.self || type(of: dictionary) == NSMutableDictionary.self
         var entries: [RequestEntry] = []
         entries.reserveCapacity(keys.count)
-        for (key, value) in zip(keys, values) {
+        for index in keys.indices {
+            let key = isOfObjects ? object(in: keys[index]) : keys[index] as AnyObject
             guard let name = text(key) ?? key as? String else { throw .parameter("a key is not a string") }
-            entries.append(RequestEntry(key: name, value: Self.value(value, of: key, in: dictionary)))
+            let value = isOfObjects ? object(in: values[index]) : values[index] as AnyObject
+            entries.append(RequestEntry(key: name, value: self.value(value, of: key, in: dictionary)))
         }
         return entries
     }
 
-    private static func value(_ value: Any, of key: Any, in dictionary: NSDictionary) -> Value {
-        if let text = text(value) { return .text(text) }
-        let object = value as AnyObject
+    /// The object in an `Any` that has one.
+    private static func object(in any: Any) -> AnyObject {
+        // The first word of it, by the stable ABI; a cast would first ask all types for what they are.
+        unsafe withUnsafePointer(to: any) { unsafe UnsafeRawPointer($0).load(as: AnyObject.self) }
+    }
+
+    private static func value(_ object: AnyObject, of key: AnyObject, in dictionary: NSDictionary) -> Value {
+        if let text = text(object) { return .text(text) }
         if object === kCFBooleanTrue { return .truth(true) }
         if object === kCFBooleanFalse { return .truth(false) }
-        if object is NSNumber { return .other(value) }
-        let converted = dictionary.object(forKey: key) ?? value
+        if object is NSNumber { return .other(object) }
+        let converted = dictionary.object(forKey: key) ?? object
         return (converted as? String).map { .text($0) } ?? .other(converted)
     }
 
     /// The text of a string; `nil` for what is none, or one of a class of its own.
-    private static func text(_ object: Any) -> String? {
+    private static func text(_ object: AnyObject) -> String? {
         // A look at the class in place of a cast, which looks at all that an object may be.
         guard type(of: object) == NSString.self else { return nil }
-        return unsafe unsafeDowncast(object as AnyObject, to: NSString.self) as String
+        return unsafe unsafeDowncast(object, to: NSString.self) as String
     }
 }

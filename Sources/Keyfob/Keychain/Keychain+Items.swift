@@ -129,7 +129,11 @@ extension Keychain {
         guard remaining > 0 else { return }
         try store.read(keys.tree) { reader in
             try forEachRow(
-                criteria, keys, reader: reader, skippingDamaged: damaged.map { report in { report($1) } }
+                criteria, keys, reader: reader,
+                onDamage: { _, error in
+                    guard let damaged else { throw error }
+                    damaged(error)
+                }
             ) { _, item in
                 remaining -= 1
                 return try body(Result(item: item)) && remaining > 0

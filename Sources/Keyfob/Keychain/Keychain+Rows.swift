@@ -65,17 +65,16 @@ extension Keychain {
 
     /// Calls `body` for every row that matches, in the order they were added, until it returns `false`.
     ///
-    /// One row is in memory at a time. - Throws: `KeychainError` with code `vaultDamaged` at the first row that
-    /// fails its integrity check, unless `skippingDamaged` is given one to call instead.
+    /// One row is in memory at a time. - Parameter onDamage: Called with a row that fails its integrity check, and
+    /// with the error (`vaultDamaged`), which it throws unless the row is to be passed over.
     func forEachRow(
         _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
-        skippingDamaged: ((SealedRow, any Error) throws -> Void)? = nil, _ body: (SealedRow, Item) throws -> Bool
+        onDamage: (SealedRow, any Error) throws -> Void = { throw $1 }, _ body: (SealedRow, Item) throws -> Bool
     ) throws {
         func visit(_ row: SealedRow) throws -> Bool {
             let item: Item
             do { item = try self.item(row, keys) } catch {
-                guard let skippingDamaged else { throw error }
-                try skippingDamaged(row, error)
+                try onDamage(row, error)
                 return true
             }
             guard item.itemClass == criteria.itemClass, criteria.matches(item.attributes) else { return true }
@@ -125,7 +124,7 @@ extension Keychain {
         try store.read(keys.tree) { reader in
             try forEachRow(
                 criteria, keys, reader: reader,
-                skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
+                onDamage: { try passOver($0, $1, criteria.services, keys) }
             ) { _, item in
                 items.append(item)
                 return items.count != limit
@@ -190,7 +189,7 @@ extension Keychain {
         var found: [(row: SealedRow, item: Item)] = []
         try forEachRow(
             criteria, keys, reader: reader, withSecrets: true,
-            skippingDamaged: criteria.services.map { _ in { try self.passOver($0, $1, keys) } }
+            onDamage: { try passOver($0, $1, criteria.services, keys) }
         ) { row, item in
             try criteria.services?.check?(item)
             found.append((row, item))
@@ -218,6 +217,14 @@ extension Keychain {
                 return nil
             }
         }
+    }
+
+    /// Passes over a row that does not open where the rules are those of Keychain Services.
+    ///
+    /// - Throws: The error where they are Keyfob's own, and as `passOver(_:_:_:)`.
+    func passOver(_ row: SealedRow, _ error: any Error, _ rules: ServicesRules?, _ keys: VaultKeys) throws {
+        guard rules != nil else { throw error }
+        try passOver(row, error, keys)
     }
 
     /// Passes over a row that does not open, and says so in the log.
@@ -310,7 +317,8 @@ extension Keychain {
         let keys = try keys()
         return try store.write(keys.tree) { writer in
             var ids: [Int64] = []
-            if let reference = criteria.reference, criteria.attributes.count == 0, criteria.accessGroups == nil {
+            let isAnything = criteria.attributes.count == 0
+            if let reference = criteria.reference, isAnything, criteria.accessGroups == nil, criteria.services == nil {
                 // Need not be opened: nothing else could get rid of a row that is damaged.
                 guard let row = try writer.row(identity: reference.identity, withSecret: false),
                     [nil, criteria.itemClass].contains(keys.itemClass(of: row.classDigest))
@@ -320,18 +328,15 @@ extension Keychain {
             }
             var tombstones: [SealedRow] = []
             var blindKeys: Set<Data>?
-            let isAnything = criteria.attributes.names.allSatisfy { $0 == .multiUser }
             try forEachRow(
                 criteria, keys, reader: writer,
-                skippingDamaged: criteria.services.map { _ in
-                    { row, error in
-                        try self.passOver(row, error, keys)
-                        // What cannot be opened is recognised by its digests alone.
-                        guard keys.itemClass(of: row.classDigest) == criteria.itemClass else { return }
-                        let primaryKeys = try blindKeys ?? self.primaryKeys(criteria, keys)
-                        blindKeys = primaryKeys
-                        if isAnything || primaryKeys.contains(row.primaryKey) { ids.append(row.id) }
-                    }
+                onDamage: { row, error in
+                    try passOver(row, error, criteria.services, keys)
+                    // What cannot be opened is recognised by its digests alone.
+                    guard keys.itemClass(of: row.classDigest) == criteria.itemClass else { return }
+                    let primaryKeys = try blindKeys ?? self.primaryKeys(criteria, keys)
+                    blindKeys = primaryKeys
+                    if isAnything || primaryKeys.contains(row.primaryKey) { ids.append(row.id) }
                 }
             ) { row, item in
                 if criteria.services?.leavesTombstones == true {
@@ -354,6 +359,7 @@ extension Keychain {
             try groups.map { group in
                 var attributes = criteria.attributes
                 if attributes[.accessGroup] == nil { attributes[.accessGroup] = group }
+                if let user = criteria.services?.user, !user.isEmpty { attributes[.multiUser] = .data(user) }
                 return try keys.primaryKey(criteria.itemClass, attributes)
             })
     }

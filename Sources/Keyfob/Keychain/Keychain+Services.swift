@@ -42,7 +42,7 @@ extension Keychain {
         var isDamaged = false
         try store.read(keys.tree) { reader in
             try forEachRow(
-                criteria, keys, reader: reader, withSecrets: true, skippingDamaged: { _, _ in isDamaged = true }
+                criteria, keys, reader: reader, withSecrets: true, onDamage: { _, _ in isDamaged = true }
             ) { row, item in
                 found = (row, item)
                 return false

@@ -322,8 +322,8 @@ extension Criteria {
     func mayHold(_ certificate: ItemAttributes) -> Bool {
         guard let services else { return true }
         let isAlike = services.isAboutBothHalves
-        let names: Set<AttributeName> = isAlike ? [.multiUser, .accessGroup, .synchronizable] : [.multiUser]
-        var criteria = Criteria(.certificate, attributes.filtered(names))
+        var criteria = Criteria(.certificate)
+        if isAlike { criteria.attributes = attributes.filtered([.accessGroup, .synchronizable]) }
         criteria.accessGroups = accessGroups
         criteria.includesSynchronizable = !isAlike || includesSynchronizable
         criteria.services = services

@@ -44,6 +44,10 @@ extension Criteria {
             (candidate[.synchronizable]?.number ?? 0) != 0
         { return false }
         if attributes[.tombstone] == nil, (candidate[.tombstone]?.number ?? 0) != 0 { return false }
+        if let services {
+            let isTheirs = candidate[.multiUser].map { $0.matches(.data(services.user)) } ?? services.user.isEmpty
+            guard isTheirs else { return false }
+        }
         if let accessGroups {
             let group = (candidate[.accessGroup] ?? services?.defaults[.accessGroup])?.text ?? ""
             guard accessGroups.contains(where: { $0.isIdentical(to: group) }) else { return false }
@@ -53,10 +57,8 @@ extension Criteria {
             if services != nil, case .data? = candidate[.server] { return false }
             guard let server = candidate[.server]?.text, Self.isHost(server, in: serverDomain) else { return false }
         }
-        return attributes.match(candidate) { name, value in
-            if let found = services?.defaults[name] { return found.matches(value) }
-            guard let definition = ClassSchema.of(itemClass)[name], definition.isPrimaryKey else { return false }
-            return ClassSchema.emptyValue(of: definition.kind).matches(value)
+        return attributes.match(candidate) { name in
+            services?.defaults[name] ?? ClassSchema.of(itemClass).emptyValue(ofPrimaryKey: name)
         }
     }
 

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// The rules of Keychain Services about items, where they go beyond Keyfob's own (apple-secitem 2).
 ///
 /// A search with these rules also finds items that lie in the vault alone although their class lives on the token:
@@ -6,6 +8,8 @@
 package struct ServicesRules: Sendable {
     /// What an item counts as having where it has no value of its own.
     package var defaults: ItemAttributes
+    /// Whose items are meant, `kSecAttrMultiUser`: those of the process's own user have none, or an empty one.
+    package var user = Data()
     /// Whether removed items leave a tombstone: their primary key, without the secret.
     package var leavesTombstones = false
     /// Whether both halves of an identity must be in the access group that is named, and synchronizable or not, as its
