@@ -48,14 +48,15 @@ extension ItemRequest {
     private mutating func takeAttribute(
         _ key: String, _ given: RequestEntry.Value, for purpose: Purpose
     ) throws(StatusError) {
-        guard key.utf8.allSatisfy({ $0 < 0x80 }) else { throw StatusError(errSecNoSuchAttr, "no such attribute") }
         let name = AttributeName(rawValue: key)
-        let value = given.object
-        guard name == .multiUser || type(of: value) != NSNull.self else { throw .parameter("\(name) has no value") }
+        guard name.code != nil else { throw StatusError(errSecNoSuchAttr, "no such attribute") }
+        if case .other(let object) = given, type(of: object) == NSNull.self, name != .multiUser {
+            throw .parameter("\(name) has no value")
+        }
         switch key {
         case "clip": throw .parameter("clip is internal")
         case "accc":
-            guard let control = value as? SecAccessControl else {
+            guard let control = given.object as? SecAccessControl else {
                 throw .parameter("kSecAttrAccessControl takes an access control")
             }
             accessControl = control
@@ -63,15 +64,15 @@ extension ItemRequest {
             if given.text == "syna" {
                 if purpose == .add { attributes[name] = 0 } else { matchesAnySynchronizable = true }
             } else {
-                attributes[name] = try Self.synchronizable(value)
+                attributes[name] = try Self.synchronizable(given.object)
             }
-        case "pdmn": attributes[name] = .string(try Self.accessibility(value))
-        case "musr": try Self.checkUser(value)
+        case "pdmn": attributes[name] = .string(try Self.accessibility(given.object))
+        case "musr": try Self.checkUser(given.object)
         case "sha1":
-            guard let data = value as? Data, data.count == 20 else { throw .parameter("sha1 takes 20 bytes") }
+            guard let data = given.object as? Data, data.count == 20 else { throw .parameter("sha1 takes 20 bytes") }
             digest = data
         case "UUID":
-            guard given.text != nil || value is UUID else { throw .parameter("UUID takes a string") }
+            guard given.text != nil || given.object is UUID else { throw .parameter("UUID takes a string") }
             namesSyncRecord = true
         default:
             var typed = try AttributeCoding.value(given, for: name, of: itemClass)

@@ -16,29 +16,24 @@ struct NamedItem {
     ///
     /// - Throws: `StatusError`; -50 for what is no reference, -25306 for what is no class.
     init(_ entries: [RequestEntry]) throws(StatusError) {
-        // Most keys are names of attributes, of four characters.
-        for entry in entries where entry.key.utf8.count > 4 {
-            switch entry.key {
-            case "class":
-                guard let name = entry.value.text else { throw .parameter("kSecClass takes a string") }
-                guard let itemClass = ItemClass(rawValue: name) else {
-                    throw StatusError(errSecNoSuchClass, "there is no such class")
-                }
-                named = itemClass
-            case "v_Ref":
-                switch entry.value.object {
-                case let key as SecKey: reference = .key(key)
-                case let certificate as SecCertificate: reference = .certificate(certificate)
-                case let identity as SecIdentity: reference = .identity(identity)
-                default: throw .parameter("kSecValueRef takes a key, a certificate or an identity")
-                }
-            case "v_PersistentRef":
-                guard let data = entry.value.object as? Data else {
-                    throw .parameter("kSecValuePersistentRef takes data")
-                }
-                (persistentReference, isOldReference) = try Self.persistentReference(data)
-            default: break
+        if let value = RequestEntry.value(of: "class", in: entries) {
+            guard let name = value.text else { throw .parameter("kSecClass takes a string") }
+            guard let itemClass = ItemClass(rawValue: name) else {
+                throw StatusError(errSecNoSuchClass, "there is no such class")
             }
+            named = itemClass
+        }
+        if let value = RequestEntry.value(of: "v_Ref", in: entries) {
+            switch value.object {
+            case let key as SecKey: reference = .key(key)
+            case let certificate as SecCertificate: reference = .certificate(certificate)
+            case let identity as SecIdentity: reference = .identity(identity)
+            default: throw .parameter("kSecValueRef takes a key, a certificate or an identity")
+            }
+        }
+        if let value = RequestEntry.value(of: "v_PersistentRef", in: entries) {
+            guard let data = value.object as? Data else { throw .parameter("kSecValuePersistentRef takes data") }
+            (persistentReference, isOldReference) = try Self.persistentReference(data)
         }
         if let named, let persistentReference, persistentReference.itemClass != named {
             throw StatusError(errSecNoSuchClass, "the persistent reference is of another class")
@@ -65,7 +60,7 @@ struct NamedItem {
 
     /// The class of all references of `kSecMatchItemList`; `nil` where they are of several.
     private static func classOfListed(_ entries: [RequestEntry]) -> ItemClass? {
-        guard let list = entries.first(where: { $0.key == "m_ItemList" })?.value.object as AnyObject? as? NSArray else {
+        guard let list = RequestEntry.value(of: "m_ItemList", in: entries)?.object as AnyObject? as? NSArray else {
             return nil
         }
         let classes = Set(list.compactMap { member -> ItemClass? in

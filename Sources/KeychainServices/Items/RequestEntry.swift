@@ -33,6 +33,12 @@ struct RequestEntry {
     let key: String
     let value: Value
 
+    /// What entries say of a key; `nil` where none has it.
+    static func value(of key: String, in entries: [RequestEntry]) -> Value? {
+        // By their places, for an entry that is taken out of an array is copied.
+        entries.indices.first { entries[$0].key == key }.map { entries[$0].value }
+    }
+
     /// The entries of a dictionary. - Throws: `StatusError` with -50 where a key is not a string.
     static func all(of dictionary: NSDictionary) throws(StatusError) -> [RequestEntry] {
         // These two give the objects as they lie there, in one order. All other ways to read an NSDictionary put each

@@ -165,7 +165,7 @@ extension ItemAttributes: Sequence {
 
 extension AttributeName {
     /// The four characters as a number, in the same order; `nil` for a name that has not four of ASCII.
-    var code: UInt32? {
+    package var code: UInt32? {
         var code: UInt32 = 0
         var count = 0
         for byte in rawValue.utf8 {
