@@ -72,6 +72,18 @@ extension Rule {
             bench.expect(0, bench.update(all + ["sha1": other], ["labl": "found"]))
             bench.expect(0, bench.delete(all + ["labl": "found"]))
         },
+        Rule("2.7 2.11", "what is damaged is removed by who names its user, and by nobody else") { bench in
+            let system: [String: Any] = ["u_SystemKeychain": true]
+            for user in [system, [:]] {
+                let other = user.isEmpty ? system : [:]
+                bench.expect(0, bench.add(genp("a", "s") + user))
+                try bench.sql("UPDATE item SET attributes_ciphertext = X'12345678'")
+                bench.expect(-25300, bench.delete(genp("a", "s") + other))
+                bench.expect(-25300, bench.copy(genp("a", "s") + user))
+                bench.expect(0, bench.delete(genp("a", "s") + user))
+                bench.expect(-25300, bench.delete(genp("a", "s") + user))
+            }
+        },
         Rule("2.7", "who may not ask changes and removes what asks somebody when it is read") { bench in
             let control = SecAccessControl(protection: "ak", flags: .userPresence)
             let added = bench.adding(genp("a", "s", ["accc": control]) + wantsAttributes)
