@@ -71,8 +71,8 @@ enum AttributeCoding {
         return schema.definitions.count - foreign + 8
     }
 
-    /// The greatest count of any class.
-    static let greatestCount = ItemClass.allCases.map { count(of: $0) }.max() ?? 0
+    /// No class has more, which need not be counted in a process that makes one call.
+    static let most = 80
 
     /// The typed value of an object; truth values only where numbers are meant.
     private static func value(_ object: Any, _ kind: ClassSchema.Kind) -> AttributeValue? {

@@ -9,6 +9,8 @@ protocol LeafPolicy: AnyObject, Sendable {
 }
 
 /// The match keys of a search but for its limit, `kSecMatch…`, in typed form.
+///
+/// Written only while a dictionary is read; copies of a request share it.
 final class ItemFilters {
     /// Whether there is any but `kSecMatchItemList`, which changes and removals take too.
     private(set) var isForSearches = false

@@ -12,7 +12,6 @@ extension ItemRequest {
         // What has no data is under the password all the same: who asks for it must know it.
         return try ApplicationPassword(credential).seal(data ?? SecretBytes([]))
     }
-
 }
 
 extension Item {

@@ -3,7 +3,8 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// The one reader of the dictionaries that SecItemAdd, -CopyMatching, -Update and -Delete take (apple-secitem 2.1).
+/// With `NamedItem` the one reader of the dictionaries that SecItemAdd, -CopyMatching, -Update and -Delete take
+/// (apple-secitem 2.1).
 extension ItemRequest {
     /// Reads the dictionary of a call.
     ///
@@ -37,7 +38,7 @@ extension ItemRequest {
 
     /// Apple's limit: the attributes of the class and the other keys of the dictionary together.
     private static func checkCount(_ entries: [RequestEntry], _ itemClass: ItemClass) throws(StatusError) {
-        guard AttributeCoding.greatestCount + entries.count > 128 else { return }
+        guard entries.count > 128 - AttributeCoding.most else { return }
         let others = entries.count { !AttributeCoding.isAttribute(AttributeName(rawValue: $0.key), of: itemClass) }
         guard AttributeCoding.count(of: itemClass) + others <= 128 else { throw .parameter("too many keys") }
     }
@@ -95,7 +96,7 @@ extension ItemRequest {
         return text
     }
 
-    /// `kSecAttrMultiUser` is looked at and then replaced: which user's items are meant, the call itself says.
+    /// `kSecAttrMultiUser` is looked at and then left out: which user's items are meant, the call itself says.
     static func checkUser(_ value: Any) throws(StatusError) {
         switch value {
         case is NSNull, is UUID: break
@@ -160,7 +161,8 @@ extension ItemRequest {
             default: throw .parameter("kSecMatchLimit has no such value")
             }
         }
-        guard Boolean.value(value.object) == nil, let object = value.object as? NSNumber, let number = AttributeCoding.whole(object)
+        guard Boolean.value(value.object) == nil, let object = value.object as? NSNumber,
+            let number = AttributeCoding.whole(object)
         else {
             throw .parameter("kSecMatchLimit takes a whole number")
         }
@@ -223,11 +225,11 @@ extension ItemRequest {
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
             try Self.check(accessControl, attributes)
         case .update:
-            guard !(filters?.isForSearches ?? false), limit == nil else { throw .parameter("match keys are for searches") }
+            guard filters?.isForSearches != true, limit == nil else { throw .parameter("match keys are for searches") }
             guard authenticationUI != .skip else { throw .parameter("nothing can be skipped") }
             guard returns.isEmpty else { throw .parameter("an update returns nothing") }
         case .delete:
-            guard !(filters?.isForSearches ?? false) else { throw .parameter("match keys are for searches") }
+            guard filters?.isForSearches != true else { throw .parameter("match keys are for searches") }
             // Apple refuses every limit on iOS. On the Mac that of all must be given for all to go, and libraries give
             // it on every other system than iOS; it says no more than what a removal does. A smaller limit would
             // promise that something stays; one of one item promises nothing.

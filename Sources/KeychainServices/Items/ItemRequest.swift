@@ -4,7 +4,7 @@ import KeyfobPrimitives
 
 /// The dictionary of one call in typed form: what SecItemAdd, -CopyMatching, -Update and -Delete were asked for.
 ///
-/// Made by ``init(parsing:for:)``, which is the only place that looks at keys and types.
+/// Made by ``init(parsing:for:)``, which is, with ``NamedItem``, the only place that looks at keys and types.
 struct ItemRequest {
     /// The function that was called.
     enum Purpose {

@@ -14,7 +14,8 @@ struct NamedItem {
 
     /// Reads the keys that name an item.
     ///
-    /// - Throws: `StatusError`; -50 for what is no reference, -25306 for what is no class.
+    /// - Throws: `StatusError`; -50 for what is no reference and for a class that is no string, -25306 for what is no
+    ///   class, and for a persistent reference of another one.
     init(_ entries: [RequestEntry]) throws(StatusError) {
         if let value = RequestEntry.value(of: "class", in: entries) {
             guard let name = value.text else { throw .parameter("kSecClass takes a string") }

@@ -41,16 +41,19 @@ struct RequestEntry {
 
     /// The entries of a dictionary. - Throws: `StatusError` with -50 where a key is not a string.
     static func all(of dictionary: NSDictionary) throws(StatusError) -> [RequestEntry] {
+        // Its owner may go on changing one that can be changed; a copy shares the members.
+        let isMutable = type(of: dictionary) == NSMutableDictionary.self
+        let dictionary = isMutable ? dictionary.copy() as? NSDictionary ?? dictionary : dictionary
         // These two give the objects as they lie there, in one order. All other ways to read an NSDictionary put each
         // of them through casts to find what it may be in Swift, at a price that all the rest of a call is small
         // beside.
         let keys = dictionary.allKeys
         let values = dictionary.allValues
-        // What a class of somebody's own gives may be anything.
-        let isOfObjects = type(of: dictionary) == NSDictionary.self || type(of: dictionary) == NSMutableDictionary.self
+        // What a class of somebody's own gives may be anything, and of any number.
+        let isOfObjects = givesObjects && type(of: dictionary) == NSDictionary.self
         var entries: [RequestEntry] = []
         entries.reserveCapacity(keys.count)
-        for index in keys.indices {
+        for index in 0..<min(keys.count, values.count) {
             let key = isOfObjects ? object(in: keys[index]) : keys[index] as AnyObject
             guard let name = text(key) ?? key as? String else { throw .parameter("a key is not a string") }
             let value = isOfObjects ? object(in: values[index]) : values[index] as AnyObject
@@ -59,10 +62,22 @@ struct RequestEntry {
         return entries
     }
 
+    /// Whether Foundation gives the members of its own dictionaries as the objects that they are, as it does today.
+    private static let givesObjects: Bool = {
+        let member = NSString(string: "member")
+        let dictionary = NSDictionary(object: member, forKey: member)
+        return [dictionary.allKeys, dictionary.allValues].allSatisfy { members in
+            members.count == 1 && type(of: members[0]) == NSString.self
+        }
+    }()
+
     /// The object in an `Any` that has one.
     private static func object(in any: Any) -> AnyObject {
-        // The first word of it, by the stable ABI; a cast would first ask all types for what they are.
-        unsafe withUnsafePointer(to: any) { unsafe UnsafeRawPointer($0).load(as: AnyObject.self) }
+        // A reference lies in the first word, as every value of one word does; a cast would first ask all types for
+        // what it may be.
+        let object = unsafe withUnsafePointer(to: any) { unsafe UnsafeRawPointer($0).load(as: AnyObject.self) }
+        assert(object === any as AnyObject)
+        return object
     }
 
     private static func value(_ object: AnyObject, of key: AnyObject, in dictionary: NSDictionary) -> Value {

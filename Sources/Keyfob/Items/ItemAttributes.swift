@@ -59,7 +59,7 @@ public struct ItemAttributes: Sendable {
             // Amid the others: they are written anew around it, which takes no more than a copy that is due anyhow
             // where they are shared.
             var bytes: [UInt8] = []
-            bytes.reserveCapacity(encoded.count + 64)
+            bytes.reserveCapacity(Swift.max(192, encoded.count + 64))
             bytes += encoded[..<position]
             Entry.append(code, newValue, to: &bytes)
             bytes += encoded[end...]

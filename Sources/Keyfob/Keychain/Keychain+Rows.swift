@@ -69,7 +69,7 @@ extension Keychain {
     /// with the error (`vaultDamaged`), which it throws unless the row is to be passed over.
     func forEachRow(
         _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
-        onDamage: (SealedRow, any Error) throws -> Void = { throw $1 }, _ body: (SealedRow, Item) throws -> Bool
+        onDamage: (SealedRow, any Error) throws -> Void, _ body: (SealedRow, Item) throws -> Bool
     ) throws {
         func visit(_ row: SealedRow) throws -> Bool {
             let item: Item

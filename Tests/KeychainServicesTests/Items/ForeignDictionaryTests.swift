@@ -1,4 +1,5 @@
 import Foundation
+import Keyfob
 import Testing
 
 @testable import KeychainServices
@@ -51,5 +52,25 @@ struct ForeignDictionaryTests {
         }
         #expect(bench.copying(genp("ä", "s") + wantsAttributes).dictionary?["labl"] as? String == "l")
         bench.use { #expect(SecItemDelete(Foreign(genp("ä", "s"))) == 0) }
+    }
+
+    /// Has a key more than values.
+    private final class Uneven: NSDictionary {
+        override var count: Int { 2 }
+        override func object(forKey key: Any) -> Any? { nil }
+        override func keyEnumerator() -> NSEnumerator { NSArray(array: allKeys).objectEnumerator() }
+        override var allKeys: [Any] { ["class", "acct"] }
+        override var allValues: [Any] { ["genp"] }
+    }
+
+    @Test("are read as far as they agree with themselves")
+    func uneven() throws {
+        let bench = try ItemBench()
+        bench.expect(-25300, bench.use { SecItemCopyMatching(Uneven(), nil) })
+    }
+
+    @Test("no class has more attributes than is taken for granted", arguments: ItemClass.allCases)
+    func attributes(_ itemClass: ItemClass) {
+        #expect(AttributeCoding.count(of: itemClass) <= AttributeCoding.most)
     }
 }
