@@ -44,6 +44,10 @@ final class Authority: Sendable {
         try openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout own.key -out own.pem -days 30",
             "-subj", "/CN=own")
+        // The intermediate has a certificate of another authority, too.
+        try openssl(
+            "x509 -req -in intermediate.csr -CA own.pem -CAkey own.key -CAcreateserial -days 20 "
+                + "-extfile intermediate.ext -out twin.pem")
     }
 
     @discardableResult

@@ -54,6 +54,17 @@ import Testing
         #expect(OSStatus(KeychainError(code, "message", details: ["ckr": name])) == status)
     }
 
+    @Test(arguments: [
+        ("8", KeychainError.Code.refused, errSecReadOnly), ("3", .refused, errSecNotAvailable),
+        ("13", .diskFull, errSecNotAvailable), ("10", .vaultUnavailable, errSecIO),
+        ("7", .vaultUnavailable, errSecAllocate), ("14", .vaultUnavailable, errSecNotAvailable),
+        ("5", .vaultBusy, errSecDatabaseLocked), ("11", .vaultDamaged, errSecNotAvailable),
+    ]) func `What SQLite said refines a code that stands for several`(
+        number: String, code: KeychainError.Code, status: OSStatus
+    ) {
+        #expect(OSStatus(KeychainError(code, "message", details: ["sqlite": number])) == status)
+    }
+
     @Test(arguments: StatusDescription.all) func `Every result code but success has a code`(row: StatusDescription) {
         #expect((KeychainError.Code(row.status) == nil) == (row.status == errSecSuccess))
     }

@@ -22,10 +22,22 @@ extension OSStatus {
             Self.refinedCodes.contains(error.code)
         {
             self = status
+        } else if let number = error.details["sqlite"], let status = Self.bySQLite[number] {
+            self = status
         } else {
             self.init(error.code)
         }
     }
+
+    /// What SQLite's result codes mean, by their numbers, where that is not what the keychain's code means
+    /// (apple-secitem 3.1, mapping rules).
+    private static let bySQLite: [String: OSStatus] = [
+        "3": errSecNotAvailable,  // SQLITE_PERM
+        "7": errSecAllocate,  // SQLITE_NOMEM
+        "8": errSecReadOnly,  // SQLITE_READONLY
+        "10": errSecIO,  // SQLITE_IOERR
+        "13": errSecNotAvailable,  // SQLITE_FULL
+    ]
 
     /// The result code for a code; `errSecInternalComponent` for a code that this version does not know.
     init(_ code: KeychainError.Code) {

@@ -158,7 +158,10 @@ struct ItemOperations {
     /// Runs a change; -25309 where it says of an object that it is protected, which only its token can.
     func refusingProtection(_ changes: ItemChanges, _ change: () throws -> Void) throws {
         do { try change() } catch let error as KeychainError where error.code == .refused {
-            guard changes.attributes.names.contains(where: { Self.protection.contains($0) }) else { throw error }
+            // A vault that cannot be written is no object that is protected.
+            guard error.details["sqlite"] == nil,
+                changes.attributes.names.contains(where: { Self.protection.contains($0) })
+            else { throw error }
             throw StatusError(errSecReadOnlyAttr, "whether a key is protected, its token decides")
         }
     }

@@ -205,10 +205,12 @@ extension KeychainError {
     }
 
     /// A file or directory takes no more: the disk is full, or the user's share of it.
-    package static func diskFull(at path: String, cause: (any Error)? = nil) -> KeychainError {
+    package static func diskFull(
+        at path: String, details: [String: String] = [:], cause: (any Error)? = nil
+    ) -> KeychainError {
         KeychainError(
             .diskFull, "the disk is full: \(path) cannot be written.",
             hint: "Nothing is lost. Make room on it (df -h), then run the same command again.",
-            details: ["path": path], cause: cause)
+            details: details.merging(["path": path]) { $1 }, cause: cause)
     }
 }

@@ -7,12 +7,8 @@ struct CertificateFilter {
     private let subjectOptions: String.CompareOptions
     private let emailAddress: String?
     private let issuers: Set<Data>
-    private let authorities: [Data: [Authority]]
-
-    private struct Authority {
-        let certificate: Certificate
-        let issuer: Data
-    }
+    /// By the name of an authority, the names of those that issued its certificates: it may have several.
+    private let authorities: [Data: [Data]]
 
     /// The filter of a search, or `nil` for one that does not look at certificates.
     ///
@@ -36,7 +32,7 @@ struct CertificateFilter {
             return
         }
         self.authorities = Dictionary(
-            authorities.map { ($0.subject.normalized, [Authority(certificate: $0, issuer: $0.issuer.normalized)]) },
+            authorities.map { ($0.subject.normalized, [$0.issuer.normalized]) },
             uniquingKeysWith: +)
     }
 
@@ -71,14 +67,14 @@ struct CertificateFilter {
 
     /// Whether one of the names stands above a certificate: as its issuer, or as that of an authority on the way up.
     private func isIssued(_ certificate: Certificate) -> Bool {
-        var current = Authority(certificate: certificate, issuer: certificate.issuer.normalized)
-        if issuers.contains(current.issuer) { return true }
-        // As deep as Apple looks; also ends at certificates that issued each other.
-        for _ in 0..<10 {
-            let known = authorities[current.issuer] ?? []
-            guard let above = known.first(where: { $0.certificate != current.certificate }) else { return false }
-            if issuers.contains(above.issuer) { return true }
-            current = above
+        var above: Set = [certificate.issuer.normalized]
+        var seen: Set<Data> = []
+        // As deep as Apple looks.
+        for _ in 0...10 {
+            guard above.isDisjoint(with: issuers) else { return true }
+            seen.formUnion(above)
+            above = Set(above.flatMap { authorities[$0] ?? [] }).subtracting(seen)
+            if above.isEmpty { return false }
         }
         return false
     }

@@ -66,7 +66,7 @@ struct VaultLock: Sendable {
             return KeychainError(
                 .refused, "\(name) is read-only; nothing was changed.",
                 hint: reason + " Check who may write there, and how its file system is mounted.",
-                details: ["path": path])
+                details: ["path": path, "sqlite": "8"])
         default:
             return KeychainError(
                 .vaultUnavailable, "the lock " + reason, hint: "Check what it is: ls -ld \(ShellWord.quoted(path))",

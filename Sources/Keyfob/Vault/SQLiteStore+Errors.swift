@@ -23,12 +23,13 @@ extension SQLiteStore {
     /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).
     static func translate(_ error: any Error, path: String, title: String? = nil) -> any Error {
         let title = title ?? "the vault \(path)"
-        let details = ["path": path]
         guard let error = error as? DatabaseError else {
             guard error is RowDecodingError else { return error }
             // The decoding error itself quotes the row.
             return damage(title, "a column has another type", path)
         }
+        // By its number, for who tells results apart that have one code here.
+        let details = ["path": path, "sqlite": "\(error.resultCode.rawValue)"]
         switch error.resultCode {
         case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE:
             return KeychainError(.duplicateItem, "the item already exists in the keychain.", cause: error.withoutSQL)
@@ -48,7 +49,7 @@ extension SQLiteStore {
                 hint: "Check who may write \(path), and how its file system is mounted.", details: details,
                 cause: error.withoutSQL)
         case .SQLITE_FULL:
-            return KeychainError.diskFull(at: path, cause: error.withoutSQL)
+            return KeychainError.diskFull(at: path, details: details, cause: error.withoutSQL)
         default:
             let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
             if let shortage = DiskSpace.shortage(in: directory, details: details, cause: error.withoutSQL) {

@@ -28,7 +28,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
         158: "a vault has one metadata key, not one for each class; damaged, the keychain cannot be unlocked",
         159: "as V158", 161: "as V158",
         167: "a damaged vault is reported, never replaced by an empty one",
-        170: "there are no read-only connections",
+        170: "connections are for writing too; what SQLite says of a file that is not is mapped: ErrorMappingTests",
         171: "the wrapping key is tried again by the session pool; faults of a token are PKCS11Tests'",
         173: "upgrades happen after unlocking, in one transaction: KeyfobTests",
         174: "as V173", 175: "as V158", 178: "as V173",
