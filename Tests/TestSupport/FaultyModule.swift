@@ -1,24 +1,46 @@
 import Foundation
+import KeyfobPrimitives
 
 /// SoftHSM behind the module of `Tests/FaultyModule`, which refuses what it is told to: a library of its own for each
 /// test, and a SoftHSM of its own, so that taking its token away takes no other test's.
 ///
 /// The SoftHSM behind it knows the tokens that were there when it was first used.
-public struct FaultyModule: Sendable {
+public final class FaultyModule: Sendable {
+    private struct Library {
+        var number = 0
+        var words: String
+    }
+
+    private let directory: TemporaryDirectory
+    private let library: Lock<Library>
+
     /// The library.
-    public let path: String
+    public var path: String { library.withLock { directory.file("faulty\($0.number == 0 ? "" : "-\($0.number)").so") } }
 
     /// Builds it in a directory, with the words that count from the beginning; see `faulty.c`.
     ///
     /// - Throws: `RunError`, or what writing a file throws; a compiler that refuses is a failure, too.
     public init(in directory: TemporaryDirectory, saying words: String = "") throws {
-        path = directory.file("faulty.so")
+        self.directory = directory
+        library = Lock(Library(words: words))
+        try make()
+    }
+
+    private func make() throws {
         try Self.build(path)
         // What a link leads to, and not the link: it need not lead there from another directory.
         try FileManager.default.copyItem(
             at: URL(fileURLWithPath: TestToken.modulePath).resolvingSymlinksInPath(),
             to: URL(fileURLWithPath: path + ".target"))
-        try say(words)
+        try say(library.withLock { $0.words })
+    }
+
+    /// Takes another library from now on, with another SoftHSM behind it, which knows what tokens there are now.
+    ///
+    /// - Throws: as the initialiser.
+    func startAnew() throws {
+        library.withLock { $0.number += 1 }
+        try make()
     }
 
     /// Builds the library alone, for programs that are told by their environment what it does.
@@ -35,6 +57,7 @@ public struct FaultyModule: Sendable {
 
     /// What counts from now on, in place of what counted before.
     public func say(_ words: String) throws {
+        library.withLock { $0.words = words }
         try Data("target=\(path).target \(words)\n".utf8).write(
             to: URL(fileURLWithPath: path + ".control"), options: .atomic)
     }
