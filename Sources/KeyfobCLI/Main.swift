@@ -10,6 +10,7 @@ import KeyfobPrimitives
         InheritedDescriptors.note()
         Hardening.occupyStandardStreams()
         Hardening.apply()
+        Hardening.reportForeignExit()
         // A thread's heap of its own otherwise grows by a page at a time, each by a call in which the other threads'
         // page faults wait: fifty of them while a token is opened.
         keyfob_pad_heap(1 << 20)
@@ -18,7 +19,7 @@ import KeyfobPrimitives
         if let failure = undecipherable ?? Hardening.failure {
             let form = ErrorForm(Array(arguments.dropFirst()))
             StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
-            exit(failure.status.rawValue)
+            _exit(failure.status.rawValue)
         }
         let status: ExitStatus
         // The one place where the name we were started by matters. Names not listed are keyfob.

@@ -41,7 +41,7 @@ public final class RotatingTLSIdentity: Sendable {
         var override: NIOSSLContextConfigurationOverride
         var version: ObjectsVersion
         /// What was refused last: it is told once.
-        var refusal: String?
+        var refusal: Refusal?
         /// When the name was resolved last, whether or not anything had changed.
         var resolved: ContinuousClock.Instant
         /// How many looks have begun, and which of them was the last to settle anything: looks may overlap.
@@ -49,6 +49,17 @@ public final class RotatingTLSIdentity: Sendable {
         var settled = 0
         /// Signature algorithms that configurations made so far may choose; a renewed key must have proved them.
         var promised: Set<SignatureAlgorithm> = []
+    }
+
+    /// What tells one refusal from another. Not its words, of which some say what time it is.
+    private struct Refusal: Equatable {
+        let certificate: OpenSSL.Certificate?
+        let code: KeychainError.Code
+        let details: [String: String]
+
+        init(_ error: KeychainError, of certificate: OpenSSL.Certificate?) {
+            (self.certificate, code, details) = (certificate, error.code, error.details)
+        }
     }
 
     private struct Subscribers {
@@ -149,10 +160,12 @@ public final class RotatingTLSIdentity: Sendable {
         configuration.certificateChain = []
         configuration.privateKey = nil
         configuration.signingSignatureAlgorithms = promised
+        // Not the key, which is to go when nobody uses it any more.
+        let threads = key.threads
         configuration.sslContextCallback = { [self] _, promise in
             // Called on event loops, which never wait: neither for a look that has the state, nor for each other.
             if let override = state.withLockIfFree({ $0.override }) { return promise.succeed(override) }
-            key.threads.start { promise.succeed(self.state.withLock { $0.override }) }
+            threads.start { promise.succeed(self.state.withLock { $0.override }) }
         }
         return configuration
     }
@@ -180,11 +193,13 @@ public final class RotatingTLSIdentity: Sendable {
             return (state.begun, state.version != version || state.resolved.duration(to: .now) > interval * 15)
         }
         guard resolvesAnyway || isDue else { return false }
+        var refused: OpenSSL.Certificate?
         do {
             let candidate = try TLSCandidate.choose(query, in: keychain, on: requirements.date())
-            let chain = try keychain.chain(of: candidate.certificate).withoutRoot
-            if chain == current.chain {
-                try requirements.checkDates(candidate)
+            refused = candidate.certificate
+            let chain = try keychain.chain(of: candidate.certificate)
+            if requirements.presented(chain) == current.chain {
+                try requirements.checkDates(candidate, chain: chain)
                 settle(number, version, refusal: nil)
                 return false
             }
@@ -199,7 +214,7 @@ public final class RotatingTLSIdentity: Sendable {
             let error = (error as? KeychainError)
                 ?? KeychainError(.failed, "the identity cannot be loaded.", cause: error)
             // Not again before something changes, or the interval for that is over.
-            if settle(number, version, refusal: error.description) {
+            if settle(number, version, refusal: Refusal(error, of: refused)) {
                 tell(TLSIdentityEvent(kind: .refused, identity: current, error: error))
             }
             return false
@@ -211,7 +226,7 @@ public final class RotatingTLSIdentity: Sendable {
     /// - Returns: Whether it is news: another identity, or another refusal than last time.
     @discardableResult
     private func settle(
-        _ number: Int, _ version: ObjectsVersion, refusal: String?, _ identity: TLSIdentity? = nil
+        _ number: Int, _ version: ObjectsVersion, refusal: Refusal?, _ identity: TLSIdentity? = nil
     ) -> Bool {
         state.withLock { state in
             guard number > state.settled else { return false }

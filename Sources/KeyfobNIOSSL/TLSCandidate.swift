@@ -40,8 +40,8 @@ struct TLSCandidate {
 
     /// Whether another one bears the name, and this one the name and a date: so a renewal labels what it replaces.
     private func isRetiring(among names: [String]) -> Bool {
-        guard let label = item.label, let position = label.lastIndex(of: "@") else { return false }
-        return names.contains { $0.isIdentical(to: label[..<position]) }
+        guard let name = item.nameOfVersion else { return false }
+        return names.contains { $0.isIdentical(to: name) }
     }
 
     /// Whether both are the same identity at different times.

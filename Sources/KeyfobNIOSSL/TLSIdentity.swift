@@ -18,7 +18,8 @@ public struct TLSIdentity: Sendable {
     public let item: Identity
     /// The certificate of the key.
     public let certificate: OpenSSL.Certificate
-    /// The certificate and those above it, without a root: what is sent to the peer.
+    /// The certificate and those above it, without a root and without a cross-signed end that has expired: what is sent
+    /// to the peer.
     public let chain: [OpenSSL.Certificate]
     /// The private key.
     public let key: TokenTLSKey
@@ -39,7 +40,7 @@ public struct TLSIdentity: Sendable {
     ///   - requirements: What it must be good for; without, a server's.
     ///   - onSigningFailure: Told when the token fails to sign a handshake later on.
     /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous` for identities that are not versions of each other,
-    ///   `certificateExpired`, `certificateNotYetValid`, `certificateHostMismatch`, `certificateUsageMismatch`,
+    ///   `certificateExpired` and `certificateNotYetValid` for the certificate or one above it, `certificateHostMismatch`, `certificateUsageMismatch`,
     ///   `chainIncomplete`, `identityMismatch`, `mechanismUnsupported`, and the errors of `unlock()`.
     public static func load(
         _ query: Query<Identity>, in keychain: Keychain, requirements: TLSRequirements = .server,
@@ -69,7 +70,7 @@ public struct TLSIdentity: Sendable {
         certificate = candidate.certificate
         let found = try keychain.chain(of: certificate)
         try requirements.check(candidate, chain: found)
-        chain = found.withoutRoot
+        chain = requirements.presented(found)
         do {
             key = try TokenTLSKey(keychain.tokenKey(for: candidate.item), onSigningFailure: onSigningFailure)
             if requirements.requiresTLS13, !key.supportsTLS13 { throw KeychainError.noTLS13(candidate.name, key) }

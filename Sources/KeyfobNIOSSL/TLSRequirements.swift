@@ -37,7 +37,7 @@ extension TLSRequirements {
     /// Checks everything that certificates alone tell.
     func check(_ candidate: TLSCandidate, chain: CertificateChain) throws(KeychainError) {
         let certificate = candidate.certificate
-        try checkDates(candidate)
+        try checkDates(candidate, chain: chain)
         for host in hostNames where !certificate.matches(host: host) {
             throw .wrongHost(candidate.name, certificate, host)
         }
@@ -51,11 +51,29 @@ extension TLSRequirements {
         }
     }
 
-    /// Checks that the certificate is valid now.
-    func checkDates(_ candidate: TLSCandidate) throws(KeychainError) {
+    /// Checks that the certificate is valid now, and what stands above it and is sent along.
+    func checkDates(_ candidate: TLSCandidate, chain: CertificateChain) throws(KeychainError) {
         guard !allowsOutdated else { return }
-        let error = KeychainError.validity(of: candidate.certificate, name: candidate.name, on: date())
-        if let error { throw error }
+        let date = date()
+        if let error = KeychainError.validity(of: candidate.certificate, name: candidate.name, on: date) { throw error }
+        for issuer in presented(chain).dropFirst() {
+            let error = KeychainError.validity(
+                of: issuer, name: issuer.subjectSummary ?? "(no name)", on: date,
+                renewal: "It stands above \"\(candidate.name)\". Add its successor: keyfob cert import FILE")
+            if let error { throw error }
+        }
+    }
+
+    /// What of a chain is sent to the peer: without its root, and without what ends it by the way of an older root,
+    /// such as a cross-signed certificate that has expired, for peers know the newer one.
+    func presented(_ chain: CertificateChain) -> [OpenSSL.Certificate] {
+        let date = date()
+        let all = chain.withoutRoot
+        // What signed the leaf nobody has as a root, and of a whole chain every link is needed.
+        guard !chain.isComplete, let end = all.indices.dropFirst(2).first(where: { !all[$0].isValid(on: date) }) else {
+            return all
+        }
+        return Array(all[..<end])
     }
 }
 #endif

@@ -36,6 +36,61 @@ import Testing
         #expect(try home.keyfob("get", "a").status == 3)
     }
 
+    @Test func `streams that do not block are waited for`() throws {
+        let home = try IdentityHome()
+        let script = """
+            import os, subprocess, sys, time
+            keyfob, size = os.environ["KEYFOB"], 300000
+            r, w = os.pipe(); os.set_blocking(r, False)
+            p = subprocess.Popen([keyfob, "set", "big", "--stdin"], stdin=r); os.close(r); time.sleep(.3)
+            os.write(w, b"a" * 1000); time.sleep(.3)
+            done = 1000
+            while done < size: done += os.write(w, b"a" * min(65536, size - done))
+            os.close(w); print(p.wait())
+            r, w = os.pipe(); os.set_blocking(w, False)
+            p = subprocess.Popen([keyfob, "get", "big", "-n"], stdout=w); os.close(w); time.sleep(.5)
+            n = 0
+            while True:
+                b = os.read(r, 65536)
+                if not b: break
+                n += len(b)
+            print(p.wait(), n)
+            """
+        _ = try home.directory.write(Array(script.utf8), to: "streams.py")
+        let text = try home.shell("python3 streams.py", environment: ["KEYFOB": Tool.keyfob([]).path])
+        #expect(text.hasSuffix("0\n0 300000\n"), "\(text)")
+    }
+
+    @Test(arguments: ["ls", "set b --from-env V --replace", "rm a -y", "keychain check", "secret generate c"])
+    func `a command ends where the user may have no more threads`(command: String) throws {
+        let home = try IdentityHome()
+        // Root has no such limit, and nobody else may have anything of root's.
+        let isRoot = geteuid() == 0
+        let text = try home.shell(
+            """
+            export HOME="$PWD/nobody" V=v; unset XDG_RUNTIME_DIR; mkdir nobody
+            other=; \(isRoot ? "chown 65534 nobody; chmod 755 .; other='/usr/bin/setpriv --reuid 65534 --clear-groups'" : "")
+            $other "$KEYFOB" init --unattended -q
+            $other "$KEYFOB" set a --from-env V -q
+            $other /bin/sh -c 'ulimit -u 1; exec "$KEYFOB" \(command)' >output || echo $?
+            """, environment: ["KEYFOB": Tool.keyfob([]).path])
+        #expect(text == "")
+    }
+
+    @Test func `a library that ends the process is not taken for a wrong PIN`() throws {
+        let home = try IdentityHome()
+        _ = try home.shell("printf v | \"$KEYFOB\" set a --stdin", environment: ["KEYFOB": Tool.keyfob([]).path])
+        // The length of the wrapping key's label becomes a terabyte: SoftHSM is given no memory, and calls exit(5).
+        let text = try home.shell(
+            """
+            file=$(ls home/.local/share/keyfob/tokens/*/*.object | grep -v token.object)
+            printf '\\001' | dd of="$file" bs=1 seek=84 conv=notrunc 2>/dev/null
+            "$KEYFOB" lock -q || true
+            "$KEYFOB" get a 2>&1 || echo $?
+            """, environment: ["KEYFOB": Tool.keyfob([]).path])
+        #expect(text.contains("has ended the process") && text.hasSuffix("\n1\n"), "\(text)")
+    }
+
     @Test(arguments: ["get a", "ls", "status"])
     func `too few descriptors are an error and no trap`(command: String) throws {
         let home = try IdentityHome()

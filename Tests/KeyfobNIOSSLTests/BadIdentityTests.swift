@@ -108,6 +108,60 @@ struct BadIdentityTests {
         #expect(identity.certificate.der == old.der)
     }
 
+    @Test func `a name with an at sign is no version of what stands before it`() async throws {
+        let home = try TLSHome()
+        try home.add("web")
+        try home.issue("other", subject: "/CN=localhost/O=Other")
+        try home.add("web@backup", file: "other")
+        let query = Query<Identity>.identities.host("localhost")
+        #expect(await code { _ = try await TLSIdentity.load(query, in: home.keychain) } == .ambiguous)
+    }
+
+    @Test func `an identity below an issuer that has expired is refused, and told which it is`() async throws {
+        let home = try TLSHome()
+        // The issuer ends before the leaf does.
+        try home.shell(
+            """
+            openssl req -new -key inter.key -subj "/CN=Test Intermediate" |
+                openssl x509 -req -CA root.pem -CAkey root.key -set_serial 2 -days 10 -extfile ext -extensions ca -out inter.pem
+            """)
+        try home.add("web")
+        _ = try await home.keychain.add(CertificateItem(home.certificate("root")))
+        var requirements = TLSRequirements.server
+        requirements.date = { Date().addingTimeInterval(15 * 86400) }
+        await #expect {
+            try await TLSIdentity.load(.identity(label: "web"), in: home.keychain, requirements: requirements)
+        } throws: {
+            ($0 as? KeychainError)?.code == .certificateExpired
+                && ($0 as? KeychainError)?.details["certificate"] == "Test Intermediate"
+        }
+        requirements.allowsOutdated = true
+        let identity = try await TLSIdentity.load(
+            .identity(label: "web"), in: home.keychain, requirements: requirements)
+        #expect(identity.chain.count == 2)
+    }
+
+    @Test func `a cross-signed end that has expired is not sent, and keeps nobody from serving`() async throws {
+        let home = try TLSHome()
+        // As of an authority that began below an older one: root.pem is signed by another now, and for a short time.
+        try home.shell(
+            """
+            openssl ecparam -name prime256v1 -genkey -noout -out older.key
+            openssl req -x509 -new -key older.key -subj "/CN=Older Root" -days 10 -out older.pem
+            openssl req -new -key root.key -subj "/CN=Test Root" |
+                openssl x509 -req -CA older.pem -CAkey older.key -set_serial 3 -days 10 -extfile ext -extensions ca -out cross.pem
+            """)
+        try home.add("web")
+        _ = try await home.keychain.add(CertificateItem(home.certificate("cross")))
+        let now = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain)
+        #expect(now.chain.map(\.subject.commonName) == ["localhost", "Test Intermediate", "Test Root"])
+        var requirements = TLSRequirements.server
+        requirements.date = { Date().addingTimeInterval(15 * 86400) }
+        let later = try await TLSIdentity.load(
+            .identity(label: "web"), in: home.keychain, requirements: requirements)
+        #expect(later.chain.map(\.subject.commonName) == ["localhost", "Test Intermediate"])
+    }
+
     @Test(arguments: [(KeyKind.p256, KeyKind.p256), (.rsa, .p256), (.p384, .p256)])
     func `a certificate beside another's key, of its kind or another, is a mismatch`(
         certificate: KeyKind, key: KeyKind

@@ -108,6 +108,33 @@ struct RotationTests {
         #expect(try served(server, home) == new.der)
     }
 
+    @Test func `that a certificate is not valid yet is told once, whatever the time is`() async throws {
+        let home = try TLSHome()
+        try home.add("web")
+        var requirements = TLSRequirements.server
+        let clock = Lock(Date())
+        requirements.date = { clock.withLock { $0 } }
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "web"), in: home.keychain, requirements: requirements, interval: .seconds(3600))
+        let events = identity.events()
+        // Each time another one, which the error's words tell.
+        for step in 1...3 {
+            clock.withLock { $0 = Date().addingTimeInterval(TimeInterval(-86400 * 30 - step * 5)) }
+            #expect(await !identity.refresh())
+        }
+        clock.withLock { $0 = Date() }
+        #expect(await !identity.refresh())
+        let new = try home.renew("web", file: "web2")
+        #expect(await identity.refresh())
+        var kinds: [TLSIdentityEvent.Kind] = []
+        for await event in events {
+            kinds.append(event.kind)
+            if event.kind == .renewed { break }
+        }
+        #expect(kinds == [.refused, .renewed])
+        #expect(identity.current.certificate.der == new.der)
+    }
+
     @Test func `signing fails while the key is away, and the server stays up`() async throws {
         let home = try TLSHome()
         let first = try home.add("web")

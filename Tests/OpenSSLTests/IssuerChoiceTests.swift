@@ -29,6 +29,32 @@ struct IssuerChoiceTests {
         [[one, other], [other, one]]
     }
 
+    /// The issuer as the certificate writes it, and with which kinds of strings; the authority itself is "Example CA"
+    /// in a PrintableString.
+    @Test(arguments: [("utf8only", "/CN=Example CA"), ("utf8only", "/CN=example   CA"), ("nombstr", "/CN=EXAMPLE CA")])
+    func `an issuer is found by its name however that is written`(strings: String, name: String) throws {
+        let openssl = try OpenSSLCommand()
+        func make(_ file: String, _ strings: String, _ name: String, _ options: String) throws {
+            try openssl.directory.write(
+                "[req]\nstring_mask=\(strings)\ndistinguished_name=dn\n[dn]\n".utf8, to: "\(file).cnf")
+            try openssl("req -x509 -config \(file).cnf -out \(file).pem -days 30 \(options)", and: ["-subj", name])
+        }
+        try make("authority", "nombstr", "/CN=Example CA", "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout authority.key")
+        // The same key under the name as the leaf has it.
+        try make("other", strings, name, "-key authority.key")
+        try openssl.issue("leaf", by: "other", subject: "/CN=leaf", extensions: "basicConstraints=critical,CA:FALSE\n")
+        let (leaf, authority) = try (openssl.certificate("leaf.pem"), openssl.certificate("authority.pem"))
+        #expect(leaf.issuer != authority.subject && leaf.issuer.canonical == authority.subject.canonical)
+        #expect(leaf.issuer.canonical == DistinguishedName.canonical(ofNormalized: authority.subject.normalized))
+        let chain = CertificateChain.order(leaf: leaf, candidates: [authority])
+        #expect(chain.certificates == [leaf, authority] && chain.isComplete)
+        // As the real openssl has it.
+        try openssl("verify -CAfile authority.pem leaf.pem")
+        #expect(
+            DistinguishedName.canonical(ofNormalized: Data([0x31, 1, 0])) == nil
+                && leaf.subject.canonical != authority.subject.canonical)
+    }
+
     @Test func `of two authorities of one name the one that signed counts, in any order`() throws {
         let openssl = try Self.withTwins()
         let (one, two) = try (openssl.certificate("one.pem"), openssl.certificate("two.pem"))

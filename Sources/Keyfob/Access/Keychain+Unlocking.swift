@@ -81,6 +81,7 @@ extension Keychain {
             state.keys = nil
             state.pin = nil
             state.wrappingKeys = []
+            state.ownWrappingKeys = []
             state.lockings += 1
         }
         index.forget()
@@ -126,9 +127,10 @@ extension Keychain {
         let stored = source.isInteractive ? nil : source
         let pin = try pin(from: secret, isRecoveryCode: false, stored: stored)
         let keys = try logIn(pin: pin, stored: stored)
-        if options.isOneShot, !source.isInteractive, configuration.sealedPIN == nil {
-            // A PIN that anybody with this user's rights can read needs no login for every command; kept in memory
-            // that ends with the machine's uptime, it protects as much as its file. Without it commands are slower.
+        if options.isOneShot, case .file = source.kind, configuration.sealedPIN == nil {
+            // A PIN in a file, which anybody with this user's rights can read, needs no login for every command; kept
+            // in memory that ends with the machine's uptime, it protects as much as its file. Without it commands are
+            // slower. What came from elsewhere was for this one command: only `unlock` keeps it.
             _ = try? leaveUnlocked(pin: pin, keys)
         }
         return keys
@@ -251,7 +253,10 @@ extension Keychain {
                 hint: "Its token cannot wrap keys; passwords need another token.")
         }
         let metadataKey = try unwrap(row.encryptedMetadataKey, row)
-        lockState.withLock { $0.wrappingKeys = rows }
+        lockState.withLock { state in
+            state.wrappingKeys = rows
+            state.ownWrappingKeys.insert(row)
+        }
         return try VaultKeys(metadataKey: metadataKey, vault: store.identity)
     }
 

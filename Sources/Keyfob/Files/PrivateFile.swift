@@ -74,7 +74,11 @@ package enum PrivateFile {
         if unsafe mkdir(url.filePath, 0o700) != 0, errno != EEXIST { throw .file("create", url.filePath, errno) }
         guard let directory = OpenFile(path: url.filePath, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
             if errno == ELOOP || errno == ENOTDIR {
-                throw refusal(url.filePath, "is not a directory", ofDirectory: true)
+                var status = stat()
+                let isLink = unsafe lstat(url.filePath, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+                throw refusal(
+                    url.filePath, isLink ? "is a symbolic link, and none is followed here" : "is not a directory",
+                    ofDirectory: true)
             }
             throw .file("open", url.filePath, errno)
         }

@@ -12,7 +12,7 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     public func vaultFindings() throws -> [VaultFinding] {
         let keys = try keys()
-        let lost = try missingWrappingKeys()
+        let lost = try missingWrappingKeys() + damagedWrappingKeys(keys)
         var rows: [VaultFinding] = []
         do {
             rows = try store.integrityFindings(keys.tree, damage: keys.damage)
@@ -33,6 +33,24 @@ extension Keychain {
             return VaultFinding(
                 .wrappingKeyAbsent,
                 "wrapping key \"\(row.keyID)\" is not on token \"\(token.label)\": its passwords cannot be opened")
+        }
+    }
+
+    /// Findings about wrapping keys that are on the token and do not open what they sealed.
+    private func damagedWrappingKeys(_ keys: VaultKeys) throws -> [VaultFinding] {
+        try wrappingKeyRows().compactMap { row in
+            guard try token.hasSecretKey(row.objectID) else { return nil }
+            let reason: String
+            do {
+                if try isOwn(row, keys) { return nil }
+                reason = "it was damaged, or somebody else has put it there"
+            } catch let error as KeychainError where ![.tokenAbsent, .locked, .timedOut].contains(error.code) {
+                reason = error.message
+            }
+            return VaultFinding(
+                .wrappingKeyDamaged,
+                "wrapping key \"\(row.keyID)\" does not open what it sealed (\(reason)). Nothing is sealed with it any "
+                    + "more; passwords that only it opens need a backup of the token's files")
         }
     }
 

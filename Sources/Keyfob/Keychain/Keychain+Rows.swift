@@ -58,7 +58,7 @@ extension Keychain {
                 sealing: secret,
                 AdditionalData(.secret, vault: store.identity, row: identity, itemClass: itemClass, version: version))
             row.secret = envelope.sealed
-            row.recipients = try recipients(of: envelope.rowKey)
+            row.recipients = try recipients(of: envelope.rowKey, keys)
         }
         return row
     }

@@ -4,11 +4,23 @@ import PKCS11
 
 /// Row keys on their way to the token and back.
 extension Keychain {
-    /// Wraps a row key for every active wrapping key. One token operation for each.
-    func recipients(of rowKey: SecretBytes) throws -> [Recipient] {
-        let rows = try wrappingKeyRows().filter(\.isActive)
+    /// Wraps a row key for every active wrapping key of the keychain's own. One token operation for each, and one more
+    /// the first time.
+    func recipients(of rowKey: SecretBytes, _ keys: VaultKeys) throws -> [Recipient] {
+        let active = try wrappingKeyRows().filter(\.isActive)
+        let rows = try active.filter { try isOwn($0, keys) }
         guard !rows.isEmpty else {
-            throw KeychainError(.wrappingKeyMissing, "keychain \"\(name)\" has no active wrapping key.")
+            guard let row = active.first else {
+                throw KeychainError(.wrappingKeyMissing, "keychain \"\(name)\" has no active wrapping key.")
+            }
+            // As whoever unwraps with it is told.
+            _ = try token.withSession(.wrap) { try handle(of: row, isSealing: true, in: $0) }
+            throw KeychainError(
+                .vaultDamaged,
+                "wrapping key \"\(row.keyID)\" of keychain \"\(name)\" does not open what it sealed: it was damaged, or "
+                    + "is another one. Nothing was stored.",
+                hint: "Restore the token's files from a backup; then look: keyfob keychain check",
+                details: ["key": row.keyID])
         }
         return try rows.map { row in
             let suite = try WrapSuites.named(row.suite)
@@ -17,6 +29,25 @@ extension Keychain {
             }
             return Recipient(wrappingKey: row.id, encryptedKey: encryptedKey)
         }
+    }
+
+    /// Whether a wrapping key is the keychain's own and whole: it unwraps the metadata key, which nobody else knows.
+    ///
+    /// Nothing else authenticates the rows of wrapping keys. Somebody who can write the vault, and put an object on the
+    /// token, could name a key among them that he knows, and read what is sealed from then on; and what is sealed with
+    /// a key whose file was damaged opens with no backup of it. Such a key is passed over when something is sealed, and
+    /// is a finding of ``vaultFindings()``. One token operation, once for each process.
+    ///
+    /// - Throws: `KeychainError`; what the token answers that says nothing about the key.
+    func isOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
+        if lockState.withLock({ $0.ownWrappingKeys.contains(row) }) { return true }
+        do {
+            guard try unwrap(row.encryptedMetadataKey, row) == keys.metadataKey else { return false }
+        } catch let error as KeychainError where [.vaultDamaged, .wrappingKeyMissing].contains(error.code) {
+            return false
+        }
+        lockState.withLock { _ = $0.ownWrappingKeys.insert(row) }
+        return true
     }
 
     /// Unwraps a row key with the first recipient whose key the token has. One token operation.

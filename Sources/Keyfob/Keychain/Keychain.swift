@@ -94,6 +94,8 @@ public final class Keychain: Sendable {
         /// Whether `pin` is what an earlier unlocking left, which the token has not accepted in this process yet.
         var isRestored = false
         var wrappingKeys: [WrappingKeyRow] = []
+        /// Those that are known to have wrapped the metadata key.
+        var ownWrappingKeys: Set<WrappingKeyRow> = []
         /// Whether unlocking in this process has settled interrupted changes.
         var hasRecovered = false
         /// The process of which a thread sends a stored PIN; 0 for none.

@@ -176,6 +176,7 @@ extension Keychain {
         lockState.withLock { state in
             state.keys = keys
             state.wrappingKeys = [row]
+            state.ownWrappingKeys = [row]
         }
         return row
     }

@@ -135,6 +135,13 @@ public struct Keychains: Sendable {
                 .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init",
                 details: ["keychain": name])
         }
+        guard isNamed || name == Self.usualName else {
+            // Nobody typed it, so it is said where it stands and how it is changed.
+            return KeychainError(
+                .noSuchKeychain, "there is no keychain \"\(name)\", which is the default one.",
+                hint: "Choose another: keyfob keychain default NAME     There are: \(others.joined(separator: ", "))",
+                details: ["keychain": name])
+        }
         return KeychainError(
             .noSuchKeychain, "there is no keychain \"\(name)\".", hint: "There are: \(others.joined(separator: ", "))",
             details: ["keychain": name])

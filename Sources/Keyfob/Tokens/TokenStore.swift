@@ -388,9 +388,11 @@ final class TokenStore: Sendable {
             if try !isSealing || keepsHandles() || isSecretKey(cached.handle, id, in: session) { return cached.handle }
             forgetHandles()
         }
-        guard let handle = try session.findObjects([.objectClass(.secretKey), .id([UInt8](id))], limit: 1).first else {
-            return nil
-        }
+        // A private one: of those that anybody may put on the token, none seals anything.
+        let template: AttributeTemplate = [
+            .objectClass(.secretKey), .id([UInt8](id)), .token(true), .isPrivate(true),
+        ]
+        guard let handle = try session.findObjects(template, limit: 1).first else { return nil }
         remember(handle, ofSecretKey: id, epoch: epoch)
         return handle
     }

@@ -55,7 +55,7 @@ final class SQLiteStore: ItemStore {
             throw KeychainError.file("read", path, errno)
         }
         do {
-            connection = try VaultConnection {
+            connection = try VaultConnection(keepsQueue: use == .oneShot) {
                 try Self.connectAtAll(path: path, use: use, busyTimeout: busyTimeout) {
                     try Self.checkHeader($0, path: path)
                 }

@@ -28,14 +28,18 @@ enum Schema {
         let name: String
     }
 
-    /// Every column that a vault has.
-    static func columns() throws -> [Column] {
-        let model = try DatabaseQueue()
-        return try model.write { db in
+    /// A vault in memory and its columns, for as long as the process lives: see `VaultConnection.deinit`.
+    private static let model = Result {
+        let queue = try DatabaseQueue()
+        let columns = try queue.write { db in
             try create(db)
-            return try columns(of: db)
+            return try Schema.columns(of: db)
         }
+        return (queue: queue, columns: columns)
     }
+
+    /// Every column that a vault has.
+    static func columns() throws -> [Column] { try model.get().columns }
 
     /// What a vault lacks of the columns of `model`, in words: another program, or a disk, has taken it away.
     static func lacks(_ db: Database, of model: [Column]) throws -> [String] {

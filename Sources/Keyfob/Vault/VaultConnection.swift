@@ -11,6 +11,7 @@ import Synchronization
 /// takes no lock from the parent, for locks of this kind belong to a process.
 @safe final class VaultConnection: Sendable {
     private let connect: @Sendable () throws -> any DatabaseWriter
+    private let keepsQueue: Bool
     /// The process that `database` belongs to; 0 while a child replaces it.
     private let process: Atomic<Int32>
     // Written only by the one thread that has put 0 into `process`, and read only after `process` was seen to be
@@ -29,8 +30,11 @@ import Synchronization
     ///
     /// - Throws: What `connect` throws; `KeychainError` with code `refused` in a child that was forked while a vault
     ///   was in use.
-    init(_ connect: @escaping @Sendable () throws -> any DatabaseWriter) throws {
+    ///
+    /// - Parameter keepsQueue: Whether GRDB's queue stays for the life of the process, of which not much is left.
+    init(keepsQueue: Bool = false, _ connect: @escaping @Sendable () throws -> any DatabaseWriter) throws {
         try Self.closeInherited()
+        self.keepsQueue = keepsQueue
         self.connect = connect
         unsafe database = try connect()
         process = Atomic(getpid())
@@ -39,6 +43,15 @@ import Synchronization
             all.removeAll { $0.connection == nil }
             all.append(entry)
         }
+    }
+
+    deinit {
+        // A queue that ends goes by way of a thread of libdispatch's, which is started for that: a command has nothing
+        // of it, and where the user may have no more threads, libdispatch waits for one for ever.
+        guard keepsQueue, process.load(ordering: .acquiring) == getpid() else { return }
+        // What cannot be closed is closed by the end of the process.
+        unsafe try? database.close()
+        _ = unsafe Unmanaged.passRetained(database as AnyObject)
     }
 
     /// Runs `body` on this process' connections.

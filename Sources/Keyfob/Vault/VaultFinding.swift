@@ -27,7 +27,8 @@ public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
         public static let fileDamaged = Self(rawValue: "file.damaged")
         /// The token has lost a key without which passwords do not open.
         public static let wrappingKeyAbsent = Self(rawValue: "wrapping_key.absent")
-
+        /// A wrapping key does not open what it sealed: it was damaged, or somebody else has put it into the vault.
+        public static let wrappingKeyDamaged = Self(rawValue: "wrapping_key.damaged")
         /// Another program has removed a key or a certificate from the token.
         public static let objectAbsent = Self(rawValue: "object.absent")
 

@@ -68,21 +68,22 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
     /// Authorities on the way up, found by name, so that the others need not be parsed.
     private func candidates(for leaf: Certificate, in keychain: Keychain) throws -> [Certificate] {
         let all = try keychain.publicCertificates()
-        var wanted: Set<Data> = [leaf.issuer.normalized]
+        var wanted: Set<Data> = [leaf.issuer.canonical]
         var found: [Certificate] = []
         var seen: Set<Data> = []
         while !wanted.isEmpty {
             let names = wanted
             wanted = []
             for item in all {
-                guard let subject = item.attributes[.subject]?.bytes, names.contains(subject),
+                guard let subject = item.attributes[.subject]?.bytes,
+                    let canonical = DistinguishedName.canonical(ofNormalized: subject), names.contains(canonical),
                     seen.insert(item.der).inserted
                 else { continue }
                 let certificate = try item.certificate()
                 found.append(certificate)
-                wanted.insert(certificate.issuer.normalized)
+                wanted.insert(certificate.issuer.canonical)
             }
-            wanted.subtract(found.map(\.subject.normalized))
+            wanted.subtract(found.map(\.subject.canonical))
         }
         return found
     }

@@ -42,6 +42,23 @@ enum Hardening {
     /// Twice what an import takes, the largest use there is.
     private static let neededDescriptors = 16
 
+    /// Has it told that a library has ended the process, with a status of its own that says something else here.
+    ///
+    /// We end by _exit(2), so whoever calls exit(3) is not us. SoftHSM does so where it is given no memory, also for an
+    /// object whose file claims to be larger than any memory.
+    static func reportForeignExit() {
+        atexit {
+            let failure = Failure(
+                KeychainError(
+                    .failed, "a library of the token has ended the process.",
+                    hint: "A file of the token may be damaged, or memory be short. "
+                        + "Restore the token's files from a backup, or try again."))
+            let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
+            StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
+            _exit(failure.status.rawValue)
+        }
+    }
+
     /// Has a crash end the process and say nothing.
     ///
     /// Swift installs handlers that print a backtrace with the registers, and the memory that they point to.

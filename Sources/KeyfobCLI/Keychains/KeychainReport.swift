@@ -201,7 +201,9 @@ struct KeychainReport {
         if let problem {
             lines.append(("problem", Visible.text(problem.message)))
             if let hint = problem.hint {
-                lines.append(("", Visible.text(HintedCommands.naming(configuration.name, in: hint))))
+                for line in HintedCommands.naming(configuration.name, in: hint).split(separator: "\n") {
+                    lines.append(("", Visible.text(String(line))))
+                }
             }
         }
         return lines.map { name, text in

@@ -13,7 +13,7 @@ enum FileDescriptor {
         while unsafe !rest.isEmpty {
             let count = unsafe Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count < 0 {
-                if errno == EINTR { continue }
+                if errno == EINTR || awaitsReadiness(of: descriptor, for: POLLOUT) { continue }
                 if errno == EPIPE { endByPipeSignal() }
                 let number = errno
                 throw failure("\(name(of: descriptor)) cannot be written", number)
@@ -29,9 +29,20 @@ enum FileDescriptor {
         while true {
             let count = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
+            if errno == EINTR || awaitsReadiness(of: descriptor, for: POLLIN) { continue }
             let number = errno
-            if number != EINTR { throw failure("cannot read \(name(of: descriptor))", number) }
+            throw failure("cannot read \(name(of: descriptor))", number)
         }
+    }
+
+    /// Where a call has failed because it would have had to wait, waits, and says so: our parent may have left its own
+    /// pipe or terminal to us as one that does not block.
+    private static func awaitsReadiness(of descriptor: Int32, for events: Int32) -> Bool {
+        guard errno == EAGAIN || errno == EWOULDBLOCK else { return false }
+        var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        // Whatever it says, the call that is made again knows better.
+        _ = unsafe poll(&entry, 1, -1)
+        return true
     }
 
     /// Ends the process by SIGPIPE: some PKCS#11 modules have it ignored as soon as they are loaded, and then

@@ -3,7 +3,7 @@ import Foundation
 
 extension Certificate {
     /// Whether subject and issuer are the same name.
-    public var isSelfIssued: Bool { subject == issuer || subject.normalized == issuer.normalized }
+    public var isSelfIssued: Bool { subject == issuer || subject.canonical == issuer.canonical }
 
     /// Whether it is self-issued and its own key verifies its signature.
     public var isSelfSigned: Bool { isSelfIssued && hasSignature(of: self) }

@@ -30,8 +30,8 @@ public struct CertificateChain: Hashable, Sendable {
         _ chain: [Certificate], with candidates: [Certificate], on date: Date, budget: inout Int
     ) -> [Certificate] {
         guard let last = chain.last, chain.count < 32, !last.isSelfSigned else { return chain }
-        let issuer = last.issuer.normalized
-        let named = candidates.filter { $0.subject.normalized == issuer && !chain.contains($0) }
+        let issuer = last.issuer.canonical
+        let named = candidates.filter { $0.subject.canonical == issuer && !chain.contains($0) }
             .sorted { ($0.isValid(on: date) ? 1 : 0, $0.notAfter) > ($1.isValid(on: date) ? 1 : 0, $1.notAfter) }
         var best = chain
         for candidate in named {

@@ -66,6 +66,31 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     /// `normalized` as a whole Name, with its tag and length. Computed at each call.
     public var normalizedSequence: Data { Data(DERWriter.element(DERTag.sequence, normalized)) }
 
+    /// The content octets with every string as UTF8String, in small letters (ASCII), trimmed, and with runs of blanks
+    /// reduced to one: two names that have the same are one name, as far as RFC 5280 7.1 and libcrypto go, whatever
+    /// kinds of strings they are made of. Computed at each call.
+    public var canonical: Data {
+        var result = Data()
+        var pairs: [UInt8] = []
+        var isFirst = true
+        func finish() {
+            if !isFirst { result += DERWriter.element(DERTag.set, pairs) }
+            (pairs, isFirst) = ([], false)
+        }
+        walkChecked(set: finish) { type, value in
+            let text = Self.string(of: value).map { DERWriter.element(DERTag.utf8String, Self.folded(Array($0.utf8))) }
+            pairs += DERWriter.element(DERTag.sequence, type.whole + (text ?? Array(value.whole)))
+        }
+        finish()
+        return result
+    }
+
+    /// `canonical` of a name of which `normalized` is kept; `nil` where it is not the content of a name.
+    package static func canonical(ofNormalized content: Data) -> Data? {
+        // What is no name fits none.
+        try? DistinguishedName(der: Data(DERWriter.element(DERTag.sequence, [UInt8](content)))).canonical
+    }
+
     /// Calls `set` at the start of each relative name and `attribute` with the type and value of each of its pairs.
     private static func walk(
         _ content: ArraySlice<UInt8>, set: () -> Void,
@@ -133,12 +158,20 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     ]
 
     private static func normalized(_ content: ArraySlice<UInt8>) -> [UInt8] {
+        trimmed(content) { (0x61...0x7A).contains($0) ? $0 - 0x20 : $0 }
+    }
+
+    private static func folded(_ content: [UInt8]) -> [UInt8] {
+        trimmed(content[...]) { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }
+    }
+
+    private static func trimmed(_ content: ArraySlice<UInt8>, _ change: (UInt8) -> UInt8) -> [UInt8] {
         var result: [UInt8] = []
         for byte in content {
             if byte == 0x20 {
                 if let last = result.last, last != 0x20 { result.append(byte) }
             } else {
-                result.append((0x61...0x7A).contains(byte) ? byte - 0x20 : byte)
+                result.append(change(byte))
             }
         }
         if result.last == 0x20 { result.removeLast() }

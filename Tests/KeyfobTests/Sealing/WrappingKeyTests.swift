@@ -1,0 +1,98 @@
+import Foundation
+import GRDB
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// Wrapping keys that somebody else has put into the vault, or that were damaged.
+@Suite struct WrappingKeyTests {
+    /// Puts an AES key of known value on the token, as whoever can write its directory can, and names it in the vault.
+    ///
+    /// - Parameter isPrivate: What nobody can make of it who has not the PIN.
+    private func plant(
+        in test: TestKeychain, isPrivate: Bool, isActive: Bool = true
+    ) throws {
+        let suite = try WrapSuites.named(try test.keychain.wrappingKeyRows()[0].suite)
+        let id = try RandomBytes.bytes(count: 20)
+        let other = try RandomBytes.secret(count: 32)
+        let wrapped = try test.keychain.token.withSession(.create) { session in
+            let handle = try session.create([
+                .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(isPrivate), .sensitive(false),
+                .extractable(true), .label("planted"), .id(id), .encrypt(true), .decrypt(true), .wrap(true),
+                .unwrap(true), .secret(.value, RandomBytes.secret(count: 32)),
+            ])
+            return try suite.wrap(other, with: handle, in: session)
+        }
+        // At the front: the one that unlocks is the last.
+        try test.sql {
+            try $0.execute(
+                sql: """
+                    INSERT INTO wrapping_key (id, key_id, suite, object_id, encrypted_metadata_key, created, is_active)
+                    VALUES (-1, 'planted', ?, ?, ?, 0, ?)
+                    """, arguments: [suite.name, Data(id), Data(wrapped), isActive])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `nothing is sealed for a wrapping key that is not the keychain's own`(isPrivate: Bool) throws {
+        let test = try TestKeychain()
+        let before = try test.keychain.add(GenericPassword(service: "before"), secret: SecretBytes("1"))
+        try plant(in: test, isPrivate: isPrivate)
+        let keychain = try test.reopen()
+        #expect(try keychain.secret(of: before) == SecretBytes("1"))
+        let item = try keychain.add(GenericPassword(service: "after"), secret: SecretBytes("2"))
+        #expect(try keychain.secret(of: item) == SecretBytes("2"))
+        let recipients = try test.sql { try Int64.fetchAll($0, sql: "SELECT wrapping_key FROM recipient") }
+        #expect(recipients.count == 2 && !recipients.contains(-1))
+        // One that anybody may see is no wrapping key at all.
+        let finding: VaultFinding.Code = isPrivate ? .wrappingKeyDamaged : .wrappingKeyAbsent
+        #expect(try keychain.vaultFindings().map(\.code) == [finding])
+    }
+
+    @Test func `where only a foreign wrapping key is active, nothing is stored`() throws {
+        let test = try TestKeychain()
+        // Open, so that nobody need unwrap the metadata key by it.
+        _ = try test.keychain.keys()
+        try plant(in: test, isPrivate: true)
+        try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET is_active = 0 WHERE id <> -1") }
+        test.keychain.lockState.withLock { ($0.wrappingKeys, $0.ownWrappingKeys) = ([], []) }
+        let error = #expect(throws: KeychainError.self) {
+            try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
+        }
+        #expect(error?.code == .vaultDamaged)
+        #expect(error?.message.contains("planted") == true)
+        #expect(try test.keychain.find(.genericPasswords).isEmpty)
+    }
+
+    /// A bit of the key's value, by which another key wraps and unwraps from then on.
+    @Test func `a wrapping key whose file was damaged is found, and seals nothing`() throws {
+        let test = try TestKeychain()
+        let id = try #require(test.keychain.wrappingKeyRows().first?.objectID)
+        let files = try FileManager.default.subpathsOfDirectory(atPath: TestKeychain.tokens.path + "/tokens")
+            .filter { $0.hasSuffix(".object") && !$0.hasSuffix("token.object") }
+            .map { TestKeychain.tokens.path + "/tokens/" + $0 }
+        let path = try #require(files.first { try Data(contentsOf: URL(fileURLWithPath: $0)).range(of: id) != nil })
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        let head = Data([0, 0, 0, 0, 0, 0, 0, 0x11, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0x40])
+        let value = try #require(bytes.range(of: head)).upperBound
+        // In the first block, which is the initialisation vector: the key decrypts, to another.
+        bytes[value + 3] ^= 1
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.write(contentsOf: bytes)
+        try file.close()
+        // As for a command after another one has unlocked: nothing is unwrapped for that.
+        let keys = try test.keychain.keys()
+        let keychain = try test.reopen()
+        keychain.lockState.withLock { $0.keys = keys }
+        keychain.token.forgetHandles()
+        let error = #expect(throws: KeychainError.self) {
+            try keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
+        }
+        #expect(error?.code == .vaultDamaged, "\(String(describing: error))")
+        #expect(try keychain.vaultFindings().map(\.code) == [.wrappingKeyDamaged])
+    }
+}
