@@ -196,6 +196,19 @@ import Testing
         #expect(try bench.asked("/newOrder") == 4)
     }
 
+    @Test func `an order that leaves out the subject of the certificate before is taken up again`() throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        let made = try bench.home.keyfob(
+            "identity", "create", "web", "--cn", "Example Web Server", "--dns", "web.example", "--self-signed")
+        try #require(made.status == 0, "\(made.error)")
+        let renewal: [String] = ["identity", "renew", "web", "--force"] + creation(bench, server.directory).dropFirst(5)
+        try bench.kill("before", "/cert", renewal)
+        let renewed = try bench.keyfob(renewal)
+        #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
+        #expect(try bench.asked("/newOrder") == 1 && bench.records() == [])
+    }
+
     @Test func `what the keychain has had already is not installed again`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")
