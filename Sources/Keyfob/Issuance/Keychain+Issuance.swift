@@ -45,8 +45,8 @@ extension Keychain {
     /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no
     ///   certificate, `vaultBusy` while another process orders a certificate for the name, `invalidArgument` for a name
     ///   or an extension that cannot be written or that an ACME server does not certify, `issuerFailed`, also where an
-    ///   issuer elsewhere gave a certificate that has expired or lacks a name, `identityMismatch` where the issuer gave
-    ///   a certificate for another key, and as for generating a key.
+    ///   issuer elsewhere gave a certificate that has expired, is not valid yet or lacks a name, `identityMismatch`
+    ///   where the issuer gave a certificate for another key, and as for generating a key.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func createIdentity(
@@ -96,7 +96,7 @@ extension Keychain {
     ///   - issuer: Who issues it.
     /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` where another process renews the identity
     ///   for longer than the keychain waits, or has renewed it meanwhile, `issuerFailed` also where an issuer elsewhere
-    ///   gave the certificate that is in use, and as `createIdentity`.
+    ///   gave the certificate that is in use, and as `createIdentity`. The name stays with the version in use then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func renewIdentity(
