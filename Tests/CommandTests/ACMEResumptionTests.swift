@@ -196,6 +196,47 @@ import Testing
         #expect(try bench.asked("/newOrder") == 4)
     }
 
+    @Test func `an order that leaves out the subject of the certificate before is taken up again`() throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        let made = try bench.home.keyfob(
+            "identity", "create", "web", "--cn", "Example Web Server", "--dns", "web.example", "--self-signed")
+        try #require(made.status == 0, "\(made.error)")
+        let renewal: [String] = ["identity", "renew", "web", "--force"] + creation(bench, server.directory).dropFirst(5)
+        try bench.kill("before", "/cert", renewal)
+        let renewed = try bench.keyfob(renewal)
+        #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
+        #expect(try bench.asked("/newOrder") == 1 && bench.records() == [])
+    }
+
+    @Test(arguments: ["--same-key", "--new-key"])
+    func `a certificate that is not valid yet is waited for, and not ordered again`(key: String) throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
+        let first = try bench.publicKey()
+        try bench.home.shell("mv now.pem first.pem")
+        try bench.home.makeLateIssuer("acme-ca")
+        for words in [["web", key], ["--all"], ["web"]] {
+            let refused = try bench.keyfob(["identity", "renew", "--force"] + words)
+            #expect(refused.status == 1 && refused.error.contains("is valid only from 20"), "\(refused)")
+        }
+        #expect(try bench.asked("/newOrder") == 2 && bench.asked("/finalize") == 2 && bench.records().count == 1)
+        #expect(try bench.publicKey() == first)
+        try bench.home.shell("cmp first.pem now.pem")
+        // The moment has come.
+        try bench.home.shell(
+            """
+            openssl x509 -req -inform DER -in in.csr -CA acme-ca.pem -CAkey acme-ca.key -CAcreateserial -days 5 \
+                -copy_extensions copy -out out.pem 2> openssl.log
+            """)
+        let renewed = try bench.keyfob(["identity", "renew", "web", "--force"])
+        #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
+        #expect(try bench.asked("/newOrder") == 2 && bench.records() == [])
+        let isSameKey = try bench.publicKey() == first
+        #expect(isSameKey == (key == "--same-key"))
+    }
+
     @Test func `what the keychain has had already is not installed again`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")

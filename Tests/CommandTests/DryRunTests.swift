@@ -112,6 +112,8 @@ import Testing
         "new --cn x --authority --path-length 256 --self-signed", "new --cn x --issuer exec:no-such-program",
         "new --dns x.example --issuer acme:http://x.example --listen 80",
         "new --dns x.example --issuer acme:https://x.example --listen 80 --eab-kid k --eab-key-source env:NO_SUCH",
+        "new --cn api --dns api.example --issuer acme:https://x.example --listen 80",
+        "new --dns x.example --email a@x.example --issuer acme:https://x.example --listen 80",
     ])
     func `what identity create refuses its dry run refuses as well, in the same words`(words: String) throws {
         let home = try IdentityHome()

@@ -93,6 +93,28 @@ struct IdentityHome {
             """)
     }
 
+    /// Makes a script `issue-late`, which issues a request with `NAME.key` and `NAME.pem`: from the moment on that the
+    /// file `begin` names in the words of date(1), at first tomorrow.
+    func makeLateIssuer(_ name: String) throws {
+        try shell(
+            """
+            printf '[ca]\ndefault_ca=d\n[d]\ndatabase=late.index\nrand_serial=yes\nnew_certs_dir=.\n' > late.conf
+            printf 'policy=p\ndefault_md=sha256\nunique_subject=no\ncopy_extensions=copy\n' >> late.conf
+            printf '[p]\ncommonName=optional\n' >> late.conf
+            : > late.index
+            echo tomorrow > begin
+            cat > issue-late <<END
+            #!/bin/sh -e
+            cd $PWD
+            cat > late.csr
+            openssl ca -batch -notext -config late.conf -cert \(name).pem -keyfile \(name).key -in late.csr \
+                -startdate "\\$(date -u -d "\\$(cat begin)" +%Y%m%d%H%M%SZ)" \
+                -enddate "\\$(date -u -d '9 days' +%Y%m%d%H%M%SZ)" 2>/dev/null
+            END
+            chmod +x issue-late
+            """)
+    }
+
     /// Makes `root.pem`, `r10.pem` (an intermediate), `web.key`, `web.pem` and `web.p12` (under the passphrase in
     /// `pass`).
     func makeWeb(days: Int = 412) throws {

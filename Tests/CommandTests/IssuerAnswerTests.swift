@@ -4,7 +4,8 @@ import Testing
 
 /// What an issuing command gives, and whether it is installed.
 @Suite struct IssuerAnswerTests {
-    /// An authority of openssl, and a program `sign` that issues with the arguments in the file `options`.
+    /// An authority of openssl, and a program `sign` that issues with the arguments in the file `options`; beside it
+    /// `issue-late`, whose certificates are not valid yet.
     private func makeAuthority(_ home: IdentityHome) throws {
         try home.shell(
             """
@@ -19,6 +20,7 @@ import Testing
             chmod +x sign
             echo '-days 10 -copy_extensions copy' > options
             """)
+        try home.makeLateIssuer("ca")
     }
 
     private func create(_ home: IdentityHome, _ name: String, _ names: [String]) throws -> Tool.Result {
@@ -31,6 +33,7 @@ import Testing
     @Test(arguments: [
         ("echo '-days 0 -copy_extensions copy' > options", "that expired on"),
         ("\"$keyfob\" cert export web -o ready.pem > log", "that is in use already"),
+        ("mv issue-late sign", "that is valid only from"),
     ])
     func `a certificate that serves nobody is no renewal, and no command follows it`(
         change: String, reason: String
@@ -53,10 +56,30 @@ import Testing
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
     }
 
-    @Test func `an identity is not made of a certificate that has expired`() throws {
+    @Test func `a certificate of tomorrow leaves the name to the one in use, and clocks may differ a little`() throws {
         let home = try IdentityHome()
         try makeAuthority(home)
-        try home.shell("echo '-days 0 -copy_extensions copy' > options")
+        func certificate() throws -> String {
+            try #require(home.keyfob("cert", "export", "web", "-o", home.file("now.pem"), "--force").status == 0)
+            return try home.shell("cat now.pem")
+        }
+        try #require(create(home, "web", ["--dns", "web.example"]).status == 0)
+        let first = try certificate()
+        try home.shell("mv issue-late sign")
+        let renewed = try home.keyfob("identity", "renew", "web", "--force")
+        #expect(renewed.status == 1 && renewed.error.contains("only from 20"), "\(renewed)")
+        #expect(renewed.error.contains("    Nothing was changed. Compare the clocks"), "\(renewed.error)")
+        #expect(try certificate() == first)
+        try home.shell("echo '3 minutes' > begin")
+        let next = try home.keyfob("identity", "renew", "web", "--force")
+        #expect(next.status == 0 && next.output.contains("installed"), "\(next)")
+    }
+
+    @Test(arguments: ["echo '-days 0 -copy_extensions copy' > options", "mv issue-late sign"])
+    func `an identity is not made of a certificate that has expired or is not valid yet`(change: String) throws {
+        let home = try IdentityHome()
+        try makeAuthority(home)
+        try home.shell(change)
         let made = try create(home, "web", ["--dns", "web.example"])
         #expect(try made.status == 1 && IdentityHome.code(made) == "issuer.failed", "\(made.error)")
         #expect(try !home.keyfob("identity", "ls", "--format", "tsv").output.contains("web"))

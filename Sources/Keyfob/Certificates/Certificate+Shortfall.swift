@@ -2,10 +2,14 @@ import Foundation
 import OpenSSL
 
 extension KeychainError {
+    /// How much later than this machine's clock says a certificate may begin, in seconds: clocks differ.
+    private static let clockTolerance: TimeInterval = 300
+
     /// The error for a certificate of an issuer elsewhere that serves nobody; `nil` for one to install.
     ///
     /// Such an issuer would be asked again at every run, with a success each time. Names that it leaves out would be
-    /// lost for good: the next request takes them from this certificate.
+    /// lost for good: the next request takes them from this certificate. One that is not valid yet would push out the
+    /// one that is.
     ///
     /// - Parameter old: The certificate that is renewed.
     static func shortfall(
@@ -21,6 +25,13 @@ extension KeychainError {
         guard certificate != old else {
             return KeychainError(
                 .issuerFailed, "the issuer gave the certificate that is in use already.", hint: unchanged)
+        }
+        guard certificate.notBefore <= now + clockTolerance else {
+            let moment = certificate.notBefore.formatted(.iso8601)
+            return KeychainError(
+                .issuerFailed, "the issuer gave a certificate that is valid only from \(moment).",
+                hint: "Nothing was changed. Compare the clocks, here and at the issuer, or wait until then and run the "
+                    + "same command again.", details: ["not_before": moment])
         }
         let missing = certificate.names(missingOf: request).map { $0.ipText.map { "IP Address:\($0)" } ?? "\($0)" }
         guard !missing.isEmpty else { return nil }

@@ -123,22 +123,15 @@ public struct ACMEIssuer: CertificateIssuer {
 
     /// Orders a certificate, answers the challenges and fetches what is issued. Blocks for seconds to minutes.
     ///
-    /// An order that an attempt before this one had finalized, and could not fetch any more, is taken up again.
+    /// An order that an attempt before this one had finalized is taken up again, where its certificate could not be
+    /// fetched any more or was not valid yet.
     ///
     /// - Throws: `KeychainError`; `issuerFailed` with the authority's reason, `refused` where its terms have to be
-    ///   agreed to or an external account is needed, `timedOut`, `cancelled` where it was to
-    ///   stop, `fileUnavailable` where answers cannot be written,
-    ///   `invalidArgument` for a request without a host name or address, and what the token refuses.
+    ///   agreed to or an external account is needed, `timedOut`, `cancelled` where it was to stop, `fileUnavailable`
+    ///   where answers cannot be written, `invalidArgument` for a request without a host name or address, or with a
+    ///   name of another kind, and what the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
-        let identifiers = order.request.extensions.subjectAlternativeNames.compactMap { name -> [String: String]? in
-            if case .dns(let host) = name { return ["type": "dns", "value": host.lowercased()] }
-            return name.ipText.map { ["type": "ip", "value": $0] }
-        }
-        // Names are the same in any case, and an order names each once.
-        .reduce(into: [[String: String]]()) { if !$0.contains($1) { $0.append($1) } }
-        guard !identifiers.isEmpty else {
-            throw KeychainError(.invalidArgument, "ACME certifies host names and addresses, and there is none.")
-        }
+        let identifiers = try Self.identifiers(of: order.request.extensions.subjectAlternativeNames)
         var session = try ACMESession(settings, pause: sleep(for:), key: accountKey)
         try session.begin(externalAccount)
         if let issued = try resumed(order, &session) { return issued }
@@ -190,11 +183,13 @@ public struct ACMEIssuer: CertificateIssuer {
     }
 
     /// Whether a certificate that was issued before is one to install: not installed already, nor soon to be renewed,
-    /// nor without a name.
+    /// nor without a name. One that is not valid yet is: another order would be one more that counts.
     private func isOfUse(_ certificate: Certificate, for request: CertificationRequest) throws -> Bool {
         guard certificate.names(missingOf: request).isEmpty else { return false }
         let (lifetime, now) = (certificate.notAfter.timeIntervalSince(certificate.notBefore), Date())
         guard now < certificate.notBefore + lifetime * RenewalPolicy.dueAfter else { return false }
+        // Nobody waits longer than the certificate before lasts, once its renewal is due.
+        guard certificate.notBefore < now + lifetime * (1 - RenewalPolicy.dueAfter) else { return false }
         return try !keychain.index.objects(keychain.keys()).contains { $0.certificateDER == certificate.der }
     }
 

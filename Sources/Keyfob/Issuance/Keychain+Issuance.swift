@@ -44,9 +44,9 @@ extension Keychain {
     /// - Parameter report: Takes note of the issuer's steps.
     /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no
     ///   certificate, `vaultBusy` while another process orders a certificate for the name, `invalidArgument` for a name
-    ///   or an extension that cannot be written, `issuerFailed`, also where an issuer elsewhere gave a certificate that
-    ///   has expired or lacks a name, `identityMismatch` where the issuer gave a certificate for another key, and as
-    ///   for generating a key.
+    ///   or an extension that cannot be written or that an ACME server does not certify, `issuerFailed`, also where an
+    ///   issuer elsewhere gave a certificate that has expired, is not valid yet or lacks a name, `identityMismatch`
+    ///   where the issuer gave a certificate for another key, and as for generating a key.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func createIdentity(
@@ -61,9 +61,10 @@ extension Keychain {
         _ report: @escaping @Sendable (String) -> Void
     ) throws -> IdentityInstallation {
         try checkIsFree(name)
+        let subject = try requestedSubject(specification, issuer)
         let (key, isNew) = try pendingKey(name, specification.key, isFirst: true)
         do {
-            let request = try certificationRequest(with: key, specification.subject, specification.extensions)
+            let request = try certificationRequest(with: key, subject, specification.extensions)
             let issued = try certificate(
                 CertificateOrder(
                     request: request, key: key, lifetime: specification.lifetime, report: report, name: name,
@@ -84,7 +85,8 @@ extension Keychain {
     ///
     /// The version before is kept as `NAME@` and the day on which it expires, until `retire`. Subject, names and usages
     /// are those of the certificate that is renewed, and so are access groups, accessibility and what else was said of
-    /// certificate and key: whoever sees the version before sees the next one.
+    /// certificate and key: whoever sees the version before sees the next one. An ACME server is asked for the names
+    /// alone, and chooses the subject.
     ///
     /// - Parameters:
     ///   - key: Which key; `nil` does what was done the last time, at first the same key, and goes on with the key of a
@@ -94,7 +96,7 @@ extension Keychain {
     ///   - issuer: Who issues it.
     /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` where another process renews the identity
     ///   for longer than the keychain waits, or has renewed it meanwhile, `issuerFailed` also where an issuer elsewhere
-    ///   gave the certificate that is in use, and as `createIdentity`.
+    ///   gave the certificate that is in use, and as `createIdentity`. The name stays with the version in use then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func renewIdentity(
@@ -117,6 +119,8 @@ extension Keychain {
         let policy = identity.renewalPolicy
         let renewsKey = try renewsKey(of: identity, key)
         var extensions = old.renewableExtensions
+        let subject = try issuer.issuerDescription.requestedSubject(
+            old.subject, for: extensions.subjectAlternativeNames, isAskedFor: false)
         let pending: (key: TokenKey, isNew: Bool)?
         if renewsKey {
             var wanted: KeySpecification?
@@ -143,7 +147,7 @@ extension Keychain {
             span = max(1, old.notAfter.timeIntervalSince(old.notBefore) - AuthorityIssuer.clockTolerance)
         }
         do {
-            let request = try certificationRequest(with: next, old.subject, extensions)
+            let request = try certificationRequest(with: next, subject, extensions)
             let issued = try certificate(
                 CertificateOrder(
                     request: request, key: next, lifetime: span, report: report, name: name,
@@ -182,6 +186,14 @@ extension Keychain {
     }
 
     // MARK: Steps
+
+    /// The subject of the request for an identity that is to be made. - Throws: As `requestedSubject` of the issuer.
+    private func requestedSubject(
+        _ specification: IdentitySpecification, _ issuer: any CertificateIssuer
+    ) throws -> DistinguishedName {
+        try issuer.issuerDescription.requestedSubject(
+            specification.subject, for: specification.extensions.subjectAlternativeNames, isAskedFor: true)
+    }
 
     /// - Parameter old: The certificate that is renewed.
     private func certificate(
@@ -264,6 +276,7 @@ extension Keychain {
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer
     ) throws {
         try checkIsFree(name)
+        let subject = try requestedSubject(specification, issuer)
         let publicKey: PublicKey
         if let waiting = try waitingKey(name, specification.key) {
             publicKey = waiting.publicKey
@@ -276,7 +289,7 @@ extension Keychain {
             // Any will do: what can be written into a request does not depend on the key.
             publicKey = try PrivateKey.generate(.ec(.p256)).publicKey
         }
-        let (subject, extensions) = (specification.subject, specification.extensions)
+        let extensions = specification.extensions
         _ = try KeychainError.describingRequests {
             try UnsignedRequest(subject: subject, publicKey: publicKey, extensions: extensions)
         }
