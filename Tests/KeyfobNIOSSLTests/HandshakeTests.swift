@@ -155,7 +155,17 @@ final class OpenSSLServer {
 /// Asks for a page with swift-nio-ssl's client.
 func fetch(port: Int, _ configuration: TLSConfiguration) async throws -> String {
     let context = try NIOSSLContext(configuration: configuration)
+    return try await fetch(port: port, with: context)
+}
+
+/// The same with a context, of which a client has one for all of its connections.
+func fetch(port: Int, with context: NIOSSLContext) async throws -> String {
     let promise = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: String.self)
+    // Against hanging alone: a server that says nothing for so long says nothing any more.
+    let limit = promise.futureResult.eventLoop.scheduleTask(in: .minutes(4)) {
+        promise.fail(ChannelError.connectTimeout(.minutes(4)))
+    }
+    defer { limit.cancel() }
     let channel = try await ClientBootstrap(group: promise.futureResult.eventLoop)
         .channelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {

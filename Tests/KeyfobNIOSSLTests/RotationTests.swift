@@ -212,18 +212,40 @@ struct RotationTests {
         #expect(try server.curl(home).body == "ok")
     }
 
-    @Test func `a client's certificate is renewed too`() async throws {
+    /// The certificate of the client that a server's page shows.
+    private func shown(on port: Int, to context: NIOSSLContext) async throws -> Data {
+        let page = try await fetch(port: port, with: context)
+        try #require(page.contains("Client certificate"), "\(page)")
+        return try OpenSSL.Certificate(pem: page).der
+    }
+
+    @Test(arguments: [KeyKind.p256, .rsa, .ed25519])
+    func `a client's certificate is renewed too, whatever the kind of key`(kind: KeyKind) async throws {
         let home = try TLSHome()
         try home.issue("server")
         let old = try home.add("me", .p256, "client")
         let identity = try await RotatingTLSIdentity(
             .identity(label: "me"), in: home.keychain, requirements: .client, interval: .milliseconds(100))
-        let server = try OpenSSLServer(home, [])
-        defer { server.stop() }
-        let configuration = identity.clientConfiguration(trustRoots: .file(home.file("root.pem")))
-        let first = try await fetch(port: server.port, configuration)
-        #expect(first.contains("200"))
-        #expect(identity.current.certificate.der == old.der)
+        let events = identity.events()
+        var servers: [OpenSSLServer] = []
+        defer { for server in servers { server.stop() } }
+        for version in ["-tls1_2", "-tls1_3"] { servers.append(try OpenSSLServer(home, [version])) }
+        let ports = servers.map(\.port)
+        // Made once, before the renewal: as of a client that runs.
+        let context = try NIOSSLContext(
+            configuration: identity.clientConfiguration(trustRoots: .file(home.file("root.pem"))))
+        for port in ports { #expect(try await shown(on: port, to: context) == old.der) }
+
+        let new = try home.renew("me", kind, "client", file: "me2")
+        let event = try #require(await next(.renewed, in: events))
+        #expect(event.identity.certificate.der == new.der && new.der != old.der)
+        for port in ports { #expect(try await shown(on: port, to: context) == new.der) }
+
+        // The old version goes, and nothing is left that needs it.
+        try await home.keychain.delete(old)
+        await identity.refresh()
+        for port in ports { #expect(try await shown(on: port, to: context) == new.der) }
+        #expect(identity.current.certificate.der == new.der)
     }
 }
 #endif

@@ -44,4 +44,22 @@ struct PSSPaddingTests {
             try RSAPadding.block(toSign: [UInt8](repeating: 7, count: count), using: .rsaPSS(hash), bits: bits)
         }
     }
+
+    /// The smallest modulus for a scheme: RFC 8017 9.1.1 step 3 and 9.2 step 3.
+    @Test(arguments: [
+        (SignatureScheme.rsaPSS(.sha512), 1034), (.rsaPSS(.sha384), 778), (.rsaPSS(.sha256), 522),
+        (.rsaPSS(.sha1), 330), (.rsaPKCS1(.sha512), 745), (.rsaPKCS1(.sha256), 489), (.rsaPKCS1(.sha1), 361),
+    ])
+    func `a scheme fits the keys that its block has room in, and no smaller ones`(
+        scheme: SignatureScheme, smallest: Int
+    ) throws {
+        let hash = try #require(scheme.digest)
+        let digest = [UInt8](repeating: 7, count: hash.count)
+        #expect(!scheme.fits(.rsa(bits: smallest - 1)) && scheme.fits(.rsa(bits: smallest)))
+        #expect(scheme.fits(.rsa(bits: 2048)) && !scheme.fits(.ec(.p256)))
+        #expect(throws: CryptoError.self) {
+            try RSAPadding.block(toSign: digest, using: scheme, bits: smallest - 1)
+        }
+        #expect(try RSAPadding.block(toSign: digest, using: scheme, bits: smallest).count == (smallest + 7) / 8)
+    }
 }

@@ -81,11 +81,7 @@ extension KeyScheme {
         let blockSize = key.blockSize
         switch (self, operation) {
         case (.signature(let scheme, _, _), .sign), (.signature(let scheme, _, _), .verify):
-            guard operation == .verify || key.isPrivate, scheme.fits(key.publicKey.algorithm) else { return false }
-            guard isRSA, let digest = scheme.digest else { return true }
-            // A salt as long as the digest, and two bytes; or the DigestInfo and the padding around it.
-            return scheme == .rsaPSS(digest)
-                ? blockSize >= 2 * digest.count + 2 : blockSize >= digest.informationPrefix.count + digest.count + 11
+            return (operation == .verify || key.isPrivate) && scheme.fits(key.publicKey.algorithm)
         case (.encryption(.rsaRaw), .decrypt): return isRSA
         case (.encryption(let scheme), .encrypt), (.encryption(let scheme), .decrypt):
             return isRSA && key.isPrivate == (operation == .decrypt) && blockSize >= scheme.overhead

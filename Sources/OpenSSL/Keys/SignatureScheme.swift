@@ -32,12 +32,24 @@ public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
     /// Family and digest.
     public var description: String { digest.map { "\(family) \($0)" } ?? "\(family)" }
 
-    /// Whether keys of an algorithm can sign so.
+    /// Whether keys of an algorithm can sign so: they are of its kind, and RSA keys are large enough for the digest and
+    /// what is put around it.
     public func fits(_ algorithm: KeyAlgorithm) -> Bool {
         switch (family, algorithm) {
-        case (.rsaRaw, .rsa), (.rsaPKCS1, .rsa), (.rsaPSS, .rsa), (.ecdsa, .ec), (.ed25519, .ed25519): true
+        case (.rsaPKCS1, .rsa(let bits)), (.rsaPSS, .rsa(let bits)): hasRoom(inModulusOf: bits)
+        case (.rsaRaw, .rsa), (.ecdsa, .ec), (.ed25519, .ed25519): true
         default: false
         }
+    }
+
+    /// Whether the block of RFC 8017 9 fits into a modulus; always where the caller prepares what is signed.
+    private func hasRoom(inModulusOf bits: Int) -> Bool {
+        guard let digest else { return true }
+        // A salt as long as the digest and two bytes, in one bit less than the modulus has.
+        if family == .rsaPSS { return 2 * digest.count + 2 <= (bits + 6) / 8 }
+        let size = (bits + 7) / 8
+        // Asked for each signature: of keys of a usual size without writing a DigestInfo, which fits into them.
+        return size >= 128 || digest.informationPrefix.count + digest.count + 11 <= size
     }
 
     /// Sets the padding on a context of EVP_DigestSignInit(3) or EVP_DigestVerifyInit(3).

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Keys that other tools have made, under the names and identifiers that those give.
+/// Keys and certificates that other tools have made, under the names and identifiers that those give.
 @Suite struct ForeignKeyCommandTests {
     private static let module = "/usr/lib/softhsm/libsofthsm2.so"
 
@@ -68,5 +68,73 @@ import Testing
             refused.error.firstMatch(of: /pkcs11:[A-Za-z0-9%;=._~-]*type=private/)?.0, "\(refused.error)")
         let shown = try household.keyfob(["key", "show", String(uri)], environment: environment)
         #expect(shown.status == 0 && shown.output.contains("private"), "\(shown.error)")
+    }
+
+    /// Makes a certificate for seven days in `NAME.der`.
+    private func makeCertificate(_ name: String, in household: Household) throws -> Data {
+        let file = household.directory.file(name + ".der")
+        let made = try Tool(
+            "/bin/sh",
+            [
+                "-euc",
+                "openssl req -x509 -nodes -subj \"/CN=$1\" -days 7 -newkey ec -pkeyopt ec_paramgen_curve:P-256 "
+                    + "-keyout \"$2.key\" -outform DER -out \"$2\" 2>/dev/null", "sh", name, file,
+            ]
+        ).run()
+        try #require(made.status == 0, "\(made.error)")
+        return try Data(contentsOf: URL(fileURLWithPath: file))
+    }
+
+    /// A certificate whose times are not of RFC 5280, which other tools take all the same.
+    private func withForeignTimes(_ certificate: Data) -> Data {
+        var changed = certificate
+        for end in certificate.indices.dropFirst(12)
+        where certificate[end] == 0x5A && certificate[end - 12..<end].allSatisfy({ (0x30...0x39).contains($0) }) {
+            changed[end] = 0x2B
+        }
+        return changed
+    }
+
+    /// Puts something else into the place of a certificate in SoftHSM's files; tools refuse to write it.
+    private func overwrite(_ certificate: Data, in household: Household) throws {
+        let tokens = household.directory.file("card-tokens")
+        let names = try FileManager.default.subpathsOfDirectory(atPath: tokens).filter { $0.hasSuffix(".object") }
+        var count = 0
+        for name in names {
+            let file = URL(fileURLWithPath: tokens + "/" + name)
+            var object = try Data(contentsOf: file)
+            guard let place = object.firstRange(of: certificate) else { continue }
+            object.replaceSubrange(place, with: Data(repeating: 0x2A, count: certificate.count))
+            try object.write(to: file)
+            count += 1
+        }
+        try #require(count == 1)
+    }
+
+    @Test(arguments: ["time", "bytes"])
+    func `what only calls itself a certificate hides none that expires`(fault: String) throws {
+        let (household, environment) = try household()
+        let broken = try makeCertificate("broken", in: household)
+        let file = household.directory.file("written.der")
+        let written = fault == "time" ? withForeignTimes(broken) : broken
+        try written.write(to: URL(fileURLWithPath: file))
+        try tool(["--write-object", file, "--type", "cert", "--label", "broken"], environment)
+        if fault == "bytes" { try overwrite(broken, in: household) } else { try #require(written != broken) }
+        _ = try makeCertificate("soon", in: household)
+        try tool(
+            ["--write-object", household.directory.file("soon.der"), "--type", "cert", "--label", "soon"], environment)
+
+        for command in [["cert", "ls"], ["cert", "ls", "--all"], ["cert", "expiring"]] {
+            let result = try household.keyfob(command + ["--json"], environment: environment)
+            let listed = try #require(try IdentityHome.json(result)["certificates"] as? [[String: Any]])
+            #expect(listed.map { $0["name"] as? String } == ["soon"], "\(command) \(result.output)")
+        }
+        let list = try household.keyfob(["cert", "ls"], environment: environment)
+        #expect(list.status == 0 && list.output.contains("\nsoon "), "\(list)")
+        let due = try household.keyfob(["cert", "expiring", "--exit-code"], environment: environment)
+        #expect(due.status == 10 && due.output.hasPrefix("soon "), "\(due)")
+        // That it is there is shown where objects are listed, whatever they hold.
+        let objects = try household.keyfob(["token", "show", "--objects"], environment: environment)
+        #expect(objects.status == 0 && objects.output.contains("broken"), "\(objects)")
     }
 }
