@@ -33,8 +33,8 @@ extension Module {
 
     /// Has a thread close a session when no other call of the module keeps it from that.
     ///
-    /// Not the shared executor's: it has four, and other keychains wait for them. The caller's place in the gate becomes
-    /// the thread's, so that the number stays this session's until then.
+    /// Not one of the shared executor's four, for which other keychains would have to wait. The caller's place in the
+    /// gate becomes the thread's, so that the number stays this session's until then.
     private func closeLate(_ session: CK_SESSION_HANDLE) {
         lateClosings.add(1, ordering: .relaxed)
         let isStarted = POSIXThread.startDetached("keyfob-close") { [self] in

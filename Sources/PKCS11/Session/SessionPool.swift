@@ -94,8 +94,8 @@ import Synchronization
     ///   - deadline: until when to wait for a session; from now by `Configuration.deadline` where it is `nil`.
     /// - Throws: `ReturnValue.sessionCount` of `PKCS11Function.openSession` when no session became free in time;
     ///   `cantLock` when another call of the module has not returned a second after that; `tokenNotPresent` when there
-    ///   is no such token; what `C_Login` answered, once for a wrong PIN and from then on without asking the token until
-    ///   `login()` is called; what `pin` throws; what `body` throws.
+    ///   is no such token; what `C_Login` answered, once for a wrong PIN and from then on without asking the token
+    ///   until `login()` is called; what `pin` throws; what `body` throws.
     public func withSession<Result>(
         idempotent: Bool = true, deadline: Deadline? = nil, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
