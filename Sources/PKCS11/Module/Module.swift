@@ -194,13 +194,15 @@ import Synchronization
 
     /// Makes one C call that belongs to no session, at a moment when the library is not being finalised.
     ///
-    /// - Parameter deadline: Until when such a moment is waited for, as by `awaitGate(_:until:)`.
+    /// - Parameter deadline: Until when such a moment is waited for, as by `awaitGate(_:until:)`; for a second where it
+    ///   has passed before.
     func call(
         _ function: PKCS11Function, until deadline: Deadline? = nil, _ body: () throws(PKCS11Error) -> CK_RV
     ) throws(PKCS11Error) {
         try checkFork()
         while !gate.enter() {
-            try awaitGate(function, until: deadline)
+            let hasPassed = deadline?.hasPassed ?? false
+            try awaitGate(function, until: hasPassed ? Deadline.after(.seconds(1)) : deadline)
         }
         defer { gate.leave() }
         try PKCS11Error.check(function, body())
