@@ -6,6 +6,12 @@ public import Foundation
 /// Copies share one allocation, so that a secret exists once in memory however often the value is
 /// passed on. `description`, mirrors and interpolation print the count, never the content; there is
 /// deliberately no `Codable` and no `ExpressibleByStringLiteral`.
+///
+/// > Important: Until then they are ordinary memory, which the kernel may write into a core dump or to swap, and which
+/// > a debugger of the same user can read. That is for a program to forbid, and not for a library in it: before its
+/// > first secret, by setrlimit(2) with `RLIMIT_CORE` of zero and by prctl(2) with `PR_SET_DUMPABLE` of zero, which
+/// > also keeps debuggers off; against swap by mlockall(2), or by swap that is encrypted. The command `keyfob` does the
+/// > first two.
 public struct SecretBytes: Sendable {
     private let storage: Storage
 

@@ -10,6 +10,7 @@
 //   create-private, create-secret, unwrap  refused
 //   hold                                   C_Sign waits until the word is gone, or for 20 minutes. The file
 //                                          faulty.so.signing has as many bytes as calls have begun to wait
+//   hold-info                              C_GetTokenInfo waits likewise; its file is faulty.so.asking
 //   hesitate                               C_Initialize waits for 10 minutes, and says so by the file
 //                                          faulty.so.initializing
 //   short=N                                the signatures of C_Sign have N bytes
@@ -160,6 +161,12 @@ static void note(const char *what) {
         fputc('.', file);
         fclose(file);
     }
+}
+
+// Waits until a word is gone, or for 20 minutes.
+static void wait_while(const char *word) {
+    for (int i = 0; i < 120000 && refuses(word); i++)
+        usleep(10000);
 }
 
 static int starts;
@@ -341,6 +348,10 @@ static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE_PTR types, CK_ULO
 }
 
 static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
+    if (refuses("hold-info")) {
+        note("asking");
+        wait_while("hold-info");
+    }
     if (is_absent())
         return CKR_TOKEN_NOT_PRESENT;
     char text[24];
@@ -511,8 +522,7 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
                   CK_ULONG_PTR signature_length) {
     if (refuses("hold")) {
         note("signing");
-        for (int i = 0; i < 120000 && refuses("hold"); i++)
-            usleep(10000);
+        wait_while("hold");
     }
     // Also taken away while it was at work.
     CK_RV result =

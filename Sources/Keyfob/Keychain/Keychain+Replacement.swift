@@ -150,9 +150,9 @@ extension Keychain {
         // What an object said of itself goes into the row of an item that has none any more.
         let losesObject = object == nil && item.object != nil
         var attributes = losesObject ? item.attributes : try keys.openAttributes(old).1
+        let modified = Self.modification(after: attributes)
         attributes.merge(part.changes)
         for name in part.removing { attributes[name] = nil }
-        let modified = max(Self.now(), old.modified + 1)
         attributes[.modificationDate] = .date(Self.date(modified))
         if let object {
             let label = part.changes[.label] ?? item.attributes[.label]

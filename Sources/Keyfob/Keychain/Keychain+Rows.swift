@@ -204,12 +204,13 @@ extension Keychain {
         removing: [AttributeName], secret: SecretBytes?, _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
         var changes = changes
-        // Keychain Services lets the date of creation be changed; to Keyfob it is a fact.
+        // Keychain Services lets the date of creation be changed; to Keyfob it is a fact, as that of the last change.
         if criteria.services == nil { changes[.creationDate] = nil }
+        changes[.modificationDate] = nil
         return try found.compactMap { row, item in
             var item = item
             item.attributes.merge(changes)
-            for name in removing { item.attributes[name] = nil }
+            for name in removing where name != .modificationDate { item.attributes[name] = nil }
             do {
                 return (try newVersion(of: row, item.itemClass, item.attributes, secret: secret, keys), item)
             } catch let error as KeychainError where error.code == .vaultDamaged && criteria.services != nil {
@@ -299,8 +300,7 @@ extension Keychain {
         of row: SealedRow, _ itemClass: ItemClass, _ attributes: ItemAttributes, secret: SecretBytes?, _ keys: VaultKeys
     ) throws -> SealedRow {
         var attributes = attributes
-        // Apple's rule: at least a millisecond later than before, whatever the clock says.
-        let modified = max(Self.now(), row.modified + 1)
+        let modified = Self.modification(after: attributes)
         attributes[.modificationDate] = .date(Self.date(modified))
         if attributes[.creationDate] == nil { attributes[.creationDate] = .date(Self.date(row.created)) }
         var secret = secret
@@ -369,7 +369,7 @@ extension Keychain {
         let names = Set(ClassSchema.of(item.itemClass).primaryKey.map(\.name)).union([.accessible, .creationDate])
         var attributes = item.attributes.filtered(names)
         attributes[.tombstone] = 1
-        let modified = max(Self.now(), row.modified + 1)
+        let modified = Self.modification(after: item.attributes)
         attributes[.modificationDate] = .date(Self.date(modified))
         var next = try seal(
             attributes, of: item.itemClass, identity: row.identity, version: row.version + 1, created: row.created,
@@ -420,6 +420,22 @@ extension Keychain {
 
     /// Milliseconds since 1970.
     static func now() -> Int64 { Int64((Date().timeIntervalSince1970 * 1000).rounded()) }
+
+    /// When the next version of a row is made, in milliseconds since 1970. Apple's rule: at least a millisecond later
+    /// than the one before, whatever the clock says.
+    ///
+    /// Goes by the date that was sealed, which is the one that is shown: whoever can write the file can set the one in
+    /// clear. A date that is in no calendar is ignored.
+    ///
+    /// - Parameter attributes: What the row holds.
+    static func modification(after attributes: ItemAttributes) -> Int64 {
+        let now = Self.now()
+        guard let date = attributes[.modificationDate]?.date else { return now }
+        let former = (date.timeIntervalSince1970 * 1000).rounded()
+        // The last second of the year 9999. What is no number fails both.
+        guard former >= Double(now), former < 253_402_300_799_000 else { return now }
+        return Int64(former) + 1
+    }
 
     static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }

@@ -183,11 +183,11 @@ extension Keychain {
             return
         }
         var (_, attributes) = try keys.openAttributes(row)
+        row.modified = Self.modification(after: attributes)
         attributes.merge(own)
         for name in removing where name != .label { attributes[name] = nil }
         if let label { attributes.setLabel(label) }
         row.version += 1
-        row.modified = max(Self.now(), row.modified + 1)
         attributes[.modificationDate] = .date(Self.date(row.modified))
         row.attributes = try keys.sealAttributes(attributes, of: itemClass, row: row.identity, version: row.version)
         var complete = try object.itemAttributes()

@@ -37,13 +37,13 @@ extension TokenKey {
             return try token.withSession(.decrypt) { session in
                 let handle = try token.keepsHandles()
                     ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
-                if let mechanism = Self.mechanism(scheme), !token.lacks(mechanism) {
+                if let mechanism = Self.mechanism(scheme), !token.refuses(mechanism, with: object) {
                     do throws(PKCS11Error) {
                         return try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
                             try session.decryptSecret(input, with: handle, using: mechanism, authenticatingWith: pin)
                         }
                     } catch {
-                        guard token.learns(from: error, using: mechanism) else { throw error }
+                        guard token.learns(from: error, using: mechanism, with: object) else { throw error }
                     }
                 }
                 let block = try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in

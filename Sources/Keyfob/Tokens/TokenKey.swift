@@ -95,12 +95,12 @@ public struct TokenKey: Sendable {
         ahead.begin(mechanism, on: token) { try token.handle(of: object, known: handle, in: $0) }
     }
 
-    /// How the token makes a signature by itself, and of what; `nil` where it is known not to.
+    /// How the token makes a signature by itself, and of what; `nil` where it is known not to with this key.
     private func plain(_ scheme: SignatureScheme, _ digest: [UInt8]) -> (Mechanism, [UInt8])? {
         switch publicKey.algorithm {
         case .rsa:
-            guard let (mechanism, input) = Self.mechanism(scheme, digest), !keychain.token.lacks(mechanism),
-                !scheme.isPSS || !padsHere.isSet
+            guard let (mechanism, input) = Self.mechanism(scheme, digest),
+                !keychain.token.refuses(mechanism, with: object), !scheme.isPSS || !padsHere.isSet
             else { return nil }
             return (mechanism, input)
         case .ec(let curve):
@@ -156,7 +156,8 @@ public struct TokenKey: Sendable {
             } catch {
                 // Tokens that do not check parameters beforehand refuse PSS in the middle, under many names.
                 guard case .rsa = publicKey.algorithm,
-                    keychain.token.learns(from: error, using: mechanism) || scheme.isPSS && error.isRefusalOfMechanism
+                    keychain.token.learns(from: error, using: mechanism, with: object)
+                        || scheme.isPSS && error.isRefusalOfMechanism
                 else { throw error }
                 refusal = error
             }

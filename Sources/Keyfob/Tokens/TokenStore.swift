@@ -50,9 +50,10 @@ final class TokenStore: Sendable {
         var secretKeys: [(id: Data, cached: CachedHandle)] = []
         /// Whether the token is known to keep its handles; `nil` before anybody asked.
         var keepsHandles: Bool?
-        /// Mechanisms with parameters that the token has refused. What it lists says little: SoftHSM lists OAEP and
-        /// has it with SHA-1 alone.
-        var lacking: Set<Mechanism> = []
+        /// The keys with which the token has refused a mechanism with its parameters. What it lists says little:
+        /// SoftHSM lists OAEP and has it with SHA-1 alone. What it refuses with one key it may do with another, that is
+        /// larger, or that allows other mechanisms (`CKA_ALLOWED_MECHANISMS`).
+        var refusing: [Mechanism: Set<HandleKey>] = [:]
     }
 
     private struct HandleKey: Hashable {
@@ -262,18 +263,21 @@ final class TokenStore: Sendable {
 
     // MARK: Mechanisms
 
-    /// Whether the token has refused a mechanism before.
-    func lacks(_ mechanism: Mechanism) -> Bool { state.withLock { $0.lacking.contains(mechanism) } }
+    /// Whether the token has refused a mechanism with this key before.
+    func refuses(_ mechanism: Mechanism, with key: TokenObject) -> Bool {
+        // Hardly ever was it refused with any, so that nobody hashes the key.
+        state.withLock { $0.refusing[mechanism]?.contains(HandleKey(key)) ?? false }
+    }
 
-    /// Whether an error says that the token lacks the mechanism, which is remembered then.
-    func learns(from error: PKCS11Error, using mechanism: Mechanism) -> Bool {
+    /// Whether an error says that the token refuses the mechanism with this key, which is remembered then.
+    func learns(from error: PKCS11Error, using mechanism: Mechanism, with key: TokenObject) -> Bool {
         let refusals: Set<ReturnValue> = [
             .mechanismInvalid, .mechanismParameterInvalid, .argumentsBad, .functionNotSupported,
         ]
         guard [.signInit, .decryptInit].contains(error.function), refusals.contains(error.returnValue) else {
             return false
         }
-        state.withLock { _ = $0.lacking.insert(mechanism) }
+        state.withLock { _ = $0.refusing[mechanism, default: []].insert(HandleKey(key)) }
         return true
     }
 
@@ -293,12 +297,15 @@ final class TokenStore: Sendable {
         Moment(epoch: try pool().loginEpoch, forgettings: forgettings.load(ordering: .sequentiallyConsistent))
     }
 
-    /// Drops every cached handle: after something was destroyed some tokens give its number away at once.
+    /// Drops every cached handle, and what was learned of keys: after something was destroyed some tokens give its
+    /// number away at once.
     func forgetHandles() {
         forgettings.add(1, ordering: .sequentiallyConsistent)
         state.withLock { state in
             state.handles.removeAll()
             state.secretKeys.removeAll()
+            // A key that was made anew may allow what the former did not.
+            state.refusing.removeAll()
         }
     }
 

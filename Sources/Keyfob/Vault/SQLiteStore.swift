@@ -200,7 +200,9 @@ final class SQLiteStore: ItemStore {
         var pragmas = durability + "; PRAGMA wal_autocheckpoint = 4000"
         // In KiB: a server keeps the upper levels of a large vault's indexes.
         pragmas += use == .server ? "; PRAGMA cache_size = -64000" : "; PRAGMA cache_size = -16000"
-        // A page freed by a deletion is overwritten: ciphertext that was deleted does not linger.
+        // What is deleted is overwritten in the pages that stay in use. Those that become free as a whole, such as the
+        // overflow pages of a large secret, keep what they hold until they are used again, as the log does: ciphertext,
+        // for there is nothing else in them. ON would write each of those pages once more.
         pragmas += "; PRAGMA secure_delete = FAST"
         // The log is kept, but empty: whoever opens a vault that nobody else has open reads a log again that has
         // anything in it, and at its end writes it, with two syncs, into the database once more.

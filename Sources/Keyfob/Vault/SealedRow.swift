@@ -14,7 +14,7 @@ struct SealedRow: Sendable {
     var version: Int64
     /// Milliseconds since 1970.
     var created: Int64
-    /// Milliseconds since 1970; larger in every version.
+    /// Milliseconds since 1970, as sealed in the attributes: what is shown, and the next one is made from, is there.
     var modified: Int64
     /// The attributes, under the metadata key.
     var attributes: SealedBytes

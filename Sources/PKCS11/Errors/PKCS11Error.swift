@@ -32,6 +32,9 @@ public struct PKCS11Error: Error, Sendable, CustomStringConvertible {
     /// Whether the token has no room for another session.
     var isWantOfSessions: Bool { returnValue == .sessionCount || returnValue == .tokenResourceExceeded }
 
+    /// Whether the module was not called at all, since another call of it did not return in time: no token's answer.
+    var isWantOfTurn: Bool { returnValue == .cantLock && detail != nil }
+
     /// Whether the token refused a PIN that it was sent.
     var isRefusalOfPIN: Bool { function == .login && Self.refusalsOfPIN.contains(returnValue) }
 

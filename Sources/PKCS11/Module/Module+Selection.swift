@@ -14,11 +14,15 @@ extension Module {
     public func slot(matching uri: PKCS11URI) throws(PKCS11Error) -> Slot? { try token(matching: uri)?.slot }
 
     /// As `slot(matching:)`, with what the token said of itself.
-    func token(matching uri: PKCS11URI) throws(PKCS11Error) -> (slot: Slot, info: TokenInfo)? {
-        let deadline = Deadline.after(.milliseconds(100))
+    ///
+    /// - Parameter deadline: Until when other calls of the module are waited for, as by `callForSlots`.
+    func token(
+        matching uri: PKCS11URI, until deadline: Deadline? = nil
+    ) throws(PKCS11Error) -> (slot: Slot, info: TokenInfo)? {
+        let lastLook = Deadline.after(.milliseconds(100))
         while true {
             var failure: PKCS11Error?
-            let fitting = try tokens(matching: uri, failure: &failure)
+            let fitting = try tokens(matching: uri, until: deadline, failure: &failure)
             let initialized = fitting.filter { $0.info.flags.contains(.tokenInitialized) }
             let candidates = initialized.isEmpty ? fitting : initialized
             if candidates.count > 1 {
@@ -28,7 +32,7 @@ extension Module {
                     detail: "\(candidates.count) tokens fit: " + names.joined(separator: ", "))
             }
             if let token = candidates.first { return token }
-            if deadline.hasPassed {
+            if lastLook.hasPassed {
                 // The token may be the one that could not be asked.
                 if let failure { throw failure }
                 return nil
@@ -38,24 +42,27 @@ extension Module {
     }
 
     /// Whether the module can say of at least one token what it is.
-    var hasReadableToken: Bool {
+    ///
+    /// - Parameter deadline: Until when other calls of the module are waited for, as by `callForSlots`.
+    func hasReadableToken(until deadline: Deadline) -> Bool {
         // A module that cannot even list its slots, or whose slots all fail, has lost what is behind it.
-        guard let slots = try? slots() else { return false }
-        return slots.contains { (try? $0.tokenInfo()) != nil }
+        guard let slots = try? slots(until: deadline) else { return false }
+        return slots.contains { (try? $0.tokenInfo(until: deadline)) != nil }
     }
 
     /// The tokens that fit; `failure` says why one could not be asked.
     private func tokens(
-        matching uri: PKCS11URI, failure: inout PKCS11Error?
+        matching uri: PKCS11URI, until deadline: Deadline?, failure: inout PKCS11Error?
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
         let isExact = uri.serial != nil && uri.token != nil
-        for slot in try isExact ? slots().likeliestFirst(serial: uri.serial) : slots()
+        let slots = try slots(until: deadline)
+        for slot in isExact ? slots.likeliestFirst(serial: uri.serial) : slots
         where uri.slotID == nil || uri.slotID == slot.id {
             do throws(PKCS11Error) {
-                let info = try slot.tokenInfo()
+                let info = try slot.tokenInfo(until: deadline)
                 guard uri.matches(info) else { continue }
-                let isInItsSlot = uri.namesSlot ? try uri.matches(slot.info(), id: slot.id) : true
+                let isInItsSlot = uri.namesSlot ? try uri.matches(slot.info(until: deadline), id: slot.id) : true
                 if isInItsSlot { result.append((slot, info)) }
                 // Serial numbers of SoftHSM's are random, so there is no second one, whatever its slot; and to ask it
                 // for a token is to have it read the token's file. That of a token which somebody is logging in to is
@@ -66,6 +73,8 @@ extension Module {
                     break
                 }
             } catch {
+                // The next slot would not be answered for either.
+                if error.isWantOfTurn { throw error }
                 // A token that was pulled, or that nobody can read, is not the one. SoftHSM fails in general with a
                 // token that somebody is just logging in to.
                 let isAbsent: Set<ReturnValue> = [.tokenNotPresent, .tokenNotRecognized, .deviceRemoved, .slotIDInvalid]

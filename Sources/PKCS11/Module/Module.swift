@@ -10,7 +10,9 @@ import Synchronization
 ///
 /// All calls block the calling thread until the library answers, and may be made from any thread: the library is
 /// initialised with `CKF_OS_LOCKING_OK`. Calls that concern the list of slots, and the opening and closing of
-/// sessions, are made one at a time, since some libraries (tpm2-pkcs11, SoftHSM) are not thread-safe there.
+/// sessions, are made one at a time, since some libraries (tpm2-pkcs11, SoftHSM) are not thread-safe there. Where one
+/// of them does not return, the others fail with `ReturnValue.cantLock`: at the deadline of the pool that makes them,
+/// else after twenty seconds. Sessions are then closed by threads that go on waiting.
 @safe public final class Module: Sendable {
     /// The resolved path of the library; for a registered module without a file, its name.
     public let path: String
@@ -23,8 +25,11 @@ import Synchronization
     /// Whether calls that list objects and calls that add one exclude each other.
     private let takesTurns = Atomic(false)
     private let turn = Lock(0)
-    /// Held around calls that concern slots, and around the opening and closing of sessions.
+    /// Held around calls that concern slots, and around the opening and closing of sessions: across calls that may
+    /// never end, so that nobody waits for it without a limit whom somebody else waits for.
     let slotLock = Lock(0)
+    /// How many sessions threads are about to close, since another call did not return in time.
+    let lateClosings = Atomic(0)
 
     private let initializationArguments: String?
     private let release: (@Sendable () -> Void)?
@@ -188,18 +193,25 @@ import Synchronization
     }
 
     /// Makes one C call that belongs to no session, at a moment when the library is not being finalised.
-    func call(_ function: PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
+    ///
+    /// - Parameter deadline: Until when such a moment is waited for, as by `awaitGate(_:until:)`; for a second where it
+    ///   has passed before.
+    func call(
+        _ function: PKCS11Function, until deadline: Deadline? = nil, _ body: () throws(PKCS11Error) -> CK_RV
+    ) throws(PKCS11Error) {
         try checkFork()
         while !gate.enter() {
-            try awaitGate(function)
+            let hasPassed = deadline?.hasPassed ?? false
+            try awaitGate(function, until: hasPassed ? Deadline.after(.seconds(1)) : deadline)
         }
         defer { gate.leave() }
         try PKCS11Error.check(function, body())
     }
 
-    /// How long it is waited for another thread that initialises the library anew.
+    /// How long it is waited for another thread that initialises the library anew, or has it look at a slot.
     ///
     /// SoftHSM waits for the locks of other processes there without a limit: for ever, where one of them was stopped.
+    /// A reader that hangs is no better.
     static let patience = Duration.seconds(20)
 
     /// Waits while the library is being finalised and initialised, or the process forks; until `deadline`, or for

@@ -42,6 +42,8 @@ public struct Session: ~Copyable, Sendable {
 
     /// Closes the session; objects that are not on the token go with it.
     ///
+    /// Where another call of the module does not return, a thread closes it when it can: it may be open still then.
+    ///
     /// Corresponds to `C_CloseSession`.
     ///
     /// - Throws: `ReturnValue.sessionHandleInvalid` when the module had closed it already, or `deviceError`.
@@ -194,17 +196,6 @@ extension Session {
 
     private func closeIfOpen() throws(PKCS11Error) {
         guard isOpen.exchange(false, ordering: .relaxed) else { return }
-        let module = slot.module
-        // A fork's copy of the session is the parent's to close.
-        guard !module.isForked else { return }
-        let closeSession = try unsafe functions.entry(functions.table.pointee.C_CloseSession, .closeSession)
-        // In a later generation the number may belong to a session of somebody else.
-        while !module.gate.enter(generation: generation) {
-            guard module.generation == generation else { return }
-            // Its session ends in any case with what the gate is shut for.
-            try module.awaitGate(.closeSession, until: .after(.seconds(1)))
-        }
-        defer { module.gate.leave() }
-        try PKCS11Error.check(.closeSession, module.slotLock.withLock { _ in closeSession(handle) })
+        try slot.module.close(handle, of: generation)
     }
 }

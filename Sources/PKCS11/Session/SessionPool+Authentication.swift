@@ -27,7 +27,7 @@ extension SessionPool {
             state.broadcast()
         }
         do throws(PKCS11Error) {
-            let flags = try slot.tokenInfo().flags
+            let flags = try slot.tokenInfo(until: .after(configuration.deadline)).flags
             if case .refused(let value, let detail) = LoginDecision(
                 flags: flags, allowFinalTry: configuration.allowFinalTry)
             {

@@ -28,7 +28,7 @@ extension SessionPool {
                         ?? PKCS11Error(
                             function: .login, returnValue: .userNotLoggedIn, detail: "the login was lost once more"))
             case .logIn:
-                try logIn(state, &climb)
+                try logIn(state, deadline, &climb)
                 return
             case .wait(let attempt):
                 try waitForLogin(attempt, state, deadline, &climb)
@@ -58,12 +58,12 @@ extension SessionPool {
     }
 
     /// Logs in, which only one thread at a time gets to; no lock is held meanwhile.
-    private func logIn(_ state: Lock<State>, _ climb: inout Climb) throws {
+    private func logIn(_ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb) throws {
         do {
-            let place = try slot(state)
-            let anchor = try anchor(in: place, state)
+            let place = try slot(state, until: deadline)
+            let anchor = try anchor(in: place, state, deadline)
             let provesPIN = state.withLock { $0.provesPIN }
-            let isUser = try logIn(anchor, place.slot, provesPIN: provesPIN, &climb)
+            let isUser = try logIn(anchor, place.slot, provesPIN: provesPIN, deadline, &climb)
             logins.add(1, ordering: .relaxed)
             let former = state.withLock { state -> PooledSession? in
                 // Closed meanwhile: nothing may stay open, and the login goes with this session.
@@ -100,9 +100,11 @@ extension SessionPool {
     }
 
     /// A session to log in on: a new one, for the one of the last login may be dead.
-    private func anchor(in place: Place, _ state: Lock<State>) throws(PKCS11Error) -> PooledSession {
+    private func anchor(
+        in place: Place, _ state: Lock<State>, _ deadline: Deadline
+    ) throws(PKCS11Error) -> PooledSession {
         do throws(PKCS11Error) {
-            return try place.openSession()
+            return try place.openSession(until: deadline)
         } catch {
             guard error.isWantOfSessions else { throw error }
             // The pool itself may be what fills the token.
@@ -112,17 +114,17 @@ extension SessionPool {
                 return former
             }
             discardIdle(state)
-            return try place.openSession()
+            return try place.openSession(until: deadline)
         }
     }
 
     /// Whether the user is logged in afterwards.
     private func logIn(
-        _ anchor: PooledSession, _ slot: Slot, provesPIN: Bool, _ climb: inout Climb
+        _ anchor: PooledSession, _ slot: Slot, provesPIN: Bool, _ deadline: Deadline, _ climb: inout Climb
     ) throws -> Bool {
         let isLoggedIn = try anchor.session.info().isUserLoggedIn
         if isLoggedIn, !provesPIN { return true }
-        let flags = try slot.tokenInfo().flags
+        let flags = try slot.tokenInfo(until: deadline).flags
         // The one before may have been a wrong PIN, whatever it was answered.
         if let failure = climb.loginFailure, !flags.isDisjoint(with: Self.countedTries) {
             throw Refusal(error: failure)
@@ -210,7 +212,10 @@ extension SessionPool {
     ) throws {
         let situation = Ladder.Situation(isIdempotent: isIdempotent, isLate: climb.isLate())
         var step = climb.ladder.step(after: error.returnValue, situation)
-        if step == .probe { step = climb.ladder.step(afterProbe: isHealthy(state)) }
+        if step == .probe {
+            let deadline = climb.deadline ?? .after(configuration.deadline)
+            step = climb.ladder.step(afterProbe: isHealthy(state, until: deadline))
+        }
         switch step {
         case .fail, .probe:
             throw error
@@ -227,19 +232,21 @@ extension SessionPool {
 
     /// Whether the token still works, by asking it for what any token can do; or, where it is not found, whether the
     /// module does.
-    private func isHealthy(_ state: Lock<State>) -> Bool {
+    private func isHealthy(_ state: Lock<State>, until deadline: Deadline) -> Bool {
         do throws(PKCS11Error) {
             state.withLock { $0.place = nil }
-            let place = try slot(state)
-            let probe = try place.openSession()
+            let place = try slot(state, until: deadline)
+            let probe = try place.openSession(until: deadline)
             // tpm2 answers all else from its own files when the TPM is gone.
-            if try place.slot.tokenInfo().flags.contains(.randomNumberGenerator) {
+            if try place.slot.tokenInfo(until: deadline).flags.contains(.randomNumberGenerator) {
                 _ = try probe.session.random(count: 1)
             }
             return true
         } catch {
+            // Nor can a module be initialised anew of which a call does not return.
+            if error.isWantOfTurn { return true }
             // One token that nobody can read, and which may not be ours, is no reason to end the sessions of all.
-            return error.function == .getTokenInfo && module.hasReadableToken
+            return error.function == .getTokenInfo && module.hasReadableToken(until: deadline)
         }
     }
 }

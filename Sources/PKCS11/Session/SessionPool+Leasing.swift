@@ -44,7 +44,7 @@ extension SessionPool {
             release(pooled, state)
             return nil
         case .open:
-            return try open(state)
+            return try open(state, deadline)
         case .closed, .wait:
             throw Refusal(error: Self.closed)
         }
@@ -87,9 +87,9 @@ extension SessionPool {
 
     /// Opens a session for which there is room; `nil` when the token has less room than thought, or has lost the
     /// login.
-    private func open(_ state: Lock<State>) throws(PKCS11Error) -> PooledSession? {
+    private func open(_ state: Lock<State>, _ deadline: Deadline) throws(PKCS11Error) -> PooledSession? {
         do throws(PKCS11Error) {
-            let pooled = try slot(state).openSession()
+            let pooled = try slot(state, until: deadline).openSession(until: deadline)
             if state.withLock({ $0.expectsUser }), try !pooled.session.info().isUserLoggedIn {
                 loseLogin(state)
                 _ = giveUpOpening(state, isFull: false)
@@ -144,10 +144,12 @@ extension SessionPool {
     }
 
     /// Where the token is, looked up anew where that is not known.
-    func slot(_ state: Lock<State>) throws(PKCS11Error) -> Place {
+    ///
+    /// - Parameter deadline: Until when other calls of the module are waited for, as by `Module.callForSlots`.
+    func slot(_ state: Lock<State>, until deadline: Deadline) throws(PKCS11Error) -> Place {
         let generation = module.generation
         if let place = state.withLock({ $0.place }), place.generation == generation { return place }
-        guard let (slot, info) = try module.token(matching: token) else {
+        guard let (slot, info) = try module.token(matching: token, until: deadline) else {
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: token.description)
         }
         let place = Place(slot: slot, isWriteProtected: info.flags.contains(.writeProtected), generation: generation)

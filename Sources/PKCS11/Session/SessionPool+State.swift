@@ -119,8 +119,9 @@ extension SessionPool {
         let isWriteProtected: Bool
         let generation: Int
 
-        func openSession() throws(PKCS11Error) -> PooledSession {
-            PooledSession(try slot.openSession(readWrite: !isWriteProtected), generation: generation)
+        func openSession(until deadline: Deadline) throws(PKCS11Error) -> PooledSession {
+            PooledSession(
+                try slot.openSession(readWrite: !isWriteProtected, until: deadline), generation: generation)
         }
     }
 

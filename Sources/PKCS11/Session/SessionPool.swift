@@ -93,8 +93,9 @@ import Synchronization
     ///   - idempotent: whether `body` may run more than once.
     ///   - deadline: until when to wait for a session; from now by `Configuration.deadline` where it is `nil`.
     /// - Throws: `ReturnValue.sessionCount` of `PKCS11Function.openSession` when no session became free in time;
-    ///   `tokenNotPresent` when there is no such token; what `C_Login` answered, once for a wrong PIN and from then on
-    ///   without asking the token until `login()` is called; what `pin` throws; what `body` throws.
+    ///   `cantLock` when another call of the module has not returned a second after that; `tokenNotPresent` when there
+    ///   is no such token; what `C_Login` answered, once for a wrong PIN and from then on without asking the token
+    ///   until `login()` is called; what `pin` throws; what `body` throws.
     public func withSession<Result>(
         idempotent: Bool = true, deadline: Deadline? = nil, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
@@ -137,8 +138,9 @@ import Synchronization
     /// - Throws: As `withSession`.
     package func openSession() throws -> Session {
         try withSession { _ in }
-        let place = try slot(currentState())
-        return try place.slot.openSession(readWrite: !place.isWriteProtected)
+        let deadline = Deadline.after(configuration.deadline)
+        let place = try slot(currentState(), until: deadline)
+        return try place.slot.openSession(readWrite: !place.isWriteProtected, until: deadline)
     }
 
     /// Logs in now rather than at the first call, and forgets that a PIN was refused before.
@@ -217,15 +219,17 @@ import Synchronization
     ///
     /// Needs no session and no login, and heals as `withSession` does. Corresponds to `C_GetTokenInfo`.
     ///
-    /// - Throws: `ReturnValue.tokenNotPresent` when there is no such token, or what the module answered.
+    /// - Throws: `ReturnValue.tokenNotPresent` when there is no such token, `cantLock` when another call of the module
+    ///   did not return until the deadline, or what the module answered.
     public func tokenInfo() throws -> TokenInfo {
         if module.isForked { try module.reinitialize() }
         let state = currentState()
+        let deadline = Deadline.after(configuration.deadline)
         var ladder = Ladder()
         while true {
             let generation = module.generation
             do throws(PKCS11Error) {
-                return try slot(state).slot.tokenInfo()
+                return try slot(state, until: deadline).slot.tokenInfo(until: deadline)
             } catch {
                 switch ladder.step(after: error.returnValue, .init()) {
                 case .fail, .probe:
@@ -250,7 +254,7 @@ import Synchronization
         let state = currentState()
         guard let place = state.withLock({ $0.place }), place.generation == module.generation else { return true }
         do throws(PKCS11Error) {
-            _ = try place.slot.tokenInfo()
+            _ = try place.slot.tokenInfo(until: .after(configuration.deadline))
             return true
         } catch {
             return error.returnValue != .generalError

@@ -4,7 +4,8 @@ public import KeyfobPrimitives
 /// A place for a token, as its module numbers it.
 ///
 /// The number holds until the module is initialised again, or SoftHSM's token in it is; keep the token's
-/// description instead. All calls block until the module answers.
+/// description instead. All calls block until the module answers; where another call of the module does not return,
+/// they fail with `ReturnValue.cantLock` after twenty seconds.
 public struct Slot: Sendable, Hashable {
     /// The module that has the slot.
     public let module: Module
@@ -33,10 +34,13 @@ public struct Slot: Sendable, Hashable {
     /// Corresponds to `C_GetSlotInfo`.
     ///
     /// - Throws: `ReturnValue.slotIDInvalid` when there is no such slot any more.
-    public func info() throws(PKCS11Error) -> SlotInfo {
+    public func info() throws(PKCS11Error) -> SlotInfo { try info(until: nil) }
+
+    /// As `info()`, with a deadline as that of `Module.callForSlots`.
+    func info(until deadline: Deadline?) throws(PKCS11Error) -> SlotInfo {
         let getSlotInfo = try unsafe functions.entry(functions.table.pointee.C_GetSlotInfo, .getSlotInfo)
         var info = CK_SLOT_INFO()
-        try module.callForSlots(.getSlotInfo) { unsafe getSlotInfo(id, &info) }
+        try module.callForSlots(.getSlotInfo, until: deadline) { unsafe getSlotInfo(id, &info) }
         return SlotInfo(info)
     }
 
@@ -46,10 +50,13 @@ public struct Slot: Sendable, Hashable {
     ///
     /// - Throws: `ReturnValue.tokenNotPresent` or `tokenNotRecognized` when there is none to ask,
     ///   `slotIDInvalid` when there is no such slot any more.
-    public func tokenInfo() throws(PKCS11Error) -> TokenInfo {
+    public func tokenInfo() throws(PKCS11Error) -> TokenInfo { try tokenInfo(until: nil) }
+
+    /// As `tokenInfo()`, with a deadline as that of `Module.callForSlots`.
+    func tokenInfo(until deadline: Deadline?) throws(PKCS11Error) -> TokenInfo {
         let getTokenInfo = try unsafe functions.entry(functions.table.pointee.C_GetTokenInfo, .getTokenInfo)
         var info = CK_TOKEN_INFO()
-        try module.callForSlots(.getTokenInfo) { unsafe getTokenInfo(id, &info) }
+        try module.callForSlots(.getTokenInfo, until: deadline) { unsafe getTokenInfo(id, &info) }
         return TokenInfo(info)
     }
 
@@ -119,11 +126,16 @@ public struct Slot: Sendable, Hashable {
     /// - Throws: `ReturnValue.sessionCount` when the token has no room for another, `tokenNotPresent`,
     ///   `slotIDInvalid`, or `deviceError`.
     public func openSession(readWrite: Bool = true) throws(PKCS11Error) -> Session {
+        try openSession(readWrite: readWrite, until: nil)
+    }
+
+    /// As `openSession(readWrite:)`, with a deadline as that of `Module.callForSlots`.
+    func openSession(readWrite: Bool, until deadline: Deadline?) throws(PKCS11Error) -> Session {
         let openSession = try unsafe functions.entry(functions.table.pointee.C_OpenSession, .openSession)
         let flags = CKF_SERIAL_SESSION | (readWrite ? CKF_RW_SESSION : 0)
         var handle = CK_SESSION_HANDLE()
         var generation = 0
-        try module.callForSlots(.openSession) {
+        try module.callForSlots(.openSession, until: deadline) {
             generation = module.generation
             return unsafe openSession(id, flags, nil, nil, &handle)
         }
