@@ -156,7 +156,7 @@ import Testing
         #expect(result.status == 12)
         #expect(try IdentityHome.code(result) == "refused")
         let contents = try home.keyfob("token", "show", "--objects")
-        #expect(contents.output.contains("seals the keychain"))
+        #expect(contents.output.contains("seals keychain login"))
     }
 
     @Test func `a removed key is gone from the token`() throws {

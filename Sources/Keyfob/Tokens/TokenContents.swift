@@ -20,8 +20,11 @@ public struct TokenContents: Sendable {
         public let isExtractable: Bool
         /// Whether it is seen only after a login; `CKA_PRIVATE`.
         public let isPrivate: Bool
+        /// The keychain that it seals, of all that the user has; `nil` for any other object.
+        public let keychain: String?
+
         /// Whether it seals a keychain.
-        public let isWrappingKey: Bool
+        public var isWrappingKey: Bool { keychain != nil }
     }
 
     /// Certificates and keys, by class, label and identifier: a token gives them in any order.
@@ -29,7 +32,7 @@ public struct TokenContents: Sendable {
     /// How many objects are there that nobody can use: remains of processes that were killed while writing.
     public let debris: Int
 
-    init(_ store: TokenStore, wrappingKeyIDs: Set<Data> = []) throws {
+    init(_ store: TokenStore, owners: WrappingKeyOwners = WrappingKeyOwners()) throws {
         let listing = try store.readObjects()
         let (objects, debris) = (listing.objects, listing.debris)
         self.debris = debris
@@ -38,7 +41,7 @@ public struct TokenContents: Sendable {
                 objectClass: object.objectClass, label: object.label?.text, id: object.id, keyType: object.keyType,
                 sizeInBits: object.sizeInBits, isExtractable: object.flags.contains(.extractable),
                 isPrivate: object.flags.contains(.isPrivate),
-                isWrappingKey: object.objectClass == .secretKey && wrappingKeyIDs.contains(object.id))
+                keychain: owners.keychain(sealedBy: object))
         }.sorted { left, right in
             (left.objectClass.rawValue, left.label ?? "", left.id.hexadecimal)
                 < (right.objectClass.rawValue, right.label ?? "", right.id.hexadecimal)
@@ -67,7 +70,7 @@ extension Keychain {
     @available(*, noasync, message: "reads the whole token; call it from a thread of your own")
     public func tokenContents() throws -> TokenContents {
         _ = try keys()
-        return try TokenContents(token, wrappingKeyIDs: Set(wrappingKeyRows().map(\.objectID)))
+        return try TokenContents(token, owners: WrappingKeyOwners(of: self))
     }
 
     /// The slot that the keychain's token is in now. Loads the module; nobody is logged in.

@@ -108,8 +108,10 @@ struct TokenShowCommand: ParsableCommand {
                 .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
         }
         let contents = objects ? try contents(of: token, info) : nil
+        let keychains = try token.keychains(info)
         try output.emit(
-            document(token, info, module, contents), text: text(token, info, module, contents, output.colour))
+            document(token, info, module, keychains, contents),
+            text: text(token, info, module, keychains, contents, output.colour))
     }
 
     private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
@@ -122,7 +124,8 @@ struct TokenShowCommand: ParsableCommand {
     }
 
     private func document(
-        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ contents: TokenContents?
+        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ keychains: [String],
+        _ contents: TokenContents?
     ) -> Document {
         var members: [Value.Member] = [
             .init("label", .string(info.label)), .init("serial", .string(info.serialNumber)),
@@ -133,6 +136,7 @@ struct TokenShowCommand: ParsableCommand {
             .init("pin", .string(pinState(info))),
             .init("write_protected", .boolean(info.flags.contains(.writeProtected))),
             .init("keychain", .optional(token.keychain?.name)),
+            .init("keychain_names", .array(keychains.map { .string($0) })),
         ]
         if let contents {
             members.append(.init("debris", .count(contents.debris)))
@@ -146,21 +150,25 @@ struct TokenShowCommand: ParsableCommand {
                                 "id": .string(object.id.hexadecimal), "type": .optional(Self.typeName(object)),
                                 "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
                                 "is_wrapping_key": .boolean(object.isWrappingKey),
+                                "keychain": .optional(object.keychain),
                             ]
                         })))
         }
-        return Document(members: members)
+        return Document(members: members, listName: "objects")
     }
 
     private func text(
-        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ contents: TokenContents?, _ colour: Colour
+        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ keychains: [String],
+        _ contents: TokenContents?, _ colour: Colour
     ) -> String {
         var lines = [
             ("token", info.label), ("serial", info.serialNumber), ("model", "\(info.manufacturer) \(info.model)"),
             ("module", "\(token.slot.module.path) (\(module.libraryDescription) \(module.libraryVersion))"),
             ("PIN", pinState(info)), ("uri", info.uri.description),
         ]
-        if let keychain = token.keychain { lines.append(("keychain", keychain.name)) }
+        if !keychains.isEmpty {
+            lines.append((keychains.count == 1 ? "keychain" : "keychains", keychains.joined(separator: ", ")))
+        }
         if info.flags.contains(.writeProtected) { lines.append(("writing", "write-protected")) }
         guard let contents else { return CertificatePhrases.text(lines) }
         lines.append(("objects", Phrases.counted(contents.objects.count, "object")))
@@ -172,7 +180,7 @@ struct TokenShowCommand: ParsableCommand {
         var table = Table([.init("CLASS"), .init("LABEL", mayShrink: true), .init("TYPE"), .init("ID"), .init("NOTES")])
         for object in contents.objects {
             var notes: [String] = []
-            if object.isWrappingKey { notes.append("seals the keychain") }
+            if let keychain = object.keychain { notes.append("seals keychain \(keychain)") }
             if object.objectClass == .privateKey || object.objectClass == .secretKey {
                 notes.append(object.isExtractable ? "extractable" : "not extractable")
             }
