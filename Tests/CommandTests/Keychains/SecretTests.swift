@@ -96,6 +96,35 @@ import Testing
         #expect(try household.failure(["set", "x", "--protocol", "gopher+"]).status == 2)
     }
 
+    @Test func `a name that would be stored nowhere is refused`() throws {
+        let household = try Household.unattended()
+        let server = ["--kind", "internet", "--server", "github.com", "--user", "bob"]
+        for label in ["GitHub web", ""] {
+            let commands = [
+                ["set", "gh", "--stdin", "--label", label], ["set", "gh", "--stdin", "--replace", "--label", label],
+                ["secret", "generate", "gh", "--label", label],
+            ]
+            for command in commands {
+                let failure = try household.failure(command + server, input: Data("x".utf8))
+                #expect(failure.code == "usage" && failure.status == 2, "\(command): \(failure)")
+                #expect(failure.hint.contains("leave out --label"), "\(command): \(failure)")
+            }
+        }
+        #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)
+        // Each of these is found by its name.
+        let items: [(name: String, options: [String])] = [
+            ("gh", server), ("GitLab", ["--server", "gitlab.com", "--label", "GitLab"]),
+            ("mail.example", ["--server", "mail.example", "--label", "Mail"]),
+            ("host.example", ["--kind", "internet", "--label", "Host"]), ("plain", ["--label", "Plain"]),
+        ]
+        for item in items {
+            try household.set(item.name, item.name, item.options)
+            #expect(try household.keyfob(["get", item.name]).output == item.name + "\n", "\(item)")
+        }
+        let copy = try household.failure(["secret", "copy", "gh", "copy", "--to", "login", "--label", "Copy"])
+        #expect(copy.code == "usage" && copy.hint.contains("leave out --label"), "\(copy)")
+    }
+
     @Test func `items that a name fits are listed by what tells them apart`() throws {
         let household = try Household.unattended()
         for options in [["--protocol", "https", "--port", "8443"], ["--protocol", "ssh"], ["--path", "a"]] {
