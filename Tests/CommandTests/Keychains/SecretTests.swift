@@ -196,7 +196,8 @@ import Testing
             (Data("text".utf8), [], Data("text\n".utf8), Data("text".utf8)),
             (Data("text\n\n".utf8), [], Data("text\n\n".utf8), Data("text\n".utf8)),
             (Data("text\n".utf8), ["--keep-newline"], Data("text\n\n".utf8), Data("text\n".utf8)),
-            (Data("a\nb\r\n".utf8), [], Data("a\nb\n".utf8), Data("a\nb".utf8)),
+            (Data("a\r\n".utf8), [], Data("a\r\n".utf8), Data("a\r".utf8)),
+            (Data("a\r\nb\r\n\r\n".utf8), [], Data("a\r\nb\r\n\r\n".utf8), Data("a\r\nb\r\n\r".utf8)),
             (Data([0, 255, 10]), [], Data([0, 255, 10]), Data([0, 255, 10])),
             (Data(), ["--allow-empty"], Data("\n".utf8), Data()),
         ] as [(Data, [String], Data, Data)])
