@@ -1,5 +1,6 @@
 public import Foundation
 public import KeyfobPrimitives
+public import OpenSSL
 public import PKCS11
 
 /// What lies on a token, for people who want to look.
@@ -16,6 +17,8 @@ public struct TokenContents: Sendable {
         public let keyType: KeyType?
         /// Bits of a key's modulus, curve or value, where the token tells.
         public let sizeInBits: Int?
+        /// The algorithm of a private or public key, where its public half is on the token.
+        public let algorithm: KeyAlgorithm?
         /// Whether it may leave the token; `CKA_EXTRACTABLE`.
         public let isExtractable: Bool
         /// Whether it is seen only after a login; `CKA_PRIVATE`.
@@ -39,8 +42,8 @@ public struct TokenContents: Sendable {
         self.objects = objects.map { object in
             Object(
                 objectClass: object.objectClass, label: object.label?.text, id: object.id, keyType: object.keyType,
-                sizeInBits: object.sizeInBits, isExtractable: object.flags.contains(.extractable),
-                isPrivate: object.flags.contains(.isPrivate),
+                sizeInBits: object.sizeInBits, algorithm: object.algorithm,
+                isExtractable: object.flags.contains(.extractable), isPrivate: object.flags.contains(.isPrivate),
                 keychain: owners.keychain(sealedBy: object))
         }.sorted { left, right in
             (left.objectClass.rawValue, left.label ?? "", left.id.hexadecimal)
@@ -60,6 +63,14 @@ public struct TokenContents: Sendable {
             uri: info.uri, softHSM: nil, configuration: SessionPool.Configuration(),
             openModule: { slot.module }, pin: { pin })
         try self.init(store)
+    }
+}
+
+extension TokenObject {
+    /// The algorithm of its public key, where that is known.
+    fileprivate var algorithm: KeyAlgorithm? {
+        // What libcrypto refuses lies on the token all the same.
+        publicKeyInfo.flatMap { try? PublicKey(subjectPublicKeyInfo: $0).algorithm }
     }
 }
 

@@ -130,31 +130,28 @@ struct TokenShowCommand: ParsableCommand {
         var members: [Value.Member] = [
             .init("label", .string(info.label)), .init("serial", .string(info.serialNumber)),
             .init("manufacturer", .string(info.manufacturer)), .init("model", .string(info.model)),
-            .init("module", .string(token.slot.module.path)),
+            .init("module", .string(token.module)), .init("module_path", .string(token.slot.module.path)),
             .init("module_version", .string(module.libraryVersion.description)),
             .init("cryptoki", .string(module.cryptokiVersion.description)), .init("uri", .string(info.uri.description)),
             .init("pin", .string(pinState(info))),
             .init("write_protected", .boolean(info.flags.contains(.writeProtected))),
             .init("keychain", .optional(token.keychain?.name)),
-            .init("keychain_names", .array(keychains.map { .string($0) })),
         ]
+        members.append(.init("keychain_names", .array(keychains.map { .string($0) })))
         if let contents {
             members.append(.init("debris", .count(contents.debris)))
-            members.append(
-                .init(
-                    "objects",
-                    .array(
-                        contents.objects.map { object in
-                            [
-                                "class": .string(Self.className(object)), "label": .optional(object.label),
-                                "id": .string(object.id.hexadecimal), "type": .optional(Self.typeName(object)),
-                                "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
-                                "is_wrapping_key": .boolean(object.isWrappingKey),
-                                "keychain": .optional(object.keychain),
-                            ]
-                        })))
+            members.append(.init("objects", .array(contents.objects.map { Self.value(of: $0) })))
         }
         return Document(members: members, listName: "objects")
+    }
+
+    private static func value(of object: TokenContents.Object) -> Value {
+        [
+            "class": .string(KeyPhrases.half(object)), "label": .optional(object.label),
+            "id": .string(object.id.hexadecimal), "type": .optional(KeyPhrases.kind(object)),
+            "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
+            "is_wrapping_key": .boolean(object.isWrappingKey), "keychain": .optional(object.keychain),
+        ]
     }
 
     private func text(
@@ -184,9 +181,11 @@ struct TokenShowCommand: ParsableCommand {
             if object.objectClass == .privateKey || object.objectClass == .secretKey {
                 notes.append(object.isExtractable ? "extractable" : "not extractable")
             }
+            let noun = object.objectClass == .certificate ? "" : " key"
             table.add([
-                .init(Self.className(object)), .init(object.label ?? ""), .init(Self.typeName(object) ?? ""),
-                .init(object.id.hexadecimal), .init(notes.joined(separator: ", ")),
+                .init(KeyPhrases.half(object) + noun), .init(object.label ?? ""),
+                .init(KeyPhrases.kind(object) ?? ""), .init(object.id.hexadecimal),
+                .init(notes.joined(separator: ", ")),
             ])
         }
         var rows = table.rendered(width: StandardOutput.terminalWidth, colour: colour)
@@ -201,23 +200,6 @@ struct TokenShowCommand: ParsableCommand {
         if !info.flags.contains(.loginRequired) { return "not wanted: whoever reaches the token uses it" }
         guard info.flags.contains(.userPINInitialized) else { return "not set" }
         return info.flags.contains(.userPINToBeChanged) ? "set, must be changed" : "set, tries ok"
-    }
-
-    private static func className(_ object: TokenContents.Object) -> String {
-        switch object.objectClass {
-        case .certificate: "certificate"
-        case .privateKey: "private key"
-        case .publicKey: "public key"
-        case .secretKey: "secret key"
-        default: object.objectClass.name
-        }
-    }
-
-    private static func typeName(_ object: TokenContents.Object) -> String? {
-        object.keyType.map { type in
-            let name = type.description.replacing("CKK_", with: "")
-            return object.sizeInBits.map { "\(name) \($0)" } ?? name
-        }
     }
 }
 

@@ -36,6 +36,9 @@ struct TokenInventory {
 
     let entries: [Entry]
 
+    /// What the module of Keyfob's own tokens is called, by whatever path it was found.
+    static let ownModule = "softhsm2"
+
     /// Looks at everything that is there. Blocks for as long as the slowest module takes.
     ///
     /// - Parameters:
@@ -117,7 +120,7 @@ struct TokenInventory {
             }.map(\.name)
             return Entry(
                 label: token.label, serial: token.serial, manufacturer: "SoftHSM project", model: "SoftHSM v2",
-                module: "softhsm2", keychains: names, isOurs: true, info: nil, slot: nil)
+                module: Self.ownModule, keychains: names, isOurs: true, info: nil, slot: nil)
         }
     }
 
@@ -276,6 +279,9 @@ struct SelectedToken {
         }
         self.slot = slot
     }
+
+    /// The module's name or path, by which lists call it.
+    var module: String { isOurs ? TokenInventory.ownModule : slot.module.name ?? slot.module.path }
 
     /// The names of all keychains on the token.
     ///
