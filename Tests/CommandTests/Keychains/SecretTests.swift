@@ -150,12 +150,12 @@ import Testing
         func members(_ items: Any?, at name: String) throws -> [String] {
             let list = try #require(items as? [[String: Any]])
             return list.filter { $0["name"] as? String == name }.map {
-                "\($0["protocol"] ?? "-") \($0["port"] as? Int ?? 0) \($0["path"] ?? "-")"
+                "\($0["protocol"] as? String ?? "-") \($0["port"] as? Int ?? 0) \($0["path"] as? String ?? "-")"
             }
         }
         let items = try household.document(["ls"])["items"]
-        #expect(try members(items, at: "db.example") == ["https 8443 ", "ssh 0 ", " 0 a"])
-        #expect(try members(items, at: "plain") == [" 0 "])
+        #expect(try members(items, at: "db.example") == ["https 8443 -", "ssh 0 -", "- 0 a"])
+        #expect(try members(items, at: "plain") == ["- 0 -"])
         let references = try #require(items as? [[String: Any]]).compactMap { $0["reference_b64"] as? String }
         #expect(Set(references).count == 4)
         let table = try household.keyfob(["ls"]).output
@@ -169,7 +169,7 @@ import Testing
             details?["candidates"] as? String
                 == "https://bob@db.example:8443\nssh://bob@db.example\nbob@db.example/a")
         let removal = try household.document(["rm", "--yes", "db.example", "--protocol", "ssh"])
-        #expect(try members(removal["removed"], at: "db.example") == ["ssh 0 "])
+        #expect(try members(removal["removed"], at: "db.example") == ["ssh 0 -"])
         let removed = try #require((removal["removed"] as? [[String: Any]])?.first?["reference_b64"] as? String)
         #expect(references.contains(removed))
     }
