@@ -57,6 +57,31 @@ import Testing
         #expect(conflicts.isEmpty, "\(conflicts)")
     }
 
+    @Test func `a password has the same members in a list and by itself, null where nothing is said`() throws {
+        let household = try Household.unattended()
+        let all = ["--protocol", "https", "--port", "8443", "--path", "a", "--user", "u", "--comment", "c"]
+        for (name, options) in [("generic", []), ("host", ["--kind", "internet"]), ("full", all)] as [(String, [String])] {
+            try household.set(name, "x", options)
+        }
+        let items = try #require(try household.document(["ls"])["items"] as? [[String: Any]])
+        #expect(items.count == 3)
+        for item in items {
+            let name = try #require(item["name"] as? String)
+            var shown = try household.document(["secret", "show", name])
+            let comment = try #require(shown["comment"])
+            #expect(comment as? String == (name == "full" ? "c" : nil), "\(name)")
+            for own in ["schema", "keychain", "comment"] { shown[own] = nil }
+            #expect(Set(shown.keys) == Set(item.keys), "\(name)")
+            for (member, value) in item {
+                let own = shown[member].map { "\($0)" } ?? "absent"
+                #expect(own == "\(value)", "\(name) \(member)")
+            }
+            let nulls = ["server", "protocol", "port", "path"].filter { item[$0] is NSNull }
+            let count = ["generic": 4, "host": 3, "full": 0][name]
+            #expect(nulls.count == count, "\(name): \(nulls)")
+        }
+    }
+
     @Test(arguments: [
         (["work", "--server", "mail.example"], "work"), (["mail.example", "--kind", "internet"], "mail.example"),
         (["mail.example", "--kind", "internet", "--label", "Work"], "Work"),

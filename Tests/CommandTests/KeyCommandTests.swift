@@ -103,8 +103,8 @@ import Testing
         let objects = try #require(
             try household.document(["token", "show", "--objects"])["objects"] as? [[String: Any]])
         let pairs = objects.map { "\($0["class"] ?? "") \($0["label"] ?? "")" }
-        #expect(pairs.filter { $0.hasPrefix("public") } == ["a", "b", "c", "d"].map { "public key " + $0 })
-        #expect(pairs.filter { $0.hasPrefix("private") } == ["a", "b", "c", "d"].map { "private key " + $0 })
+        #expect(pairs.filter { $0.hasPrefix("public") } == ["a", "b", "c", "d"].map { "public " + $0 })
+        #expect(pairs.filter { $0.hasPrefix("private") } == ["a", "b", "c", "d"].map { "private " + $0 })
         let classes = objects.compactMap { $0["class"] as? String }
         #expect(classes.indices.dropFirst().count { classes[$0] != classes[$0 - 1] } == 2, "\(classes)")
     }
@@ -149,6 +149,31 @@ import Testing
         }
     }
 
+    @Test func `lists and the token call class and type of a key the same`() throws {
+        let household = try Household.unattended()
+        for type in ["rsa", "ec", "ed25519", "aes"] {
+            try #require(household.keyfob(["key", "generate", type, "--type", type]).status == 0)
+        }
+        let keys = try #require(try household.document(["key", "ls"])["keys"] as? [[String: Any]])
+        let shown = try household.document(["token", "show", "--objects"])
+        let objects = try #require(shown["objects"] as? [[String: Any]])
+        #expect(keys.count == 4)
+        for key in keys {
+            let (name, half) = (try #require(key["name"] as? String), try #require(key["class"] as? String))
+            let halves = objects.filter { $0["label"] as? String == name }
+            #expect(halves.count == (half == "secret" ? 1 : 2), "\(name): \(halves)")
+            #expect(halves.contains { $0["class"] as? String == half }, "\(name): \(halves)")
+            #expect(halves.allSatisfy { $0["type"] as? String == key["type"] as? String }, "\(name): \(halves)")
+        }
+        // So is the module, for which there is the path besides.
+        let listed = try #require(try household.document(["token", "ls"])["tokens"] as? [[String: Any]])
+        let own = try #require(listed.first { $0["own"] as? Bool == true })
+        #expect(own["module"] as? String == "softhsm2")
+        #expect(shown["module"] as? String == "softhsm2")
+        #expect(try household.document(["keychain", "show"])["module"] as? String == "softhsm2")
+        #expect((shown["module_path"] as? String)?.hasSuffix("/libsofthsm2.so") == true, "\(shown)")
+    }
+
     @Test func `the key that seals the keychain is neither shown nor removed`() throws {
         let home = try IdentityHome()
         #expect(!(try home.keyfob("key", "ls").output.contains("keyfob-wrap")))
@@ -156,7 +181,7 @@ import Testing
         #expect(result.status == 12)
         #expect(try IdentityHome.code(result) == "refused")
         let contents = try home.keyfob("token", "show", "--objects")
-        #expect(contents.output.contains("seals the keychain"))
+        #expect(contents.output.contains("seals keychain login"))
     }
 
     @Test func `a removed key is gone from the token`() throws {

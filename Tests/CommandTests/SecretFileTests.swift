@@ -75,6 +75,15 @@ import Testing
         #expect(try household.keyfob(["get", "a", "--raw"]).output == value)
     }
 
+    @Test(arguments: ["one\r", "one\r\nand one\r", "one\n"])
+    func `what stands before the newline of an editor stays`(value: String) throws {
+        let household = try Household.unattended()
+        try household.set("a", value, ["--keep-newline"])
+        let edit = try household.keyfob(["secret", "edit", "a"], environment: ["EDITOR": "sed -i s/one/two/"])
+        #expect(edit.status == 0, "\(edit.error)")
+        #expect(try household.keyfob(["get", "a", "--raw"]).output == value.replacing("one", with: "two"))
+    }
+
     @Test(arguments: ["rm \"$1\"; mkfifo", "rm \"$1\"; mkdir", "rm", "rm \"$1\"; ln -s /etc/passwd"])
     func `what an editor leaves that is no file is not waited for, nor followed`(commands: String) throws {
         let household = try Household.unattended()

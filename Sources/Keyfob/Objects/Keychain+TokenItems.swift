@@ -270,9 +270,7 @@ extension Keychain {
             $0.uuid != configuration.uuid && $0.module != .softHSM
         }
         return others.contains { other in
-            let rows = try? SQLiteStore(path: other.vault, keychain: other.name, use: .oneShot)
-                .read { try $0.wrappingKeys() }
-            return rows?.contains { $0.objectID == key.id } ?? false
+            other.wrappingKeyRows?.contains { $0.objectID == key.id } ?? false
         }
     }
 

@@ -1,5 +1,6 @@
 public import Foundation
 public import KeyfobPrimitives
+public import OpenSSL
 public import PKCS11
 
 /// What lies on a token, for people who want to look.
@@ -16,12 +17,17 @@ public struct TokenContents: Sendable {
         public let keyType: KeyType?
         /// Bits of a key's modulus, curve or value, where the token tells.
         public let sizeInBits: Int?
+        /// The algorithm of a private or public key, where its public half is on the token.
+        public let algorithm: KeyAlgorithm?
         /// Whether it may leave the token; `CKA_EXTRACTABLE`.
         public let isExtractable: Bool
         /// Whether it is seen only after a login; `CKA_PRIVATE`.
         public let isPrivate: Bool
+        /// The keychain that it seals, of all that the user has; `nil` for any other object.
+        public let keychain: String?
+
         /// Whether it seals a keychain.
-        public let isWrappingKey: Bool
+        public var isWrappingKey: Bool { keychain != nil }
     }
 
     /// Certificates and keys, by class, label and identifier: a token gives them in any order.
@@ -29,16 +35,16 @@ public struct TokenContents: Sendable {
     /// How many objects are there that nobody can use: remains of processes that were killed while writing.
     public let debris: Int
 
-    init(_ store: TokenStore, wrappingKeyIDs: Set<Data> = []) throws {
+    init(_ store: TokenStore, owners: WrappingKeyOwners = WrappingKeyOwners()) throws {
         let listing = try store.readObjects()
         let (objects, debris) = (listing.objects, listing.debris)
         self.debris = debris
         self.objects = objects.map { object in
             Object(
                 objectClass: object.objectClass, label: object.label?.text, id: object.id, keyType: object.keyType,
-                sizeInBits: object.sizeInBits, isExtractable: object.flags.contains(.extractable),
-                isPrivate: object.flags.contains(.isPrivate),
-                isWrappingKey: object.objectClass == .secretKey && wrappingKeyIDs.contains(object.id))
+                sizeInBits: object.sizeInBits, algorithm: object.algorithm,
+                isExtractable: object.flags.contains(.extractable), isPrivate: object.flags.contains(.isPrivate),
+                keychain: owners.keychain(sealedBy: object))
         }.sorted { left, right in
             (left.objectClass.rawValue, left.label ?? "", left.id.hexadecimal)
                 < (right.objectClass.rawValue, right.label ?? "", right.id.hexadecimal)
@@ -60,6 +66,14 @@ public struct TokenContents: Sendable {
     }
 }
 
+extension TokenObject {
+    /// The algorithm of its public key, where that is known.
+    fileprivate var algorithm: KeyAlgorithm? {
+        // What libcrypto refuses lies on the token all the same.
+        publicKeyInfo.flatMap { try? PublicKey(subjectPublicKeyInfo: $0).algorithm }
+    }
+}
+
 extension Keychain {
     /// What lies on the keychain's token, the objects that need a login too. Reads the token itself, not the index.
     ///
@@ -67,7 +81,7 @@ extension Keychain {
     @available(*, noasync, message: "reads the whole token; call it from a thread of your own")
     public func tokenContents() throws -> TokenContents {
         _ = try keys()
-        return try TokenContents(token, wrappingKeyIDs: Set(wrappingKeyRows().map(\.objectID)))
+        return try TokenContents(token, owners: WrappingKeyOwners(of: self))
     }
 
     /// The slot that the keychain's token is in now. Loads the module; nobody is logged in.

@@ -1,6 +1,6 @@
 import Foundation
 import OpenSSL
-import PKCS11
+package import PKCS11
 
 /// The attributes that an object on the token brings into its item.
 extension TokenObject {
@@ -47,7 +47,7 @@ extension TokenObject {
 
 extension KeyAlgorithmType {
     /// Apple's number for a PKCS#11 key type; `nil` for types that Apple has no number for.
-    init?(_ keyType: KeyType) {
+    package init?(_ keyType: KeyType) {
         switch keyType {
         case .rsa: self = .rsa
         case .ec: self = .ec

@@ -8,7 +8,7 @@ import PKCS11
 /// What a person types to mean one certificate, key or identity.
 ///
 /// Tried in this order, the first kind that finds anything decides: a PKCS#11 URI, the exact label, a
-/// fingerprint behind `sha256:` or `sha1:` (or its beginning), the certificate's common name.
+/// fingerprint (behind `sha256:` or `sha1:` also its beginning), the certificate's common name.
 struct ItemName: ExpressibleByArgument {
     let text: String
     /// Whether a common name counts.
@@ -77,12 +77,6 @@ struct ItemName: ExpressibleByArgument {
         return found
     }
 
-    /// A digest by which something is known.
-    struct Fingerprint {
-        let algorithm: String
-        let hexadecimal: String
-    }
-
     /// What is looked for.
     struct Noun {
         let singular: String
@@ -110,12 +104,8 @@ struct ItemName: ExpressibleByArgument {
         }
         let labelled = items.filter { $0.label?.isIdentical(to: text) ?? false }
         guard labelled.isEmpty else { return labelled }
-        if let wanted = fingerprintPrefix {
-            let found = try items.filter { item in
-                try fingerprints(item).contains {
-                    $0.algorithm == wanted.algorithm && $0.hexadecimal.hasPrefix(wanted.hexadecimal)
-                }
-            }
+        if let wanted = Fingerprint(text, shortest: 4) {
+            let found = try items.filter { item in try fingerprints(item).contains { $0.begins(as: wanted) } }
             guard found.isEmpty else { return found }
         }
         // A common name is shared by all versions of an identity; whoever gives no more than it means the one in use.
@@ -131,16 +121,6 @@ struct ItemName: ExpressibleByArgument {
                 details: error.details)
         }
         return meant
-    }
-
-    /// `sha256:` or `sha1:` and at least four digits; colons between the digits, as openssl prints, are passed over.
-    private var fingerprintPrefix: Fingerprint? {
-        for algorithm in ["sha256", "sha1"] where text.lowercased().hasPrefix(algorithm + ":") {
-            let digits = text.dropFirst(algorithm.count + 1).lowercased().filter { $0 != ":" }
-            guard digits.count >= 4, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
-            return Fingerprint(algorithm: algorithm, hexadecimal: digits)
-        }
-        return nil
     }
 
     private func notFound(_ names: [String], _ noun: Noun, _ keychain: Keychain) -> KeychainError {

@@ -24,7 +24,7 @@ struct KeychainShow: ParsableCommand {
         let isDefault = try keychains.defaultName() == configuration.name
         let module =
             switch configuration.module {
-            case .softHSM: "softhsm2"
+            case .softHSM: TokenInventory.ownModule
             case .path(let path): path
             case .registered(let name): name
             }

@@ -25,25 +25,19 @@ struct KeyListCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        let wanted = try pub.map { text -> (String, String) in
-            let parts = text.lowercased().split(separator: ":", maxSplits: 1).map(String.init)
-            let digits = parts.count == 2 ? parts[1].filter { $0 != ":" } : ""
-            // Digits that are none must not be left out: nothing at all is the beginning of every fingerprint.
-            guard let algorithm = parts.first, ["sha256", "sha1"].contains(algorithm), !digits.isEmpty,
-                digits.allSatisfy({ $0.isASCII && $0.isHexDigit })
-            else {
+        let wanted = try pub.map { text -> ItemName.Fingerprint in
+            // Nothing at all is the beginning of every fingerprint.
+            guard let fingerprint = ItemName.Fingerprint(text, shortest: 1) else {
                 throw UsageError(
                     "\"\(Visible.text(text))\" is no fingerprint.", hint: "Such as sha256:77be or sha1:1c02.")
             }
-            return (algorithm, digits)
+            return fingerprint
         }
         let keychain = try global.openKeychain()
         let listed = try ListedKeys(in: keychain)
         let found = try ItemName.keys(in: keychain).filter { key in
             guard let wanted else { return true }
-            return try ItemName.fingerprints(of: key, in: keychain).contains {
-                $0.algorithm == wanted.0 && $0.hexadecimal.hasPrefix(wanted.1)
-            }
+            return try ItemName.fingerprints(of: key, in: keychain).contains { $0.begins(as: wanted) }
         }.map { listed.named($0) }
         let keys = try found.sorted { ($0.label ?? "") < ($1.label ?? "") }.map { ($0, try keychain.publicKey(of: $0)) }
         let document = Document([

@@ -2,25 +2,55 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 import OpenSSL
+import PKCS11
 
 /// How keys are described to people and programs.
 enum KeyPhrases {
     /// Such as `EC P-256` or `AES-256`.
     static func kind(_ key: KeyItem, _ publicKey: PublicKey?) -> String {
-        if let publicKey { return publicKey.algorithm.description }
-        let size = key.sizeInBits.map { String($0) } ?? ""
-        return switch key.keyType {
-        case .rsa: "RSA \(size)"
-        case .ec: "EC \(size)"
-        case .ed25519: "Ed25519"
-        case .aes: "AES-\(size)"
-        default: "unknown"
+        kind(key.keyType, bits: key.sizeInBits, publicKey?.algorithm) ?? "unknown"
+    }
+
+    /// The same for a key as it lies on the token, and what the specification calls one of a kind that no item has;
+    /// `nil` for certificates.
+    static func kind(_ object: TokenContents.Object) -> String? {
+        object.keyType.map { type in
+            kind(KeyAlgorithmType(type), bits: object.sizeInBits, object.algorithm)
+                ?? sized(type.name.replacing("CKK_", with: ""), " ", object.sizeInBits)
         }
     }
 
+    private static func kind(_ type: KeyAlgorithmType?, bits: Int?, _ algorithm: KeyAlgorithm?) -> String? {
+        if let algorithm { return algorithm.description }
+        return switch type {
+        case .rsa: sized("RSA", " ", bits)
+        case .ec: sized("EC", " ", bits)
+        case .ed25519: "Ed25519"
+        case .aes: sized("AES", "-", bits)
+        default: nil
+        }
+    }
+
+    private static func sized(_ name: String, _ separator: String, _ bits: Int?) -> String {
+        bits.map { name + separator + String($0) } ?? name
+    }
+
     /// `private`, `public` or `secret`.
-    static func half(_ key: KeyItem) -> String {
-        switch key.keyClass {
+    static func half(_ key: KeyItem) -> String { half(key.keyClass) }
+
+    /// The same for a key as it lies on the token, and `certificate`.
+    static func half(_ object: TokenContents.Object) -> String {
+        switch object.objectClass {
+        case .certificate: "certificate"
+        case .privateKey: half(KeyClass.private)
+        case .publicKey: half(KeyClass.public)
+        case .secretKey: half(KeyClass.symmetric)
+        default: object.objectClass.name
+        }
+    }
+
+    private static func half(_ keyClass: KeyClass?) -> String {
+        switch keyClass {
         case .private: "private"
         case .public: "public"
         case .symmetric: "secret"

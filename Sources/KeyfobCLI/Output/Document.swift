@@ -12,15 +12,19 @@ struct Document: Equatable, Sendable {
 
     /// The members after the schema.
     let members: [Value.Member]
+    /// Which of several lists has the rows of tab-separated values; `nil` where there is one, or none.
+    let listName: String?
 
     /// A document of these members, in this order.
     init(_ members: KeyValuePairs<String, Value>) {
         self.members = members.map { Value.Member($0.key, $0.value) }
+        listName = nil
     }
 
     /// A document of these members, in this order.
-    init(members: [Value.Member]) {
+    init(members: [Value.Member], listName: String? = nil) {
         self.members = members
+        self.listName = listName
     }
 
     /// Whether a command says by this that it has changed something.
@@ -28,7 +32,7 @@ struct Document: Equatable, Sendable {
 
     /// The document with a member that says whether something was changed.
     func telling(ofChange isChanged: Bool) -> Self {
-        Self(members: members + [.init("changed", .boolean(isChanged))])
+        Self(members: members + [.init("changed", .boolean(isChanged))], listName: listName)
     }
 
     /// The document of a command that removes one thing, and of its dry run.
@@ -108,7 +112,10 @@ struct Document: Equatable, Sendable {
 
     private var firstList: [Value]? {
         let lists = members.compactMap { member -> [Value]? in
-            if case .array(let elements) = member.value { elements } else { nil }
+            guard listName == nil || member.name == listName, case .array(let elements) = member.value else {
+                return nil
+            }
+            return elements
         }
         guard lists.count == 1, let list = lists.first else { return nil }
         return list.allSatisfy { if case .object = $0 { true } else { false } } ? list : nil

@@ -89,28 +89,31 @@ extension Item {
     /// When the item was changed last.
     var modified: Date? { attributes[.modificationDate]?.date }
 
-    /// The members that every document about a password has.
+    /// The members by which a document describes a password: the same for both kinds, and those that lists have.
     var members: [Value.Member] {
         var members: [Value.Member] = [
             .init("name", .string(nameText)), .init("kind", .string(kindText)), .init("user", .string(userText)),
+            .init("server", value(.server)),
         ]
-        if itemClass == .internetPassword {
-            members.append(.init("server", .string(text(.server))))
-            members += placeMembers
-        }
+        members += placeMembers
         members.append(.init("label", .string(text(.label))))
         members.append(.init("created", .time(attributes[.creationDate]?.date)))
         members.append(.init("modified", .time(modified)))
         return members
     }
 
-    /// What tells passwords of one account at one server apart; empty for a generic password.
+    /// What tells passwords of one account at one server apart; null for a generic password.
     var placeMembers: [Value.Member] {
         [
-            .init("protocol", .string(schemeText ?? "")),
-            .init("port", attributes[.port]?.number.map { .integer($0) } ?? .null),
-            .init("path", .string(text(.path))),
+            .init("protocol", .optional(schemeText)),
+            .init("port", attributes[.port]?.number.map { .integer($0) } ?? .null), .init("path", value(.path)),
         ]
+    }
+
+    /// The value of a member for an attribute; null where it is not set. Absent and empty are the same to the vault.
+    func value(_ name: AttributeName) -> Value {
+        let text = self.text(name)
+        return text.isEmpty ? .null : .string(text)
     }
 
     /// The persistent reference, which no other item has.

@@ -61,6 +61,9 @@ struct SecretCopy: ParsableCommand {
             target = try Keychain.open(to, options: options)
         }
         let stored = try selection.choice.one(name, in: source)
+        if let newName, stored.itemClass == .internetPassword, !stored.hasText(.server, name) {
+            try SecretSelection.requireOneName(newName, server: stored.text(.server), label: storing.label)
+        }
         let item = copy(of: stored)
         if target.name == source.name, try target.stored(like: item)?.reference == stored.reference {
             throw UsageError("an item cannot be copied to itself.", hint: hint(stored))

@@ -155,9 +155,7 @@ struct SecretEdit: ParsableCommand {
         while true {
             try Self.runEditor(on: file, keeping: directory.lock)
             do {
-                let left = try Self.read(file)
-                // What was not touched is what it was, a CR at its end too.
-                return left == given ? old : left.withoutLastNewline
+                return try Self.read(file).withoutLastNewline
             } catch let error as KeychainError where error.code == .dataTooLarge {
                 guard canAsk else { throw lost(error) }
                 // What was typed is in the file only, which goes with the directory.

@@ -20,7 +20,7 @@ struct SecretInput: ParsableArguments {
     @Option(help: ArgumentHelp("Read the value from an open file descriptor.", valueName: "number"))
     var fromFd: Int32?
 
-    @Flag(help: "Keep a newline at the end of text; without it one is dropped.")
+    @Flag(help: "Keep a newline (LF) at the end of text; without it one is dropped, but no CR before it.")
     var keepNewline = false
 
     @Flag(help: "Accept an empty value.")
@@ -63,7 +63,8 @@ struct SecretInput: ParsableArguments {
 
     /// Reads the value. Blocks until its source has ended, or a person has typed it.
     ///
-    /// One newline at the end of text from files and pipes is not part of it; what is no text stays as it is.
+    /// One newline at the end of text from files and pipes is not part of it, a CR before that is; what is no text
+    /// stays as it is.
     ///
     /// - Throws: `KeychainError`; `pinRequired` where there is neither a source nor a terminal,
     ///   `fileUnavailable`, `dataTooLarge`; `UsageError` for an empty value.

@@ -151,7 +151,7 @@ extension Item {
     fileprivate var listMembers: [Value.Member] {
         [
             .init("name", .string(nameText)), .init("user", .string(userText)), .init("kind", .string(kindText)),
-            .init("label", .string(text(.label))), .init("server", .string(text(.server))),
+            .init("label", .string(text(.label))), .init("server", value(.server)),
             .init("created", .time(attributes[.creationDate]?.date)), .init("modified", .time(modified)),
         ] + placeMembers + referenceMembers
     }

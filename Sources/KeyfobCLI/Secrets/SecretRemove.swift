@@ -80,7 +80,7 @@ struct SecretRemove: ParsableCommand {
             Value.object(
                 [
                     .init("name", .string(item.nameText)), .init("user", .string(item.userText)),
-                    .init("kind", .string(item.kindText)), .init("server", .string(item.text(.server))),
+                    .init("kind", .string(item.kindText)), .init("server", item.value(.server)),
                 ] + item.placeMembers + item.referenceMembers)
         }
         try output.emit(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 
 /// The options that say which password a command is about, as `PasswordChoice` takes it.
 struct SecretSelection: ParsableArguments {
@@ -58,13 +59,25 @@ struct SecretSelection: ParsableArguments {
             hint: "Leave that out, and name the keychain with -k.")
     }
 
+    /// Refuses a name that would be stored nowhere, and find nothing: beside a server it is the label, unless another
+    /// one is given.
+    ///
+    /// - Throws: `UsageError`.
+    static func requireOneName(_ name: String, server: String, label: String?) throws {
+        guard let label, !label.isIdentical(to: name), !server.isIdentical(to: name) else { return }
+        throw UsageError(
+            "of a password with a server of its own the name and the label are the same; nothing was stored.",
+            hint: "Give one of the two: leave out --label, or give the label in place of the name.")
+    }
+
     /// An item to be added.
     ///
-    /// - Throws: `UsageError` for a name that is kept for references.
+    /// - Throws: `UsageError` for a name that is kept for references, or that would be stored nowhere.
     func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
         try Self.requireNoReference(name)
         var item: Item
         if choice.isInternet {
+            if let server { try Self.requireOneName(name, server: server, label: label) }
             item =
                 InternetPassword(
                     server: server ?? name, account: user ?? "", protocol: try choice.internetProtocol(), port: port,

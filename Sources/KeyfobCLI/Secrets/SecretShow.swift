@@ -40,9 +40,7 @@ struct SecretShow: ParsableCommand {
             return try output.emit(Document(["name": .string(item.nameText), "jwe": .string(text)]), sentence: "")
         }
         var members = item.members
-        if let comment = item.attributes[.comment] {
-            members.append(.init("comment", .string(comment.text ?? item.text(.comment))))
-        }
+        members.append(.init("comment", item.value(.comment)))
         members.append(.init("keychain", .string(keychain.name)))
         members += item.referenceMembers
         if reveal { members.append(SecretGet.member(try SecretGet.secret(of: item, in: keychain))) }

@@ -20,12 +20,8 @@ enum StandardInput {
     ///
     /// Blocks until the writer closes its end.
     ///
-    /// - Parameter strippingNewline: drops one newline (or CR LF) at the end, as the output of other
-    ///   programs has one that is no part of the secret.
     /// - Throws: `KeychainError.dataTooLarge` beyond `limit`; `fileUnavailable` when reading fails.
-    static func readSecret(
-        strippingNewline: Bool = false, limit: Int = limit, from descriptor: Int32 = STDIN_FILENO
-    ) throws -> SecretBytes {
+    static func readSecret(limit: Int = limit, from descriptor: Int32 = STDIN_FILENO) throws -> SecretBytes {
         var chunks: [SecretBytes] = []
         var total = 0
         while true {
@@ -38,8 +34,7 @@ enum StandardInput {
             }
             chunks.append(chunk)
         }
-        let all = SecretBytes(joining: chunks)
-        return strippingNewline ? all.withoutLastNewline : all
+        return SecretBytes(joining: chunks)
     }
 
     /// Reads a pipe up to the end, or as far as a value may go, and keeps nothing. What is no pipe is left alone.
@@ -70,12 +65,9 @@ enum StandardInput {
 }
 
 extension SecretBytes {
-    /// The bytes without one `\n` or `\r\n` at their end.
+    /// The bytes without one `\n` at their end. A `\r` before it stays: nobody knows that it is no part of the value.
     var withoutLastNewline: SecretBytes {
-        let dropped = unsafe withUnsafeBytes { bytes -> Int in
-            guard unsafe bytes.last == 0x0A else { return 0 }
-            return unsafe bytes.count > 1 && bytes[bytes.count - 2] == 0x0D ? 2 : 1
-        }
-        return dropped == 0 ? self : prefix(count - dropped)
+        let endsInNewline = unsafe withUnsafeBytes { unsafe $0.last == 0x0A }
+        return endsInNewline ? prefix(count - 1) : self
     }
 }

@@ -108,8 +108,10 @@ struct TokenShowCommand: ParsableCommand {
                 .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
         }
         let contents = objects ? try contents(of: token, info) : nil
+        let keychains = try token.keychains(info)
         try output.emit(
-            document(token, info, module, contents), text: text(token, info, module, contents, output.colour))
+            document(token, info, module, keychains, contents),
+            text: text(token, info, module, keychains, contents, output.colour))
     }
 
     private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
@@ -122,45 +124,48 @@ struct TokenShowCommand: ParsableCommand {
     }
 
     private func document(
-        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ contents: TokenContents?
+        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ keychains: [String],
+        _ contents: TokenContents?
     ) -> Document {
         var members: [Value.Member] = [
             .init("label", .string(info.label)), .init("serial", .string(info.serialNumber)),
             .init("manufacturer", .string(info.manufacturer)), .init("model", .string(info.model)),
-            .init("module", .string(token.slot.module.path)),
+            .init("module", .string(token.module)), .init("module_path", .string(token.slot.module.path)),
             .init("module_version", .string(module.libraryVersion.description)),
             .init("cryptoki", .string(module.cryptokiVersion.description)), .init("uri", .string(info.uri.description)),
             .init("pin", .string(pinState(info))),
             .init("write_protected", .boolean(info.flags.contains(.writeProtected))),
             .init("keychain", .optional(token.keychain?.name)),
         ]
+        members.append(.init("keychain_names", .array(keychains.map { .string($0) })))
         if let contents {
             members.append(.init("debris", .count(contents.debris)))
-            members.append(
-                .init(
-                    "objects",
-                    .array(
-                        contents.objects.map { object in
-                            [
-                                "class": .string(Self.className(object)), "label": .optional(object.label),
-                                "id": .string(object.id.hexadecimal), "type": .optional(Self.typeName(object)),
-                                "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
-                                "is_wrapping_key": .boolean(object.isWrappingKey),
-                            ]
-                        })))
+            members.append(.init("objects", .array(contents.objects.map { Self.value(of: $0) })))
         }
-        return Document(members: members)
+        return Document(members: members, listName: "objects")
+    }
+
+    private static func value(of object: TokenContents.Object) -> Value {
+        [
+            "class": .string(KeyPhrases.half(object)), "label": .optional(object.label),
+            "id": .string(object.id.hexadecimal), "type": .optional(KeyPhrases.kind(object)),
+            "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
+            "is_wrapping_key": .boolean(object.isWrappingKey), "keychain": .optional(object.keychain),
+        ]
     }
 
     private func text(
-        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ contents: TokenContents?, _ colour: Colour
+        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ keychains: [String],
+        _ contents: TokenContents?, _ colour: Colour
     ) -> String {
         var lines = [
             ("token", info.label), ("serial", info.serialNumber), ("model", "\(info.manufacturer) \(info.model)"),
             ("module", "\(token.slot.module.path) (\(module.libraryDescription) \(module.libraryVersion))"),
             ("PIN", pinState(info)), ("uri", info.uri.description),
         ]
-        if let keychain = token.keychain { lines.append(("keychain", keychain.name)) }
+        if !keychains.isEmpty {
+            lines.append((keychains.count == 1 ? "keychain" : "keychains", keychains.joined(separator: ", ")))
+        }
         if info.flags.contains(.writeProtected) { lines.append(("writing", "write-protected")) }
         guard let contents else { return CertificatePhrases.text(lines) }
         lines.append(("objects", Phrases.counted(contents.objects.count, "object")))
@@ -172,13 +177,15 @@ struct TokenShowCommand: ParsableCommand {
         var table = Table([.init("CLASS"), .init("LABEL", mayShrink: true), .init("TYPE"), .init("ID"), .init("NOTES")])
         for object in contents.objects {
             var notes: [String] = []
-            if object.isWrappingKey { notes.append("seals the keychain") }
+            if let keychain = object.keychain { notes.append("seals keychain \(keychain)") }
             if object.objectClass == .privateKey || object.objectClass == .secretKey {
                 notes.append(object.isExtractable ? "extractable" : "not extractable")
             }
+            let noun = object.objectClass == .certificate ? "" : " key"
             table.add([
-                .init(Self.className(object)), .init(object.label ?? ""), .init(Self.typeName(object) ?? ""),
-                .init(object.id.hexadecimal), .init(notes.joined(separator: ", ")),
+                .init(KeyPhrases.half(object) + noun), .init(object.label ?? ""),
+                .init(KeyPhrases.kind(object) ?? ""), .init(object.id.hexadecimal),
+                .init(notes.joined(separator: ", ")),
             ])
         }
         var rows = table.rendered(width: StandardOutput.terminalWidth, colour: colour)
@@ -193,23 +200,6 @@ struct TokenShowCommand: ParsableCommand {
         if !info.flags.contains(.loginRequired) { return "not wanted: whoever reaches the token uses it" }
         guard info.flags.contains(.userPINInitialized) else { return "not set" }
         return info.flags.contains(.userPINToBeChanged) ? "set, must be changed" : "set, tries ok"
-    }
-
-    private static func className(_ object: TokenContents.Object) -> String {
-        switch object.objectClass {
-        case .certificate: "certificate"
-        case .privateKey: "private key"
-        case .publicKey: "public key"
-        case .secretKey: "secret key"
-        default: object.objectClass.name
-        }
-    }
-
-    private static func typeName(_ object: TokenContents.Object) -> String? {
-        object.keyType.map { type in
-            let name = type.description.replacing("CKK_", with: "")
-            return object.sizeInBits.map { "\(name) \($0)" } ?? name
-        }
     }
 }
 

@@ -36,6 +36,9 @@ struct TokenInventory {
 
     let entries: [Entry]
 
+    /// What the module of Keyfob's own tokens is called, by whatever path it was found.
+    static let ownModule = "softhsm2"
+
     /// Looks at everything that is there. Blocks for as long as the slowest module takes.
     ///
     /// - Parameters:
@@ -55,9 +58,7 @@ struct TokenInventory {
                 guard !ours.contains(where: { $0.serial == info.serialNumber && $0.label == info.label }) else {
                     continue
                 }
-                let names = configurations.filter { configuration in
-                    configuration.module != .softHSM && (Self.uri(configuration)?.matches(info) ?? false)
-                }.map(\.name)
+                let names = Self.keychains(on: info, isOurs: false, among: configurations)
                 entries.append(
                     Entry(
                         label: info.label, serial: info.serialNumber, manufacturer: info.manufacturer,
@@ -119,8 +120,17 @@ struct TokenInventory {
             }.map(\.name)
             return Entry(
                 label: token.label, serial: token.serial, manufacturer: "SoftHSM project", model: "SoftHSM v2",
-                module: "softhsm2", keychains: names, isOurs: true, info: nil, slot: nil)
+                module: Self.ownModule, keychains: names, isOurs: true, info: nil, slot: nil)
         }
+    }
+
+    /// The names of the keychains on a token, by what it says of itself.
+    static func keychains(
+        on info: TokenInfo, isOurs: Bool, among configurations: [KeychainConfiguration]
+    ) -> [String] {
+        configurations.filter { configuration in
+            (configuration.module == .softHSM) == isOurs && (uri(configuration)?.matches(info) ?? false)
+        }.map(\.name)
     }
 
     private static func uri(_ configuration: KeychainConfiguration) -> PKCS11URI? {
@@ -219,7 +229,10 @@ extension TokenInventory.Entry {
 /// A token that a command looks at: its slot and, where it is a keychain's, the keychain that can log in.
 struct SelectedToken {
     let slot: Slot
+    /// The keychain that was named, else the first of those on the token.
     let keychain: Keychain?
+    /// Whether it lies in Keyfob's own directory.
+    let isOurs: Bool
 
     /// The token of `argument`; without one, that of the options and variables, as for keychains.
     ///
@@ -229,6 +242,7 @@ struct SelectedToken {
         guard let name = try Self.name(argument, global) else {
             let keychain = try global.openKeychain()
             self.keychain = keychain
+            isOurs = keychain.configuration.module == .softHSM
             slot = try keychain.slot()
             return
         }
@@ -241,10 +255,12 @@ struct SelectedToken {
         if let own = entry.keychains.first {
             let keychain = try Keychain.open(own, options: global.keychainOptions())
             self.keychain = keychain
+            isOurs = entry.isOurs
             slot = try keychain.slot()
             return
         }
         keychain = nil
+        isOurs = entry.isOurs
         if let slot = entry.slot {
             self.slot = slot
             return
@@ -262,6 +278,17 @@ struct SelectedToken {
                 details: ["token": name])
         }
         self.slot = slot
+    }
+
+    /// The module's name or path, by which lists call it.
+    var module: String { isOurs ? TokenInventory.ownModule : slot.module.name ?? slot.module.path }
+
+    /// The names of all keychains on the token.
+    ///
+    /// - Parameter info: What the token says of itself.
+    /// - Throws: `KeychainError` where the configuration of the keychains cannot be read.
+    func keychains(_ info: TokenInfo) throws -> [String] {
+        try TokenInventory.keychains(on: info, isOurs: isOurs, among: Keychains().all())
     }
 
     /// The token's name; `nil` where that of a keychain is meant.

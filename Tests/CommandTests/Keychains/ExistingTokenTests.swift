@@ -107,6 +107,44 @@ import Testing
         #expect(rest.status == 0, "\(rest.error)")
     }
 
+    @Test func `every key that seals a keychain is shown with that, whichever keychain the token is shown for`() throws {
+        let household = try Household()
+        let environment = try token(in: household).merging(["KEYFOB_MODULE": Self.module]) { $1 }
+        func document(_ words: [String]) throws -> [String: Any] {
+            let result = try household.keyfob(words + ["--json"], environment: environment)
+            try #require(result.status == 0, "\(words): \(result.error)")
+            return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        }
+        let source = ["--pin-source", "env:CARD_PIN"]
+        let names = ["one", "two"]
+        for name in names {
+            _ = try document(["keychain", "create", name, "--token", "card", "--module", Self.module] + source)
+        }
+        _ = try document(["key", "generate", "k", "--type", "aes", "-k", "one"] + source)
+        func expectMarks(_ choice: [String]) throws {
+            let show = ["token", "show", "--objects"] + choice + source
+            let shown = try document(show)
+            #expect(shown["keychain_names"] as? [String] == names, "\(shown)")
+            let objects = try #require(shown["objects"] as? [[String: Any]])
+            let marks = objects.map { object in
+                let keychain = object["keychain"] as? String ?? "-"
+                return "\(object["label"] ?? "") \(object["is_wrapping_key"] as? Bool ?? false) \(keychain)"
+            }
+            #expect(
+                marks == ["k false -", "keyfob-wrap-1-one true one", "keyfob-wrap-1-two true two"], "\(choice) \(marks)")
+            let text = try household.keyfob(show, environment: environment).output
+            #expect(text.contains("\nkeychains  one, two\n"), "\(text)")
+            for name in names { #expect(text.contains("seals keychain \(name), not extractable"), "\(text)") }
+            let rows = try household.keyfob(show + ["--format", "tsv"], environment: environment).output
+            #expect(rows.hasPrefix("class\tlabel\t") && rows.split(separator: "\n").count == 4, "\(rows)")
+        }
+        for choice in [["card"], ["-k", "one"], ["-k", "two"]] { try expectMarks(choice) }
+        // Its passwords may come back from a backup: the key must be there then.
+        let vault = try #require(try document(["keychain", "show", "two"])["vault"] as? String)
+        try FileManager.default.removeItem(atPath: vault)
+        try expectMarks(["-k", "one"])
+    }
+
     @Test func `a keychain that is on another token than the one asked for is not that one`() throws {
         let household = try Household.unattended()
         let failure = try household.failure(["init", "--token", "card"])

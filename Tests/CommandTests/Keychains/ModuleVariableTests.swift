@@ -27,7 +27,9 @@ import Testing
         let tokens = try #require(try output(["token", "ls"], in: household, ours)["tokens"] as? [[String: Any]])
         #expect(tokens.map { $0["label"] as? String } == ["card"])
         #expect(tokens.map { $0["module"] as? String } == [module])
-        #expect(try output(["token", "show", "card"], in: household, ours)["module"] as? String == module)
+        for member in ["module", "module_path"] {
+            #expect(try output(["token", "show", "card"], in: household, ours)[member] as? String == module)
+        }
         #expect(try output(["token", "mechanisms", "card"], in: household, ours)["token"] as? String == "card")
     }
 

@@ -96,6 +96,35 @@ import Testing
         #expect(try household.failure(["set", "x", "--protocol", "gopher+"]).status == 2)
     }
 
+    @Test func `a name that would be stored nowhere is refused`() throws {
+        let household = try Household.unattended()
+        let server = ["--kind", "internet", "--server", "github.com", "--user", "bob"]
+        for label in ["GitHub web", ""] {
+            let commands = [
+                ["set", "gh", "--stdin", "--label", label], ["set", "gh", "--stdin", "--replace", "--label", label],
+                ["secret", "generate", "gh", "--label", label],
+            ]
+            for command in commands {
+                let failure = try household.failure(command + server, input: Data("x".utf8))
+                #expect(failure.code == "usage" && failure.status == 2, "\(command): \(failure)")
+                #expect(failure.hint.contains("leave out --label"), "\(command): \(failure)")
+            }
+        }
+        #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)
+        // Each of these is found by its name.
+        let items: [(name: String, options: [String])] = [
+            ("gh", server), ("GitLab", ["--server", "gitlab.com", "--label", "GitLab"]),
+            ("mail.example", ["--server", "mail.example", "--label", "Mail"]),
+            ("host.example", ["--kind", "internet", "--label", "Host"]), ("plain", ["--label", "Plain"]),
+        ]
+        for item in items {
+            try household.set(item.name, item.name, item.options)
+            #expect(try household.keyfob(["get", item.name]).output == item.name + "\n", "\(item)")
+        }
+        let copy = try household.failure(["secret", "copy", "gh", "copy", "--to", "login", "--label", "Copy"])
+        #expect(copy.code == "usage" && copy.hint.contains("leave out --label"), "\(copy)")
+    }
+
     @Test func `items that a name fits are listed by what tells them apart`() throws {
         let household = try Household.unattended()
         for options in [["--protocol", "https", "--port", "8443"], ["--protocol", "ssh"], ["--path", "a"]] {
@@ -121,12 +150,12 @@ import Testing
         func members(_ items: Any?, at name: String) throws -> [String] {
             let list = try #require(items as? [[String: Any]])
             return list.filter { $0["name"] as? String == name }.map {
-                "\($0["protocol"] ?? "-") \($0["port"] as? Int ?? 0) \($0["path"] ?? "-")"
+                "\($0["protocol"] as? String ?? "-") \($0["port"] as? Int ?? 0) \($0["path"] as? String ?? "-")"
             }
         }
         let items = try household.document(["ls"])["items"]
-        #expect(try members(items, at: "db.example") == ["https 8443 ", "ssh 0 ", " 0 a"])
-        #expect(try members(items, at: "plain") == [" 0 "])
+        #expect(try members(items, at: "db.example") == ["https 8443 -", "ssh 0 -", "- 0 a"])
+        #expect(try members(items, at: "plain") == ["- 0 -"])
         let references = try #require(items as? [[String: Any]]).compactMap { $0["reference_b64"] as? String }
         #expect(Set(references).count == 4)
         let table = try household.keyfob(["ls"]).output
@@ -140,7 +169,7 @@ import Testing
             details?["candidates"] as? String
                 == "https://bob@db.example:8443\nssh://bob@db.example\nbob@db.example/a")
         let removal = try household.document(["rm", "--yes", "db.example", "--protocol", "ssh"])
-        #expect(try members(removal["removed"], at: "db.example") == ["ssh 0 "])
+        #expect(try members(removal["removed"], at: "db.example") == ["ssh 0 -"])
         let removed = try #require((removal["removed"] as? [[String: Any]])?.first?["reference_b64"] as? String)
         #expect(references.contains(removed))
     }
@@ -167,7 +196,8 @@ import Testing
             (Data("text".utf8), [], Data("text\n".utf8), Data("text".utf8)),
             (Data("text\n\n".utf8), [], Data("text\n\n".utf8), Data("text\n".utf8)),
             (Data("text\n".utf8), ["--keep-newline"], Data("text\n\n".utf8), Data("text\n".utf8)),
-            (Data("a\nb\r\n".utf8), [], Data("a\nb\n".utf8), Data("a\nb".utf8)),
+            (Data("a\r\n".utf8), [], Data("a\r\n".utf8), Data("a\r".utf8)),
+            (Data("a\r\nb\r\n\r\n".utf8), [], Data("a\r\nb\r\n\r\n".utf8), Data("a\r\nb\r\n\r".utf8)),
             (Data([0, 255, 10]), [], Data([0, 255, 10]), Data([0, 255, 10])),
             (Data(), ["--allow-empty"], Data("\n".utf8), Data()),
         ] as [(Data, [String], Data, Data)])
