@@ -70,6 +70,10 @@ struct URICommand: ParsableCommand {
         guard let name else { return }
         let (uri, label, identity) = try find(name, keychain)
         guard let program else {
+            // That of a certificate or a public key names no PIN.
+            if uri.type == .privateKey || uri.type == .secretKey, let obstacle = keychain.pinFileObstacle() {
+                throw obstacle
+            }
             let document = Document([
                 "name": .string(label), "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
                 "uri": .string(uri.description),
@@ -118,6 +122,7 @@ struct URICommand: ParsableCommand {
             let key = try keychain.knownPublicKey(of: name.key(in: keychain))
             (chain, root, publicKey) = ([], nil, key)
         }
+        if let obstacle = keychain.pinFileObstacle() { throw obstacle }
         let edwardsKeys = !program.usesEngine ? [] : try keychain.find(.keys.keyClass(.private))
             .filter { $0.keyType == .ed25519 }.map { $0.label ?? "" }
         let older = try keychain.publicCertificates().filter {
