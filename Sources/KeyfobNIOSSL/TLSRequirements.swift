@@ -54,7 +54,8 @@ extension TLSRequirements {
     /// Checks that the certificate is valid now.
     func checkDates(_ candidate: TLSCandidate) throws(KeychainError) {
         guard !allowsOutdated else { return }
-        let error = KeychainError.validity(of: candidate.certificate, name: candidate.name, on: date())
+        let error = KeychainError.validity(
+            of: candidate.certificate, name: candidate.name, on: date(), renewal: candidate.item.renewalHint("Renew"))
         if let error { throw error }
     }
 }

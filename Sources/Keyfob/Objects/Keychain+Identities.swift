@@ -80,18 +80,6 @@ extension Keychain {
         return findings
     }
 
-    /// What to do about an identity that has expired, or will.
-    private func renewalAdvice(for identity: Identity) throws -> String {
-        // An older version is kept for a while and then retired, never renewed.
-        guard let name = identity.nameOfVersion else {
-            return "Renew it: keyfob identity renew \(ShellWord.operand(identity.label ?? "NAME"))"
-        }
-        // A certificate of somebody else's that cannot be read says nothing against this one.
-        let own = (try? versions(of: identity)) ?? []
-        let words = try retirementWords(for: [identity], of: name, besides: own)
-        return "Its place has been taken: keyfob identity retire \(words.joined())"
-    }
-
     private func checkChain(
         _ certificate: Certificate, named name: String, on date: Date
     ) throws -> [IdentityFinding] {
@@ -121,7 +109,9 @@ extension Keychain {
                     state: .warning, name: "trust", text: "trust unknown: \(error.message)", hint: error.hint),
             ]
         }
-        guard let error = try result.error(name: name, successor: successor(in: result)) else {
+        let failure = try result.error(
+            name: name, successor: successor(in: result), renewal: renewalAdvice(in: result))
+        guard let error = failure else {
             let origin = result.origin ?? .keychain
             return [
                 complete,

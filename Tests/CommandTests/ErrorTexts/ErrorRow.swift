@@ -271,7 +271,7 @@ extension ErrorRow {
                 keyfob identity import -q old.key old.pem --name old --allow-expired
                 """,
             attempt: "keyfob cert verify old", status: 11, code: "cert.expired",
-            message: [#"certificate "old" expired on 2020-02-01"#], hint: ["Renew: keyfob identity renew old"]),
+            message: [#"certificate "old" expired on 2020-02-01"#], hint: ["keyfob identity import FILE --name old --replace", "keyfob identity renew old --self-signed"]),
         ErrorRow(
             testDescription: "not yet valid", before: "pair web web 20990101000000Z 20990201000000Z",
             attempt: "keyfob identity import web.key web.pem --name web", status: 11, code: "cert.not_yet_valid",
@@ -318,7 +318,7 @@ extension ErrorRow {
             hint: ["It is for: serverAuth"]),
         ErrorRow(
             testDescription: "expired by then", before: "trusted", attempt: "keyfob cert verify web --at 2099-01-01",
-            status: 11, code: "cert.expired", message: [#"certificate "web" expired on "#], hint: ["keyfob identity renew web"]),
+            status: 11, code: "cert.expired", message: [#"certificate "web" expired on "#], hint: ["keyfob identity renew web --issuer ISSUER"]),
         ErrorRow(
             testDescription: "not extractable", before: "pair web web; keyfob identity import -q web.key web.pem --name web",
             attempt: "keyfob identity export web --format pkcs12 -o web.p12", status: 8, code: "key.not_extractable",
