@@ -204,4 +204,33 @@ import Testing
         let result = try home.keyfob("identity", "import", home.file("both.pem"), "--name", "n")
         #expect(result.status == 4 && result.error.contains("Imported before that: \"n-1\"."), "\(result.error)")
     }
+
+    @Test func `of an RSA key that nobody accepts it is said what helps`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            for bits in 1024 2048; do
+                openssl req -x509 -newkey rsa:$bits -nodes -keyout $bits.key -out $bits.pem -days 90 -subj /CN=$bits
+            done 2>/dev/null
+            """)
+        func imported(_ bits: String, _ options: String...) throws -> Tool.Result {
+            let words = ["identity", "import", home.file(bits + ".key"), home.file(bits + ".pem"), "--name", "k" + bits]
+            return try Tool.keyfob(words + options, environment: home.environment).run()
+        }
+        let weak = try imported("1024")
+        #expect(weak.status == 0 && weak.output.contains("\nNote: RSA of 1024 bits is too weak: "), "\(weak)")
+        let command = "keyfob identity renew k1024 --force --key rsa --self-signed"
+        #expect(weak.output.contains("Or renew it: \(command)\n"), "\(weak.output)")
+        let quiet = try imported("1024", "--json")
+        #expect(quiet.status == 0 && !quiet.output.contains("Note:"), "\(quiet)")
+        let strong = try imported("2048")
+        #expect(strong.status == 0 && !strong.output.contains("Note: RSA"), "\(strong)")
+
+        // What the judgement of the certificate advises is the same, and works.
+        let checked = try home.keyfob("identity", "check", "k1024")
+        #expect(checked.status == 11 && checked.output.contains(command), "\(checked.output)")
+        let renewed = try home.keyfob("identity", "renew", "k1024", "--force", "--key", "rsa", "--self-signed")
+        #expect(renewed.status == 0, "\(renewed.error)")
+        #expect(try home.keyfob("identity", "check", "k1024").status == 0)
+    }
 }

@@ -51,8 +51,13 @@ extension Keychain {
         guard let identity = own.first(where: { $0.nameOfVersion == nil }) ?? own.first else {
             return "Get a new one from the authority above it: keyfob cert import FILE"
         }
-        let weaknesses: [CertificateChain.FailureCode] = [.weakSignature, .weakKey, .weakAuthorityKey]
-        let options = weaknesses.contains(failure.code) ? " --new-key" : ""
+        // Its time has not come, and a new key of the same kind would be as weak.
+        let options: String
+        switch failure.code {
+        case .weakSignature: options = " --force"
+        case .weakKey, .weakAuthorityKey: options = " --force --key rsa"
+        default: options = ""
+        }
         // As above.
         return try? renewalAdvice(for: identity, "Renew", options: options)
     }

@@ -136,7 +136,10 @@ struct IdentityImportCommand: ParsableCommand {
             + left.map { "Not imported: \(Phrases.counted($0.0, "private key")) \($0.1)." }
         try output.emit(document, sentence: lines.joined(separator: "\n"))
         if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
-        for made in imports { try ExtractionNote.warn(of: made.identity.key, in: keychain, output) }
+        for made in imports {
+            try ExtractionNote.warn(of: made.identity.key, in: keychain, output)
+            try StrengthNote.warn(of: made.identity, in: keychain, output)
+        }
     }
 
     /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.
