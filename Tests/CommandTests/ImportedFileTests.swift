@@ -233,4 +233,22 @@ import Testing
         #expect(renewed.status == 0, "\(renewed.error)")
         #expect(try home.keyfob("identity", "check", "k1024").status == 0)
     }
+
+    @Test(arguments: [
+        ("openssl pkcs12 -export -inkey slow.key -in slow.pem -out slow.p12", "slow.p12"),
+        ("openssl pkcs8 -topk8 -in slow.key -out encrypted.key", "encrypted.key slow.pem"),
+    ])
+    func `whoever waits for a file to open is told of it`(command: String, names: String) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("slow")
+        try home.shell(command + " -iter 6000000 -passout file:pass")
+        let files = names.split(separator: " ").map { home.file(String($0)) }
+        let words = ["identity", "import", "--name", "slow", "--progress", "always"] + files
+        let result = try Tool.keyfob(
+            words + ["--pass-source", "file:" + home.file("pass")], environment: home.environment
+        ).run()
+        #expect(result.status == 0, "\(result.error)")
+        let file = names.split(separator: " ")[0]
+        #expect(result.error.contains("keyfob: waiting for \(file) to open…\n"), "\(result.error)")
+    }
 }

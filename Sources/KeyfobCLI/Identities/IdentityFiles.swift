@@ -25,12 +25,18 @@ struct IdentityFiles {
     let passphrase: (String) throws -> SecretBytes
     let hasPassphraseSource: Bool
     let allowsLegacy: Bool
+    /// Whether somebody watches, who is told of a file that takes long to open.
+    let showsProgress: Bool
 
     /// - Parameters:
     ///   - passphrase: gives the passphrase of a file by name; asked where a file needs one.
     ///   - hasPassphraseSource: whether `passphrase` needs nobody.
-    init(allowsLegacy: Bool, hasPassphraseSource: Bool, passphrase: @escaping (String) throws -> SecretBytes) {
+    init(
+        allowsLegacy: Bool, hasPassphraseSource: Bool, showsProgress: Bool,
+        passphrase: @escaping (String) throws -> SecretBytes
+    ) {
         self.allowsLegacy = allowsLegacy
+        self.showsProgress = showsProgress
         self.hasPassphraseSource = hasPassphraseSource
         self.passphrase = passphrase
     }
@@ -212,8 +218,11 @@ struct IdentityFiles {
 
     private func readPKCS12(_ data: Data, _ name: String) throws -> PKCS12.Contents {
         func contents(_ passphrase: SecretBytes?) throws -> PKCS12.Contents {
-            try KeyFile.pkcs12(
-                data, fileName: name, passphrase: passphrase, allowsLegacy: allowsLegacy, allowsUnreadableKeys: true)
+            try awaiting(name) {
+                try KeyFile.pkcs12(
+                    data, fileName: name, passphrase: passphrase, allowsLegacy: allowsLegacy,
+                    allowsUnreadableKeys: true)
+            }
         }
         guard !hasPassphraseSource else { return try contents(passphrase(name)) }
         // Files without a passphrase need no question; and a damaged one must not ask for what it cannot use.
@@ -223,11 +232,25 @@ struct IdentityFiles {
     }
 
     private mutating func addKey(_ data: Data, _ name: String) throws {
-        let passphrase = passphrase
         for part in Self.privateKeys(in: data) {
-            let key = try KeyFile.load(part, fileName: name) { try passphrase(name) }
+            let key = try loadKey(part, name)
             keys.append((key, name, nil))
         }
+    }
+
+    private func loadKey(_ data: Data, _ name: String) throws -> PrivateKey {
+        do {
+            return try awaiting(name) { try KeyFile.load(data, fileName: name) { nil } }
+        } catch let error as KeychainError where error.code == .pinRequired {
+            // It is encrypted. Whoever types the passphrase is not told to wait.
+            let secret = try passphrase(name)
+            return try awaiting(name) { try KeyFile.load(data, fileName: name) { secret } }
+        }
+    }
+
+    /// Opens a file, which may take as long as whoever made it has chosen: a passphrase is made a key by so many steps.
+    private func awaiting<Result>(_ name: String, _ open: () throws -> Result) rethrows -> Result {
+        try Waiting.notice("\(name) to open", isShown: showsProgress, open)
     }
 
     /// Refuses a key that cannot be put on a token, before anything is asked for.

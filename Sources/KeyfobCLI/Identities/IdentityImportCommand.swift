@@ -61,7 +61,8 @@ struct IdentityImportCommand: ParsableCommand {
         try passphrase.check(reading: files + [key, cert, chain].compactMap { $0 })
         let read = passphrase.reading(global)
         var contents = IdentityFiles(
-            allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
+            allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil,
+            showsProgress: global.showsProgress
         ) { try read(.file($0)) }
         try passphrase.naming {
             for file in files { try contents.add(file) }
