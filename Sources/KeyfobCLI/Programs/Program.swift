@@ -54,7 +54,8 @@ extension Program {
         // Who needs none looks at none.
         if needsCertificate, let outdated = use.outdated { return outdated }
         guard let certificate = use.chain.first, let wanted = usage.extendedKeyUsage,
-            !certificate.extendedKeyUsage.isEmpty, !certificate.extendedKeyUsage.contains(where: { [wanted, .any].contains($0) })
+            !certificate.extendedKeyUsage.isEmpty,
+            !certificate.extendedKeyUsage.contains(where: { [wanted, .any].contains($0) })
         else { return nil }
         let names = certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")
         return KeychainError(
