@@ -199,16 +199,24 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) throws -> Data {
         let label = Self.title(.identity, identity.attributes)
+        let word = ShellWord.operand(label)
+        let hint = "Use it in place: keyfob uri \(word)     Public parts: keyfob cert export --chain \(word)"
         guard let object = identity.item.object, object.flags.contains(.extractable) else {
-            let word = ShellWord.operand(label)
             throw KeychainError(
                 .keyNotExtractable,
-                "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.",
-                hint: "Use it in place: keyfob uri \(word)     Public parts: keyfob cert export --chain \(word)")
+                "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.", hint: hint)
         }
         _ = try keys()
         let certificate = try identity.certificate()
-        let key = try exportKey(object)
+        let key: PrivateKey
+        do { key = try exportKey(object) } catch let error as KeychainError where error.code == .keyNotExtractable {
+            // The token's answer names neither.
+            throw KeychainError(
+                .keyNotExtractable,
+                "key \"\(label)\" (\(certificate.publicKey.algorithm)) cannot leave token \"\(token.label)\", although "
+                    + "it is marked extractable: the token does not give it out.",
+                hint: hint, details: error.details, cause: error)
+        }
         let above = Array(try chain(of: certificate).withoutRoot.dropFirst())
         do {
             return try PKCS12.write(

@@ -126,10 +126,11 @@ struct IdentityFiles {
 
     /// Every key with its certificate, once where the files hold them twice.
     ///
+    /// - Parameter isThere: whether the keychain has a key, where somebody knows; asked where a key has no certificate.
     /// - Throws: `KeychainError`; `itemNotFound` where there is no key or no certificate, `identityMismatch` where
     ///   a key has none of the certificates, `mechanismUnsupported` and `unsupportedFormat` for kinds of keys that are
     ///   not put on tokens.
-    func pairs() throws -> [Pair] {
+    func pairs(isThere: (PublicKey) -> Bool?) throws -> [Pair] {
         guard !keys.isEmpty else {
             if let (reason, fileName) = unreadableKeys.first {
                 throw KeychainError(
@@ -153,7 +154,7 @@ struct IdentityFiles {
                     other.fileName == entry.fileName
                         && certificates.contains { $0.certificate.publicKey == other.key.publicKey }
                 }
-                guard isOneOfSeveral else { throw mismatch(entry.key, entry.fileName) }
+                guard isOneOfSeveral else { throw mismatch(entry.key, entry.fileName, isThere) }
                 return []
             }
             try Self.requireUsable(entry.key, entry.fileName)
@@ -166,15 +167,18 @@ struct IdentityFiles {
         }
     }
 
-    private func mismatch(_ key: PrivateKey, _ keyFile: String) -> KeychainError {
+    private func mismatch(
+        _ key: PrivateKey, _ keyFile: String, _ isThere: (PublicKey) -> Bool?
+    ) -> KeychainError {
         // The leaf is the certificate that issued none of the others.
         let leaf = certificates.first { !$0.certificate.isCA } ?? certificates[0]
-        let theirs = Digest.sha256(leaf.certificate.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
+        let wanted = leaf.certificate.publicKey
+        let theirs = Digest.sha256(wanted.subjectPublicKeyInfo).hexadecimal.prefix(16)
         let ours = Digest.sha256(key.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
         return KeychainError(
             .identityMismatch, "\(leaf.fileName) was not issued for the key of \(keyFile): public keys differ.",
-            hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…. "
-                + "Find the key: keyfob key ls --pub sha256:\(theirs)",
+            hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…"
+                + Keychain.advice(toFind: wanted, isThere: isThere(wanted)),
             details: ["certificate_key": "sha256:\(theirs)", "key": "sha256:\(ours)"])
     }
 

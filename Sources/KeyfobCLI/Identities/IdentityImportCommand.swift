@@ -69,7 +69,11 @@ struct IdentityImportCommand: ParsableCommand {
             if let key { try contents.addKey(key, isAlone: files.isEmpty && cert == nil) }
             for file in [cert, chain].compactMap({ $0 }) { try contents.addCertificates(file) }
         }
-        let pairs = try contents.pairs()
+        let pairs = try contents.pairs { publicKey in
+            // It is about a hint; where there is no keychain nobody has a key in it.
+            guard let keychain = try? global.openKeychainIfThere() else { return nil }
+            return keychain.hasKey(publicKey)
+        }
         let now = Date()
         for pair in pairs where !allowExpired {
             let name = label ?? CertificatePhrases.subject(pair.certificate)

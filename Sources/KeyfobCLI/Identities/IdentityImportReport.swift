@@ -1,6 +1,7 @@
 import Foundation
 import Keyfob
 import OpenSSL
+import PKCS11
 
 /// What an import did to one identity, or would do.
 struct IdentityImportReport {

@@ -253,12 +253,15 @@ extension ErrorRow {
             before: "keyfob key generate -q api; pair api example", attempt: "keyfob identity install api --cert api.pem",
             status: 11, code: "identity.mismatch",
             message: [#"api.pem was not issued for key "api": public keys differ"#],
-            hint: ["The certificate belongs to key sha256:", "yours is sha256:", "keyfob key ls --pub sha256:"],
+            hint: [
+                "The certificate belongs to key sha256:", "yours is sha256:", "That key is not in the keychain either.",
+            ],
             details: ["key", "certificate_key"]),
         ErrorRow(
             testDescription: "key/certificate mismatch of an import", before: "pair a a; pair b b",
             attempt: "keyfob identity import a.key b.pem --name a", status: 11, code: "identity.mismatch",
-            message: ["b.pem was not issued for the key of a.key: public keys differ"], hint: ["keyfob key ls --pub sha256:"]),
+            message: ["b.pem was not issued for the key of a.key: public keys differ"],
+            hint: ["That key is not in the keychain either."]),
         ErrorRow(
             testDescription: "expired certificate", before: "pair old old 20200101000000Z 20200201000000Z",
             attempt: "keyfob identity import old.key old.pem --name old", status: 11, code: "cert.expired",
