@@ -55,7 +55,9 @@ extension TLSRequirements {
     func checkDates(_ candidate: TLSCandidate, chain: CertificateChain) throws(KeychainError) {
         guard !allowsOutdated else { return }
         let date = date()
-        if let error = KeychainError.validity(of: candidate.certificate, name: candidate.name, on: date) { throw error }
+        let error = KeychainError.validity(
+            of: candidate.certificate, name: candidate.name, on: date, renewal: candidate.item.renewalHint("Renew"))
+        if let error { throw error }
         for issuer in presented(chain).dropFirst() {
             let error = KeychainError.validity(
                 of: issuer, name: issuer.subjectSummary ?? "(no name)", on: date,

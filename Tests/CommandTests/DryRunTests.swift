@@ -135,6 +135,51 @@ import Testing
         #expect(dry.status == run.status && dry.error == run.error, "\(dry.error)\(run.error)")
     }
 
+    @Test func `the dry run of an import says what the run would do`() throws {
+        let home = try IdentityHome()
+        try home.makeWeb()
+        try home.makeSelfSigned("other")
+        let file = ["identity", "import", home.file("web.p12"), "--pass-source", "file:" + home.file("pass")]
+        let pair = ["identity", "import", home.file("other.key"), home.file("other.pem")]
+        func run(_ words: [String]) throws -> Tool.Result {
+            try Tool.keyfob(words + ["--name", "web"], environment: home.environment).run()
+        }
+        func identity(_ words: [String]) throws -> [String: Any] {
+            let all = try IdentityHome.json(run(words + ["--json"]))["identities"] as? [[String: Any]]
+            return try #require(all?.first)
+        }
+        let told = try run(file + ["--dry-run"])
+        let lines = told.output.split(separator: "\n")
+        try #require(told.status == 0 && lines.count == 6, "\(told)")
+        #expect(lines[0] == "web.p12: 1 private key, 3 certificates, integrity ok")
+        #expect(lines[1] == "  key     RSA 2048          -> token \"login\", not extractable")
+        #expect(lines[2].hasPrefix("  leaf    www.example.org   valid until "))
+        #expect(lines[3] == "  chain   1 intermediate to be stored, root not stored")
+        #expect(lines[4] == "Would import identity \"web\".")
+        #expect(lines[5] == "Nothing was imported (--dry-run).")
+        #expect(try run(pair + ["--dry-run"]).output.contains("Would import identity \"web\"."))
+
+        for (words, options) in [(file, ["--extractable"]), (pair, ["--replace"])] {
+            let planned = try identity(words + options + ["--dry-run"])
+            let made = try identity(words + options)
+            // Nobody knows before where the key will be.
+            #expect(planned["changed"] as? Bool == false && planned["uri"] is NSNull)
+            for name in made.keys where name != "changed" && name != "uri" {
+                #expect("\(planned[name] ?? "-")" == "\(made[name] ?? "-")", "\(name)")
+            }
+            #expect((made["kept"] as? [String])?.isEmpty == (options != ["--replace"]), "\(made)")
+            let again = try run(words + ["--dry-run"])
+            #expect(
+                again.output == "Unchanged: identity \"web\" already has this key and certificate.\n"
+                    + "Nothing was imported (--dry-run).\n", "\(again)")
+            guard words == file else { continue }
+            let refused = try run(pair + ["--dry-run"])
+            let replaced = try run(pair + ["--dry-run", "--replace"])
+            #expect(refused.status == 4 && refused.error.contains("Replace it: add --replace"), "\(refused)")
+            #expect(replaced.output.contains("\n  kept    the present one, as web@20"), "\(replaced)")
+        }
+    }
+
     @Test func `of a secret that is made and printed a dry run has nothing to print`() throws {
         let household = try Household.unattended()
         let generate = ["secret", "generate", "a", "--print", "--if-missing"]

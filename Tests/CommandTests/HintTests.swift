@@ -4,7 +4,10 @@ import Testing
 
 /// That the commands which hints print do what they are said to do.
 @Suite struct HintTests {
-    @Test(arguments: [("web$(touch pwned)", "'web$(touch pwned)'"), ("my web", "'my web'"), ("-web", "-- -web")])
+    @Test(arguments: [
+        ("web$(touch pwned)", "'web$(touch pwned)' --self-signed"), ("my web", "'my web' --self-signed"),
+        ("-web", "--self-signed -- -web"),
+    ])
     func `a command names what it is about as one word of the shell`(name: String, word: String) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("old", days: -3)
@@ -20,6 +23,41 @@ import Testing
             let told = result.output + result.error
             #expect(told.contains("keyfob identity renew \(word)\n"), "\(command): \(told)")
         }
+    }
+
+    @Test func `how a certificate gets its successor is told as it works`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("old", days: -3)
+        try home.makeSelfSigned("new")
+        let files = ["old", "new"].map { [home.file($0 + ".key"), home.file($0 + ".pem")] }
+        try #require(
+            home.keyfob("identity", "import", files[0][0], files[0][1], "--name", "old", "--allow-expired").status == 0)
+        try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
+        try home.makeSelfSigned("ca")
+        try #require(home.keyfob("cert", "import", home.file("ca.pem"), "--name", "ca").status == 0)
+
+        // An issuer is written down with the one, and nobody has said who renews the other.
+        let later = ["cert", "verify", "--at", "2099-01-01"]
+        func told(_ arguments: [String]) throws -> String {
+            let result = try Tool.keyfob(arguments, environment: home.environment).run()
+            return result.output + result.error
+        }
+        #expect(try told(later + ["web"]).contains("Renew: keyfob identity renew web\n"))
+        #expect(
+            try told(["identity", "create", "web", "--cn", "x", "--self-signed"])
+                .contains("Renew it: keyfob identity renew web\n"))
+        let alone = try told(later + ["ca"])
+        #expect(alone.contains("Get a new one from the authority above it: keyfob cert import FILE\n"), "\(alone)")
+        let advice = try told(["cert", "verify", "old"])
+        let replacement = "keyfob identity import FILE --name old --replace"
+        #expect(advice.contains("Get a new certificate: \(replacement)     Or renew it: "), "\(advice)")
+        #expect(advice.contains("keyfob identity renew old --self-signed\n"), "\(advice)")
+
+        let renewed = try home.keyfob("identity", "renew", "old", "--self-signed")
+        #expect(renewed.status == 0, "\(renewed.error)")
+        #expect(try told(later + ["old"]).contains("Renew: keyfob identity renew old\n"))
+        let replaced = try home.keyfob("identity", "import", files[1][0], files[1][1], "--name", "old", "--replace")
+        #expect(replaced.status == 0, "\(replaced.error)")
     }
 
     @Test(arguments: [("-web", "--name=-web"), ("my web", "--name 'my web'")])

@@ -204,4 +204,97 @@ import Testing
         let result = try home.keyfob("identity", "import", home.file("both.pem"), "--name", "n")
         #expect(result.status == 4 && result.error.contains("Imported before that: \"n-1\"."), "\(result.error)")
     }
+
+    @Test func `of an RSA key that nobody accepts it is said what helps`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            for bits in 1024 2048; do
+                openssl req -x509 -newkey rsa:$bits -nodes -keyout $bits.key -out $bits.pem -days 90 -subj /CN=$bits
+            done 2>/dev/null
+            """)
+        func imported(_ bits: String, _ options: String...) throws -> Tool.Result {
+            let words = ["identity", "import", home.file(bits + ".key"), home.file(bits + ".pem"), "--name", "k" + bits]
+            return try Tool.keyfob(words + options, environment: home.environment).run()
+        }
+        let weak = try imported("1024")
+        #expect(weak.status == 0 && weak.output.contains("\nNote: RSA of 1024 bits is too weak: "), "\(weak)")
+        let command = "keyfob identity renew k1024 --force --key rsa --self-signed"
+        #expect(weak.output.contains("Or renew it: \(command)\n"), "\(weak.output)")
+        let quiet = try imported("1024", "--json")
+        #expect(quiet.status == 0 && !quiet.output.contains("Note:"), "\(quiet)")
+        let strong = try imported("2048")
+        #expect(strong.status == 0 && !strong.output.contains("Note: RSA"), "\(strong)")
+
+        // What the judgement of the certificate advises is the same, and works.
+        let checked = try home.keyfob("identity", "check", "k1024")
+        #expect(checked.status == 11 && checked.output.contains(command), "\(checked.output)")
+        let renewed = try home.keyfob("identity", "renew", "k1024", "--force", "--key", "rsa", "--self-signed")
+        #expect(renewed.status == 0, "\(renewed.error)")
+        #expect(try home.keyfob("identity", "check", "k1024").status == 0)
+    }
+
+    @Test(arguments: [
+        ("openssl pkcs12 -export -inkey slow.key -in slow.pem -iter 6000000 -out slow.p12", "slow.p12"),
+        ("openssl pkcs8 -topk8 -in slow.key -iter 15000000 -out encrypted.key", "encrypted.key slow.pem"),
+    ])
+    func `whoever waits for a file to open is told of it`(command: String, names: String) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("slow")
+        try home.shell(command + " -passout file:pass")
+        let files = names.split(separator: " ").map { home.file(String($0)) }
+        let words = ["identity", "import", "--name", "slow", "--progress", "always"] + files
+        let result = try Tool.keyfob(
+            words + ["--pass-source", "file:" + home.file("pass")], environment: home.environment
+        ).run()
+        #expect(result.status == 0, "\(result.error)")
+        let file = names.split(separator: " ")[0]
+        #expect(result.error.contains("keyfob: waiting for \(file) to open…\n"), "\(result.error)")
+    }
+
+    @Test func `where a key belongs is told only of one that is there`() throws {
+        let home = try IdentityHome()
+        for name in ["one", "two"] { try home.makeSelfSigned(name) }
+        func told() throws -> String {
+            try home.keyfob("identity", "import", home.file("one.key"), home.file("two.pem"), "--name", "n").error
+        }
+        #expect(try told().contains("That key is not in the keychain either.\n"))
+        try #require(
+            home.keyfob("identity", "import", home.file("two.key"), home.file("two.pem"), "--name", "two").status == 0)
+        let error = try told()
+        let found = try #require(error.firstMatch(of: /keyfob (key ls --pub sha256:[0-9a-f]{16})\n/), "\(error)")
+        let list = try Tool.keyfob(found.1.split(separator: " ").map(String.init), environment: home.environment).run()
+        #expect(list.status == 0 && list.output.contains("two"), "\(list)")
+    }
+
+    @Test func `a certificate request is called one wherever it is given`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        let (request, key) = (home.file("web.csr"), home.file("web.key"))
+        let commands = [
+            ["identity", "import", request, key], ["identity", "import", key, request], ["cert", "import", request],
+            ["identity", "import", "--key", key, "--cert", request],
+        ]
+        for command in commands {
+            let refused = try Tool.keyfob(command, environment: home.environment).run()
+            #expect(refused.status == 9, "\(command): \(refused.error)")
+            #expect(refused.error.hasPrefix("keyfob: web.csr cannot be used: it is a certificate request"), "\(refused.error)")
+        }
+    }
+
+    @Test func `a key that the token does not give out is named, and what can be done with it`() throws {
+        let home = try IdentityHome()
+        try home.shell(
+            """
+            openssl genpkey -algorithm ed25519 -out ed.key
+            openssl req -x509 -key ed.key -subj /CN=ed -days 90 -out ed.pem
+            """)
+        let imported = try home.keyfob(
+            "identity", "import", home.file("ed.key"), home.file("ed.pem"), "--name", "my ed", "--extractable")
+        try #require(imported.status == 0, "\(imported.error)")
+        let refused = try keyfob(home, "identity", "export", "my ed", "-o", home.file("ed.p12"))
+        #expect(refused.status == 8, "\(refused)")
+        #expect(refused.error.contains("key \"my ed\" (Ed25519) cannot leave token \"login\""), "\(refused.error)")
+        #expect(refused.error.contains("Use it in place: keyfob uri 'my ed'     "), "\(refused.error)")
+    }
 }

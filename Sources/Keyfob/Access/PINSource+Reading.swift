@@ -138,7 +138,8 @@ extension PINSource {
         return line
     }
 
-    private static func expanded(_ path: String) -> String {
+    /// `path` with the home directory in place of a tilde at its beginning.
+    static func expanded(_ path: String) -> String {
         guard path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] else { return path }
         return home + path.dropFirst(1)
     }

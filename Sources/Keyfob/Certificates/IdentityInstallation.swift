@@ -101,14 +101,14 @@ extension Keychain {
                 .itemNotFound, "no key \"\(name)\" in keychain \"\(self.name)\".",
                 hint: hint ?? "All keys: keyfob key ls", details: ["name": name, "keychain": self.name])
         }
-        throw Self.mismatch(certificate, key: own, name: name, fileName: fileName)
+        throw mismatch(certificate, key: own, name: name, fileName: fileName)
     }
 
     private static func isKey(_ key: TokenObject, of certificate: Certificate) -> Bool {
         return key.keyIdentifier == certificate.publicKey.identifier
     }
 
-    static func mismatch(
+    private func mismatch(
         _ certificate: Certificate, key: TokenObject, name: String, fileName: String?
     ) -> KeychainError {
         let theirs = Digest.sha256(certificate.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
@@ -118,7 +118,7 @@ extension Keychain {
             "\(fileName ?? "the certificate") was not issued for key \"\(name)\": public keys differ.",
             hint: "The certificate belongs to key sha256:\(theirs)…"
                 + (ours.map { "; yours is sha256:\($0)…" } ?? "")
-                + ". Find the key: keyfob key ls --pub sha256:\(theirs)",
+                + Self.advice(toFind: certificate.publicKey, isThere: hasKey(certificate.publicKey)),
             details: [
                 "certificate_key": "sha256:\(theirs)", "key": ours.map { "sha256:\($0)" } ?? "unknown", "name": name,
             ])
@@ -135,7 +135,7 @@ extension Keychain {
         renewing renewed: Certificate? = nil, isFirst: Bool = false
     ) throws -> IdentityInstallation {
         guard Self.isKey(key, of: certificate) else {
-            throw Self.mismatch(certificate, key: key, name: name, fileName: nil)
+            throw mismatch(certificate, key: key, name: name, fileName: nil)
         }
         let keys = try keys()
         let leaf = NewObject(certificate: certificate, label: .string(name))

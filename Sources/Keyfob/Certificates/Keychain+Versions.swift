@@ -130,13 +130,11 @@ extension Keychain {
             let (label, name) = (item.label ?? "", dependent.item.label ?? dependent.certificate.subjectSummary ?? "")
             let fingerprint = "sha256:" + dependent.certificate.sha256Fingerprint.hexadecimal.prefix(16)
             // What is here without its key is renewed elsewhere.
-            let isIdentity = try find(.identities).contains { $0.der == dependent.item.der }
-            let word = ShellWord.operand(dependent.item.label ?? fingerprint)
+            let identity = try find(.identities).first { $0.der == dependent.item.der }
             throw KeychainError(
                 .refused, "\"\(label)\" issued \"\(name)\", whose chain would end without it.",
-                hint: isIdentity
-                    ? "Renew that first: keyfob identity renew \(word)"
-                    : "If nobody needs that here, remove it first: keyfob cert rm \(fingerprint)",
+                hint: identity?.renewalHint("Renew that first")
+                    ?? "If nobody needs that here, remove it first: keyfob cert rm \(fingerprint)",
                 details: ["name": label])
         }
     }

@@ -12,9 +12,10 @@ extension CertificateVerification {
     ///   - root: What commands call the root that nobody trusts, where the keychain has it.
     ///   - successor: What `keyfob trust add` is told to trust the next certificate of an anchor that has expired,
     ///     where the keychain has one: what it is called there, and what the anchor is trusted for.
+    ///   - renewal: How the certificate gets its successor; `nil` where `keyfob identity renew` and the name do it.
     public func error(
         name: String, isFile: Bool = false, hasFetched: Bool = false, root: String? = nil,
-        successor: String? = nil
+        successor: String? = nil, renewal: String? = nil
     ) -> KeychainError? {
         guard let found = result.failure else { return nil }
         let own = ownFault(besides: found.code)
@@ -33,7 +34,7 @@ extension CertificateVerification {
         if isBeside.contains(found.code),
             let error = KeychainError.validity(
                 of: certificate, name: name, on: date,
-                renewal: isFile ? "Get a new one from the authority above it." : nil)
+                renewal: isFile ? "Get a new one from the authority above it." : renewal)
         {
             return make(error.code, error.message, error.hint)
         }
@@ -81,13 +82,13 @@ extension CertificateVerification {
                 culprit.extendedKeyUsage.isEmpty
                     ? nil : "It is for: " + culprit.extendedKeyUsage.map(\.description).joined(separator: ", "))
         default:
+            let next = renewal.map { ". " + $0 } ?? ": keyfob identity renew --new-key \(ShellWord.operand(name))"
+            let remedy = isLeaf && !isFile ? next : ", from the authority above it."
             let hint: String? = switch code {
             case .weakSignature, .weakKey, .weakAuthorityKey:
                 "Nobody should accept it any more. It needs a new one"
                     + (code == .weakSignature ? ", signed with SHA-256 or better" : ", with a key of 2048 bits or more")
-                    + (isLeaf && !isFile
-                        ? ": keyfob identity renew --new-key \(ShellWord.operand(name))"
-                        : ", from the authority above it.")
+                    + remedy
             case .nameNotPermitted, .nameExcluded: "An authority above it may not issue for this name."
             default: nil
             }
@@ -143,10 +144,12 @@ extension KeychainError {
     /// that is.
     ///
     /// - Parameters:
-    ///   - renewal: What helps against one that has expired; `nil` for an identity of the keychain.
+    ///   - renewal: What helps against one that has expired; `nil` for an identity of the keychain that somebody
+    ///     renews.
     ///   - remark: What else the hint for one that is not valid yet says.
     package static func validity(
-        of certificate: Certificate, name: String, on date: Date, renewal: String? = nil, remark: String? = nil
+        of certificate: Certificate, name: String, on date: Date, renewal: @autoclosure () -> String? = nil,
+        remark: String? = nil
     ) -> KeychainError? {
         let format = Date.ISO8601FormatStyle()
         // Of another moment that somebody asks about, the clock says nothing. A verification may take minutes.
@@ -158,7 +161,7 @@ extension KeychainError {
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(day)"
                     + (isNow ? " (\(ago))." : ", before \(date.formatted(format))."),
-                hint: renewal ?? "Renew: keyfob identity renew \(ShellWord.operand(name))",
+                hint: renewal() ?? "Renew: keyfob identity renew \(ShellWord.operand(name))",
                 details: ["certificate": name, "not_after": certificate.notAfter.formatted(format)])
         }
         guard date < certificate.notBefore else { return nil }

@@ -82,7 +82,9 @@ public struct AuthorityIssuer: CertificateIssuer {
         lifetime: TimeInterval?
     ) throws -> UnsignedCertificate {
         let (authority, now) = (try identity.certificate(), Date())
-        if let error = KeychainError.validity(of: authority, name: name(authority), on: now) { throw error }
+        let error = KeychainError.validity(
+            of: authority, name: name(authority), on: now, renewal: identity.renewalHint("Renew"))
+        if let error { throw error }
         let wanted = now + (lifetime ?? SelfIssuer.standardLifetime)
         return try KeychainError.describingRequests {
             try UnsignedCertificate(

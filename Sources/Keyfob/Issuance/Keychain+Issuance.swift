@@ -351,16 +351,18 @@ extension Keychain {
             throw KeychainError(
                 .invalidArgument, "a name does not end in @ and a day: older versions of identities are called so.")
         }
-        guard try findOnToken(Criteria(.identity, [.label: .string(name)])).isEmpty else {
-            throw isTaken(name)
+        if let known = try findOnToken(Criteria(.identity, [.label: .string(name)])).first {
+            throw isTaken(name, by: Identity(item: known))
         }
     }
 
     /// The error for a name that an identity has already.
-    func isTaken(_ name: String) -> KeychainError {
+    ///
+    /// - Parameter identity: That one; `nil` for one that was made a moment ago, and is renewed by who issued it.
+    func isTaken(_ name: String, by identity: Identity? = nil) -> KeychainError {
         KeychainError(
             .duplicateItem, "identity \"\(name)\" already exists in keychain \"\(self.name)\".",
-            hint: "Renew it: keyfob identity renew \(ShellWord.operand(name))",
+            hint: identity?.renewalHint("Renew it") ?? "Renew it: keyfob identity renew \(ShellWord.operand(name))",
             details: ["name": name, "keychain": self.name])
     }
 }

@@ -80,18 +80,6 @@ extension Keychain {
         return findings
     }
 
-    /// What to do about an identity that has expired, or will.
-    private func renewalAdvice(for identity: Identity) throws -> String {
-        // An older version is kept for a while and then retired, never renewed.
-        guard let name = identity.nameOfVersion else {
-            return "Renew it: keyfob identity renew \(ShellWord.operand(identity.label ?? "NAME"))"
-        }
-        // A certificate of somebody else's that cannot be read says nothing against this one.
-        let own = (try? versions(of: identity)) ?? []
-        let words = try retirementWords(for: [identity], of: name, besides: own)
-        return "Its place has been taken: keyfob identity retire \(words.joined())"
-    }
-
     private func checkChain(
         _ certificate: Certificate, named name: String, on date: Date
     ) throws -> [IdentityFinding] {
@@ -121,7 +109,9 @@ extension Keychain {
                     state: .warning, name: "trust", text: "trust unknown: \(error.message)", hint: error.hint),
             ]
         }
-        guard let error = try result.error(name: name, successor: successor(in: result)) else {
+        let failure = try result.error(
+            name: name, successor: successor(in: result), renewal: renewalAdvice(in: result))
+        guard let error = failure else {
             let origin = result.origin ?? .keychain
             return [
                 complete,
@@ -209,16 +199,24 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) throws -> Data {
         let label = Self.title(.identity, identity.attributes)
+        let word = ShellWord.operand(label)
+        let hint = "Use it in place: keyfob uri \(word)     Public parts: keyfob cert export --chain \(word)"
         guard let object = identity.item.object, object.flags.contains(.extractable) else {
-            let word = ShellWord.operand(label)
             throw KeychainError(
                 .keyNotExtractable,
-                "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.",
-                hint: "Use it in place: keyfob uri \(word)     Public parts: keyfob cert export --chain \(word)")
+                "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.", hint: hint)
         }
         _ = try keys()
         let certificate = try identity.certificate()
-        let key = try exportKey(object)
+        let key: PrivateKey
+        do { key = try exportKey(object) } catch let error as KeychainError where error.code == .keyNotExtractable {
+            // The token's answer names neither.
+            throw KeychainError(
+                .keyNotExtractable,
+                "key \"\(label)\" (\(certificate.publicKey.algorithm)) cannot leave token \"\(token.label)\", although "
+                    + "it is marked extractable: the token does not give it out.",
+                hint: hint, details: error.details, cause: error)
+        }
         let above = Array(try chain(of: certificate).withoutRoot.dropFirst())
         do {
             return try PKCS12.write(

@@ -66,15 +66,8 @@ extension Keychain {
                 present = objects
                 // Somebody who gives no name is content with two of a name.
                 if label != nil {
-                    let bearers = try Succession.bearers(
-                        of: name, besides: certificate, among: objects,
-                        called: fingerprints(calledOnlyInRows: name, keys))
-                    guard bearers.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
-                    if isReplacing {
-                        succession = try Succession(
-                            of: name, certificate, among: objects,
-                            replacing: predecessors(of: certificate, named: name, bearers, among: objects, keys))
-                    }
+                    succession = try self.succession(
+                        of: name, certificate, isReplacing: isReplacing, among: objects, keys)
                 }
                 // The key that was there first keeps the name (``IdentityVersion``).
                 let taken = Set(objects.compactMap { $0.label?.text } + succession.moves.map(\.label))
@@ -127,6 +120,21 @@ extension Keychain {
             addedCertificates: addedAuthorities.map { CertificateItem(item: $0) },
             knownCertificates: above.count - addedAuthorities.count, kept: succession.predecessors.map(\.label),
             chain: ordered)
+    }
+
+    /// Who makes room for the certificate of an identity that is imported under a name.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem` where somebody would have to, and nobody shall.
+    func succession(
+        of name: String, _ certificate: Certificate, isReplacing: Bool, among objects: [TokenObject], _ keys: VaultKeys
+    ) throws -> Succession {
+        let bearers = try Succession.bearers(
+            of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
+        guard bearers.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
+        guard isReplacing else { return Succession() }
+        return try Succession(
+            of: name, certificate, among: objects,
+            replacing: predecessors(of: certificate, named: name, bearers, among: objects, keys))
     }
 
     static func mismatch(_ certificate: Certificate, _ key: PublicKey) -> KeychainError {

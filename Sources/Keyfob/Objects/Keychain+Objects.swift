@@ -24,8 +24,8 @@ extension Keychain {
     /// The RFC 7512 URI of a certificate or key, by which other programs find it on the token.
     ///
     /// Of an identity it is the private key's. With a PIN that lies in a file the URI names the file, so that a
-    /// program which knows `pin-source` needs nothing else; the PIN itself is never part of it. Does not touch
-    /// the token.
+    /// program which knows `pin-source` needs nothing else; the PIN itself is never part of it. A file in which a
+    /// newline follows the PIN is not named: others would send that to the token too. Does not touch the token.
     ///
     /// - Throws: `KeychainError` with code `invalidArgument` for an item that is not on a token.
     public func uri(of item: some KeychainItem) throws -> PKCS11URI {
@@ -39,21 +39,13 @@ extension Keychain {
         uri.id = object.id.isEmpty ? nil : [UInt8](object.id)
         uri.type = object.objectClass
         if object.objectClass == .privateKey || object.objectClass == .secretKey {
-            uri.pinSource = pinFile.map { "file:" + $0 }
+            uri.pinSource = plainPINFile.map { "file:" + $0 }
         }
         return uri
     }
 
     /// The label of the keychain's token.
     public var tokenLabel: String { token.label }
-
-    /// The file that the token's PIN lies in, where it is protected by nothing but its mode.
-    public var pinFile: String? {
-        guard configuration.sealedPIN == nil, let source = configuration.pinSource, source.hasPrefix("file:") else {
-            return nil
-        }
-        return String(source.dropFirst(5))
-    }
 
     /// Whether a URI names an item of this keychain: token, and what it says of label, id and class.
     ///

@@ -36,7 +36,8 @@ struct CertificateImportCommand: ParsableCommand {
         try passphrase.check(reading: files)
         let read = passphrase.reading(global)
         var contents = IdentityFiles(
-            allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
+            allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil,
+            showsProgress: global.showsProgress
         ) { try read(.file($0)) }
         try passphrase.naming { for file in files { try contents.addCertificates(file) } }
         let certificates = contents.certificates.map(\.certificate)

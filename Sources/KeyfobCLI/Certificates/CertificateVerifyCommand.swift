@@ -68,9 +68,10 @@ struct CertificateVerifyCommand: ParsableCommand {
         }
         let root = try result.result.failure?.certificate.flatMap { try keychain?.word(forRoot: $0) }
         let successor = try noKeychain ? nil : keychain?.successor(in: result)
-        if let error = result.error(name: name, isFile: certificate.isFile, root: root, successor: successor) {
-            throw error
-        }
+        let error = result.error(
+            name: name, isFile: certificate.isFile, root: root, successor: successor,
+            renewal: keychain?.renewalAdvice(in: result))
+        if let error { throw error }
         let chain = result.chain.map { Visible.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
         let origin = switch result.origin {
         case .system: "trusted by the system"

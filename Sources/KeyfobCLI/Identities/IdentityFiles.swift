@@ -25,12 +25,18 @@ struct IdentityFiles {
     let passphrase: (String) throws -> SecretBytes
     let hasPassphraseSource: Bool
     let allowsLegacy: Bool
+    /// Whether somebody watches, who is told of a file that takes long to open.
+    let showsProgress: Bool
 
     /// - Parameters:
     ///   - passphrase: gives the passphrase of a file by name; asked where a file needs one.
     ///   - hasPassphraseSource: whether `passphrase` needs nobody.
-    init(allowsLegacy: Bool, hasPassphraseSource: Bool, passphrase: @escaping (String) throws -> SecretBytes) {
+    init(
+        allowsLegacy: Bool, hasPassphraseSource: Bool, showsProgress: Bool,
+        passphrase: @escaping (String) throws -> SecretBytes
+    ) {
         self.allowsLegacy = allowsLegacy
+        self.showsProgress = showsProgress
         self.hasPassphraseSource = hasPassphraseSource
         self.passphrase = passphrase
     }
@@ -120,10 +126,11 @@ struct IdentityFiles {
 
     /// Every key with its certificate, once where the files hold them twice.
     ///
+    /// - Parameter isThere: whether the keychain has a key, where somebody knows; asked where a key has no certificate.
     /// - Throws: `KeychainError`; `itemNotFound` where there is no key or no certificate, `identityMismatch` where
     ///   a key has none of the certificates, `mechanismUnsupported` and `unsupportedFormat` for kinds of keys that are
     ///   not put on tokens.
-    func pairs() throws -> [Pair] {
+    func pairs(isThere: (PublicKey) -> Bool?) throws -> [Pair] {
         guard !keys.isEmpty else {
             if let (reason, fileName) = unreadableKeys.first {
                 throw KeychainError(
@@ -147,7 +154,7 @@ struct IdentityFiles {
                     other.fileName == entry.fileName
                         && certificates.contains { $0.certificate.publicKey == other.key.publicKey }
                 }
-                guard isOneOfSeveral else { throw mismatch(entry.key, entry.fileName) }
+                guard isOneOfSeveral else { throw mismatch(entry.key, entry.fileName, isThere) }
                 return []
             }
             try Self.requireUsable(entry.key, entry.fileName)
@@ -160,15 +167,18 @@ struct IdentityFiles {
         }
     }
 
-    private func mismatch(_ key: PrivateKey, _ keyFile: String) -> KeychainError {
+    private func mismatch(
+        _ key: PrivateKey, _ keyFile: String, _ isThere: (PublicKey) -> Bool?
+    ) -> KeychainError {
         // The leaf is the certificate that issued none of the others.
         let leaf = certificates.first { !$0.certificate.isCA } ?? certificates[0]
-        let theirs = Digest.sha256(leaf.certificate.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
+        let wanted = leaf.certificate.publicKey
+        let theirs = Digest.sha256(wanted.subjectPublicKeyInfo).hexadecimal.prefix(16)
         let ours = Digest.sha256(key.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
         return KeychainError(
             .identityMismatch, "\(leaf.fileName) was not issued for the key of \(keyFile): public keys differ.",
-            hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…. "
-                + "Find the key: keyfob key ls --pub sha256:\(theirs)",
+            hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…"
+                + Keychain.advice(toFind: wanted, isThere: isThere(wanted)),
             details: ["certificate_key": "sha256:\(theirs)", "key": "sha256:\(ours)"])
     }
 
@@ -212,8 +222,11 @@ struct IdentityFiles {
 
     private func readPKCS12(_ data: Data, _ name: String) throws -> PKCS12.Contents {
         func contents(_ passphrase: SecretBytes?) throws -> PKCS12.Contents {
-            try KeyFile.pkcs12(
-                data, fileName: name, passphrase: passphrase, allowsLegacy: allowsLegacy, allowsUnreadableKeys: true)
+            try awaiting(name) {
+                try KeyFile.pkcs12(
+                    data, fileName: name, passphrase: passphrase, allowsLegacy: allowsLegacy,
+                    allowsUnreadableKeys: true)
+            }
         }
         guard !hasPassphraseSource else { return try contents(passphrase(name)) }
         // Files without a passphrase need no question; and a damaged one must not ask for what it cannot use.
@@ -223,11 +236,25 @@ struct IdentityFiles {
     }
 
     private mutating func addKey(_ data: Data, _ name: String) throws {
-        let passphrase = passphrase
         for part in Self.privateKeys(in: data) {
-            let key = try KeyFile.load(part, fileName: name) { try passphrase(name) }
+            let key = try loadKey(part, name)
             keys.append((key, name, nil))
         }
+    }
+
+    private func loadKey(_ data: Data, _ name: String) throws -> PrivateKey {
+        do {
+            return try awaiting(name) { try KeyFile.load(data, fileName: name) { nil } }
+        } catch let error as KeychainError where error.code == .pinRequired {
+            // It is encrypted. Whoever types the passphrase is not told to wait.
+            let secret = try passphrase(name)
+            return try awaiting(name) { try KeyFile.load(data, fileName: name) { secret } }
+        }
+    }
+
+    /// Opens a file, which may take as long as whoever made it has chosen: a passphrase is made a key by so many steps.
+    private func awaiting<Result>(_ name: String, _ open: () throws -> Result) rethrows -> Result {
+        try Waiting.notice("\(name) to open", isShown: showsProgress, open)
     }
 
     /// Refuses a key that cannot be put on a token, before anything is asked for.

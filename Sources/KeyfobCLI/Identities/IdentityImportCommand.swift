@@ -61,14 +61,19 @@ struct IdentityImportCommand: ParsableCommand {
         try passphrase.check(reading: files + [key, cert, chain].compactMap { $0 })
         let read = passphrase.reading(global)
         var contents = IdentityFiles(
-            allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil
+            allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil,
+            showsProgress: global.showsProgress
         ) { try read(.file($0)) }
         try passphrase.naming {
             for file in files { try contents.add(file) }
             if let key { try contents.addKey(key, isAlone: files.isEmpty && cert == nil) }
             for file in [cert, chain].compactMap({ $0 }) { try contents.addCertificates(file) }
         }
-        let pairs = try contents.pairs()
+        let pairs = try contents.pairs { publicKey in
+            // It is about a hint; where there is no keychain nobody has a key in it.
+            guard let keychain = try? global.openKeychainIfThere() else { return nil }
+            return keychain.hasKey(publicKey)
+        }
         let now = Date()
         for pair in pairs where !allowExpired {
             let name = label ?? CertificatePhrases.subject(pair.certificate)
@@ -92,26 +97,25 @@ struct IdentityImportCommand: ParsableCommand {
         let names = try label == nil
             ? keychain.names(ofImported: pairs.map { ($0.friendlyName, $0.certificate) }) : wanted
         try keychain.requireNames(zip(names, pairs).map { ($0, $1.certificate) }, isReplacing: replace)
+        let left = [
+            (contents.keysWithoutCertificate, "without a certificate"),
+            (contents.unreadableKeys.count, "of a kind that cannot be read"),
+        ].filter { $0.0 > 0 }.map { "Not imported: \(Phrases.counted($0.0, "private key")) \($0.1)." }
+        let given = contents.certificates.map(\.certificate)
         if global.dryRun {
-            let keys = try keychain.find(.keys.keyClass(.private))
-            let identities = try zip(names, pairs).map { name, pair -> Value in
-                // One that is there stays as it is.
-                let known = keys.first { $0.publicKeyHash == pair.key.publicKey.identifier }
-                return try value(
-                    pair.certificate, named: name, isExtractable: known?.isExtractable ?? extractable, nil,
-                    keychain, now)
-            }
+            let reports = try plans(zip(pairs, names).map { ($0, $1) }, given, in: keychain)
+            let lines = try IdentityImportReport.lines(reports, summary, keychain, on: now)
             return try output.emit(
-                document(identities, isChanged: false, keychain),
-                sentence: "\(summary)\nNothing was imported (--dry-run).")
+                document(reports, isChanged: false, keychain, now),
+                sentence: (lines + left + ["Nothing was imported (--dry-run)."]).joined(separator: "\n"))
         }
         var imports: [IdentityImport] = []
         for (pair, name) in zip(pairs, names) {
             do {
                 imports.append(
                     try keychain.importIdentity(
-                        key: pair.key, certificate: pair.certificate, chain: contents.certificates.map(\.certificate),
-                        label: name, isExtractable: extractable, isReplacing: replace))
+                        key: pair.key, certificate: pair.certificate, chain: given, label: name,
+                        isExtractable: extractable, isReplacing: replace))
             } catch let error as KeychainError {
                 let isNameTaken = error.code == .duplicateItem && error.details["taken"] == nil
                 let done = imports.map { "\"\($0.identity.label ?? "")\"" }
@@ -122,21 +126,16 @@ struct IdentityImportCommand: ParsableCommand {
                     details: error.details, cause: error.cause)
             }
         }
-        let identities = try imports.map { made -> Value in
-            try value(
-                made.identity.certificate(), named: made.identity.label,
-                isExtractable: made.identity.key.isExtractable, made, keychain, now)
+        let reports = try imports.map { try IdentityImportReport($0, in: keychain) }
+        let isChanged = imports.contains { !$0.isUnchanged }
+        let lines = try IdentityImportReport.lines(reports, summary, keychain, on: now)
+        try output.emit(
+            document(reports, isChanged: isChanged, keychain, now), sentence: (lines + left).joined(separator: "\n"))
+        if isChanged { try OpenSSLEngine.warn(of: keychain, output) }
+        for made in imports {
+            try ExtractionNote.warn(of: made.identity.key, in: keychain, output)
+            try StrengthNote.warn(of: made.identity, in: keychain, output)
         }
-        let document = self.document(identities, isChanged: imports.contains { !$0.isUnchanged }, keychain)
-        let left = [
-            (contents.keysWithoutCertificate, "without a certificate"),
-            (contents.unreadableKeys.count, "of a kind that cannot be read"),
-        ].filter { $0.0 > 0 }
-        let lines = try sentences(imports, summary, keychain, now)
-            + left.map { "Not imported: \(Phrases.counted($0.0, "private key")) \($0.1)." }
-        try output.emit(document, sentence: lines.joined(separator: "\n"))
-        if imports.contains(where: { !$0.isUnchanged }) { try OpenSSLEngine.warn(of: keychain, output) }
-        for made in imports { try ExtractionNote.warn(of: made.identity.key, in: keychain, output) }
     }
 
     /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.
@@ -184,104 +183,29 @@ struct IdentityImportCommand: ParsableCommand {
         }
     }
 
-    /// What the document says of one identity.
+    /// What the run would do.
     ///
-    /// - Parameter made: `nil` where nothing was imported.
-    private func value(
-        _ certificate: Certificate, named name: String?, isExtractable: Bool, _ made: IdentityImport?,
-        _ keychain: Keychain, _ now: Date
-    ) throws -> Value {
-        let isComplete = try made.map { _ in try keychain.chain(of: certificate).isComplete }
-        let uri = try made.map { try keychain.uri(of: $0.identity).description }
-        let members: [Value.Member] = [
-            .init("name", .optional(name)),
-            .init("changed", .boolean(made.map { !$0.isUnchanged } ?? false)),
-            .init("extractable", .boolean(isExtractable)),
-            .init("certificates_added", made.map { .count($0.addedCertificates.count) } ?? .null),
-            .init("certificates_known", made.map { .count($0.knownCertificates) } ?? .null),
-            .init("chain_complete", isComplete.map { .boolean($0) } ?? .null),
-            .init("kept", made.map { .array($0.kept.map { .string($0) }) } ?? .null),
-            .init("uri", .optional(uri)),
-        ]
-        return .object(members + CertificatePhrases.members(certificate, on: now))
+    /// - Throws: As the run, as far as that is known before.
+    private func plans(
+        _ named: [(pair: IdentityFiles.Pair, name: String?)], _ chain: [Certificate], in keychain: Keychain
+    ) throws -> [IdentityImportReport] {
+        var stored: [Certificate] = []
+        return try named.map { pair, name in
+            let plan = try keychain.planImport(
+                key: pair.key, certificate: pair.certificate, chain: chain, label: name, isExtractable: extractable,
+                isReplacing: replace, after: stored)
+            stored += plan.addedCertificates
+            return IdentityImportReport(plan, pair.certificate)
+        }
     }
 
-    private func document(_ identities: [Value], isChanged: Bool, _ keychain: Keychain) -> Document {
+    private func document(
+        _ reports: [IdentityImportReport], isChanged: Bool, _ keychain: Keychain, _ now: Date
+    ) -> Document {
         Document([
             "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun), "keychain": .string(keychain.name),
-            "identities": .array(identities),
+            "identities": .array(reports.map { $0.value(on: now) }),
         ])
-    }
-
-    private func sentences(
-        _ imports: [IdentityImport], _ summary: String, _ keychain: Keychain, _ now: Date
-    ) throws -> [String] {
-        guard imports.contains(where: { !$0.isUnchanged }) else {
-            return imports.map {
-                "Unchanged: identity \"\(Visible.text($0.identity.label ?? ""))\" already has this key and certificate."
-            }
-        }
-        var lines = [Visible.text(summary)]
-        for item in imports {
-            let name = Visible.text(item.identity.label ?? "")
-            guard !item.isUnchanged else {
-                lines.append("Unchanged: identity \"\(name)\" already has this key and certificate.")
-                continue
-            }
-            let certificate = try item.identity.certificate()
-            let algorithm = certificate.publicKey.algorithm.description
-            let subject = Visible.text(CertificatePhrases.subject(certificate))
-            let width = max(algorithm.count, DisplayWidth.of(subject))
-            func padded(_ text: String) -> String {
-                text + String(repeating: " ", count: width - DisplayWidth.of(text))
-            }
-            let token = Visible.text(keychain.tokenLabel)
-            let usage = certificate.extendedKeyUsage.map { ", \($0)" }.joined()
-            lines.append(
-                "  key     \(padded(algorithm))   -> token \"\(token)\", "
-                    + (item.identity.key.isExtractable ? "extractable" : "not extractable"))
-            lines.append("  leaf    \(padded(subject))   \(CertificatePhrases.validity(certificate, on: now))\(usage)")
-            lines.append("  chain   \(Visible.text(try chainPhrase(item, certificate, keychain)))")
-            lines += item.kept.map { old in
-                let command = HintedCommands.naming(
-                    keychain.name, in: "keyfob identity retire \(Visible.text(ShellWord.operand(old)))")
-                return "  kept    the old one, as \(Visible.text(old))   (remove it: \(command))"
-            }
-            lines.append("Identity \"\(name)\" is ready.")
-        }
-        return lines
-    }
-
-    /// No import stores a root; it may have been there before.
-    private func rootPhrase(_ root: Certificate, _ keychain: Keychain) throws -> String {
-        if try keychain.trustAnchors().contains(where: { $0.certificate == root }) { return "root already trusted" }
-        let isKnown = try keychain.publicCertificates().contains { $0.der == root.der }
-        return isKnown ? "root known already" : "root not stored"
-    }
-
-    private func chainPhrase(
-        _ item: IdentityImport, _ certificate: Certificate, _ keychain: Keychain
-    ) throws -> String {
-        var parts: [String] = []
-        if !item.addedCertificates.isEmpty {
-            parts.append("\(Phrases.counted(item.addedCertificates.count, "intermediate")) stored")
-        }
-        if item.knownCertificates > 0 {
-            parts.append("\(Phrases.counted(item.knownCertificates, "intermediate")) known already")
-        }
-        if item.chain.isComplete, let root = item.chain.certificates.last {
-            parts.append(try item.chain.certificates.count > 1 ? rootPhrase(root, keychain) : "self-signed")
-        } else if parts.isEmpty {
-            // The file has none; the keychain may.
-            let above = try keychain.chain(of: certificate).certificates.dropFirst()
-            let count = above.count { !$0.isSelfSigned }
-            if count > 0 { parts.append("\(Phrases.counted(count, "intermediate")) known already") }
-            if count < above.count { parts.append("root known already") }
-        }
-        if parts.isEmpty {
-            parts.append("no issuer certificate (issuer \(CertificatePhrases.issuer(certificate)))")
-        }
-        return parts.joined(separator: ", ")
     }
 }
 

@@ -1,7 +1,7 @@
 import Dispatch
 import Keyfob
 
-/// What a person is told who waits for somebody else's program or server.
+/// What a person is told who waits for somebody else's program or server, or for a file of theirs.
 enum Waiting {
     /// How long nothing is said.
     private static let patience = DispatchTimeInterval.seconds(1)

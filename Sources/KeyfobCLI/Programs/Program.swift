@@ -48,16 +48,20 @@ extension Program {
         ] + (reload == nil ? ["a renewal with --new-key changes the key's URI too: ask for it again after one"] : [])
     }
 
-    /// The error for a certificate that is not for what the program does with it; `nil` where it is.
-    static func unsuitability(of certificate: Certificate?, called label: String) -> KeychainError? {
-        guard let certificate, let wanted = usage.extendedKeyUsage, !certificate.extendedKeyUsage.isEmpty,
+    /// The error for a certificate that is not valid now, or not for what the program does with it; `nil` where it is
+    /// both.
+    static func unsuitability(of use: TokenUse) -> KeychainError? {
+        // Who needs none looks at none.
+        if needsCertificate, let outdated = use.outdated { return outdated }
+        guard let certificate = use.chain.first, let wanted = usage.extendedKeyUsage,
+            !certificate.extendedKeyUsage.isEmpty,
             !certificate.extendedKeyUsage.contains(where: { [wanted, .any].contains($0) })
         else { return nil }
         let names = certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")
         return KeychainError(
             .certificateUsageMismatch,
-            "certificate \"\(label)\" is not for usage \"\(usage)\", which \(name) has for it.",
-            hint: "It is for: \(names). Get another one: --usage \(usage)", details: ["certificate": label])
+            "certificate \"\(use.label)\" is not for usage \"\(usage)\", which \(name) has for it.",
+            hint: "It is for: \(names). Get another one: --usage \(usage)", details: ["certificate": use.label])
     }
 }
 

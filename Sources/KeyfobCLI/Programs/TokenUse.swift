@@ -26,6 +26,8 @@ struct TokenUse {
     var edwardsKeys: [String] = []
     /// The names of older certificates of the key, which a renewal that kept it has left.
     var olderCertificates: [String] = []
+    /// The error for a certificate that is not valid now.
+    var outdated: KeychainError?
     /// The root above it, where the keychain has it.
     let root: Certificate?
     /// Where the recipe's files are, an absolute path.

@@ -70,6 +70,10 @@ struct URICommand: ParsableCommand {
         guard let name else { return }
         let (uri, label, identity) = try find(name, keychain)
         guard let program else {
+            // That of a certificate or a public key names no PIN.
+            if uri.type == .privateKey || uri.type == .secretKey, let obstacle = keychain.pinFileObstacle() {
+                throw obstacle
+            }
             let document = Document([
                 "name": .string(label), "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
                 "uri": .string(uri.description),
@@ -118,6 +122,7 @@ struct URICommand: ParsableCommand {
             let key = try keychain.knownPublicKey(of: name.key(in: keychain))
             (chain, root, publicKey) = ([], nil, key)
         }
+        if let obstacle = keychain.pinFileObstacle() { throw obstacle }
         let edwardsKeys = !program.usesEngine ? [] : try keychain.find(.keys.keyClass(.private))
             .filter { $0.keyType == .ed25519 }.map { $0.label ?? "" }
         let older = try keychain.publicCertificates().filter {
@@ -134,7 +139,8 @@ struct URICommand: ParsableCommand {
             softHSMConfiguration: keychain.configuration.module == .softHSM
                 ? Keychains().softHSM.configuration.path : nil,
             pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
-            olderCertificates: older.compactMap(\.label), root: root,
+            olderCertificates: older.compactMap(\.label),
+            outdated: try identity.flatMap { try keychain.validityError(of: $0, on: Date()) }, root: root,
             directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path)
         try checkPaths(of: use, program)
         return use
@@ -167,7 +173,7 @@ struct URICommand: ParsableCommand {
         if program.usesEngine { try subject.requireNoEdwardsKey("OpenSSL's pkcs11 engine") }
         var recipe = try program.recipe(for: subject)
         if recipe.files.contains(subject.fullChain) { recipe.notes += renewal }
-        if let unsuitability = program.unsuitability(of: subject.chain.first, called: subject.label) {
+        if let unsuitability = program.unsuitability(of: subject) {
             // A peer of one's own may not look at it; the program that is started for a proof does.
             guard !check else { throw unsuitability }
             recipe.notes.append(unsuitability.message)

@@ -116,10 +116,7 @@ public struct Certificate: Sendable {
         if labels.contains(where: { ["PKCS7", "CMS", "PKCS #7 SIGNED DATA"].contains($0) }) {
             return "it is a PKCS#7 bundle; take the certificates out of it: openssl pkcs7 -print_certs -in FILE"
         }
-        let isRequest = labels.contains { $0.hasSuffix("CERTIFICATE REQUEST") }
-        return isRequest
-            ? "it is a certificate request, from which an authority has yet to make a certificate"
-            : "the file has no certificate"
+        return KeyFileError.explanation(ofRequestAmong: labels) ?? "the file has no certificate"
     }
 
     /// The certificate that a whole file is, in DER.

@@ -47,6 +47,13 @@ public struct KeyFileError: Error, Sendable, CustomStringConvertible {
     /// A file that is neither: another one than was meant, and not damaged.
     static let foreign = KeyFileError(.unsupported, "it is neither PEM nor DER")
 
+    /// What a PEM file with blocks of these labels is, where somebody expected something else in it than a certificate
+    /// request; `nil` where it has none.
+    static func explanation(ofRequestAmong labels: [String]) -> String? {
+        guard labels.contains(where: { $0.hasSuffix("CERTIFICATE REQUEST") }) else { return nil }
+        return "it is a certificate request, from which an authority has yet to make a certificate"
+    }
+
     /// Throws `damaged` when DER that should fill `data` is cut off or is followed by something.
     static func checkLength(of bytes: some Collection<UInt8>, count: Int) throws(KeyFileError) {
         guard let header = DERHeader(bytes) else { throw KeyFileError(.damaged, "it is not DER") }

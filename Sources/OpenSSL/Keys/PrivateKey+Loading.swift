@@ -24,7 +24,8 @@ extension PrivateKey {
             return try load(der: der, passphrase: passphrase)
         }
         guard let block = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
-            throw KeyFileError(.notFound, "the file has no private key")
+            let request = KeyFileError.explanation(ofRequestAmong: blocks.map(\.label))
+            throw KeyFileError(.notFound, request ?? "the file has no private key")
         }
         if block.label.hasPrefix("OPENSSH") {
             // ssh-keygen writes the file over, and leaves an Ed25519 key in its own format.

@@ -253,12 +253,15 @@ extension ErrorRow {
             before: "keyfob key generate -q api; pair api example", attempt: "keyfob identity install api --cert api.pem",
             status: 11, code: "identity.mismatch",
             message: [#"api.pem was not issued for key "api": public keys differ"#],
-            hint: ["The certificate belongs to key sha256:", "yours is sha256:", "keyfob key ls --pub sha256:"],
+            hint: [
+                "The certificate belongs to key sha256:", "yours is sha256:", "That key is not in the keychain either.",
+            ],
             details: ["key", "certificate_key"]),
         ErrorRow(
             testDescription: "key/certificate mismatch of an import", before: "pair a a; pair b b",
             attempt: "keyfob identity import a.key b.pem --name a", status: 11, code: "identity.mismatch",
-            message: ["b.pem was not issued for the key of a.key: public keys differ"], hint: ["keyfob key ls --pub sha256:"]),
+            message: ["b.pem was not issued for the key of a.key: public keys differ"],
+            hint: ["That key is not in the keychain either."]),
         ErrorRow(
             testDescription: "expired certificate", before: "pair old old 20200101000000Z 20200201000000Z",
             attempt: "keyfob identity import old.key old.pem --name old", status: 11, code: "cert.expired",
@@ -271,7 +274,7 @@ extension ErrorRow {
                 keyfob identity import -q old.key old.pem --name old --allow-expired
                 """,
             attempt: "keyfob cert verify old", status: 11, code: "cert.expired",
-            message: [#"certificate "old" expired on 2020-02-01"#], hint: ["Renew: keyfob identity renew old"]),
+            message: [#"certificate "old" expired on 2020-02-01"#], hint: ["keyfob identity import FILE --name old --replace", "keyfob identity renew old --self-signed"]),
         ErrorRow(
             testDescription: "not yet valid", before: "pair web web 20990101000000Z 20990201000000Z",
             attempt: "keyfob identity import web.key web.pem --name web", status: 11, code: "cert.not_yet_valid",
@@ -318,7 +321,7 @@ extension ErrorRow {
             hint: ["It is for: serverAuth"]),
         ErrorRow(
             testDescription: "expired by then", before: "trusted", attempt: "keyfob cert verify web --at 2099-01-01",
-            status: 11, code: "cert.expired", message: [#"certificate "web" expired on "#], hint: ["keyfob identity renew web"]),
+            status: 11, code: "cert.expired", message: [#"certificate "web" expired on "#], hint: ["keyfob identity renew web --issuer ISSUER"]),
         ErrorRow(
             testDescription: "not extractable", before: "pair web web; keyfob identity import -q web.key web.pem --name web",
             attempt: "keyfob identity export web --format pkcs12 -o web.p12", status: 8, code: "key.not_extractable",

@@ -14,6 +14,41 @@ import Testing
         #expect(told.error.contains("keyfob key generate NAME --type ec"), "\(told.error)")
     }
 
+    @Test func `a certificate that is not valid now is found before a program is started`() throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("old", days: -3)
+        try home.shell(
+            """
+            {
+            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout early.key -out early.csr -subj /CN=early
+            : > index
+            openssl ca -batch -selfsign -notext -config ca.conf -keyfile early.key -in early.csr -out early.pem \
+                -startdate 20990101000000Z -enddate 20990201000000Z
+            } >openssl.log 2>&1 || { cat openssl.log; exit 1; }
+            """)
+        let programs = ["gnutls", "java"] + (OpenSSLEngine.path == nil ? [] : ["openssl", "curl", "nginx"])
+        for (name, code) in [("old", "cert.expired"), ("early", "cert.not_yet_valid")] {
+            let imported = try home.keyfob(
+                "identity", "import", home.file(name + ".key"), home.file(name + ".pem"), "--name", name,
+                "--allow-expired")
+            try #require(imported.status == 0, "\(imported.error)")
+            for program in programs {
+                let checked = try home.keyfob("uri", name, "--for", program, "--check", "--json")
+                #expect(checked.status == 11, "\(program): \(checked.output)\(checked.error)")
+                #expect(try IdentityHome.code(checked) == code, "\(program): \(checked.error)")
+                // A peer of one's own may not look at it.
+                let printed = try home.keyfob("uri", name, "--for", program)
+                #expect(printed.status == 0 && printed.output.contains("# certificate \"\(name)\" "), "\(printed)")
+            }
+            // It is none of the program's.
+            let key = try home.keyfob("uri", name, "--for", "ssh")
+            #expect(key.status == 0 && !key.output.contains("# certificate"), "\(key)")
+        }
+        let checked = try home.keyfob("uri", "old", "--for", "gnutls", "--check")
+        #expect(checked.error.hasPrefix("keyfob: certificate \"old\" expired on "), "\(checked.error)")
+        #expect(checked.error.contains("keyfob identity import FILE --name old --replace"), "\(checked.error)")
+    }
+
     @Test func `no URI is printed of an object that is not there`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("own")

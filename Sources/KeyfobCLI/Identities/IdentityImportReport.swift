@@ -1,0 +1,139 @@
+import Foundation
+import Keyfob
+import OpenSSL
+import PKCS11
+
+/// What an import did to one identity, or would do.
+struct IdentityImportReport {
+    let name: String?
+    let certificate: Certificate
+    let isUnchanged: Bool
+    let isExtractable: Bool
+    /// How many certificates above it were stored with it.
+    let addedCertificates: Int
+    /// How many were there already.
+    let knownCertificates: Int
+    /// What those are called now that bore the name.
+    let kept: [String]
+    /// The chain as far as the files reach.
+    let chain: CertificateChain
+    /// Whether the chain of the keychain's certificates is complete.
+    let isComplete: Bool
+    /// Where other programs find the key; nobody knows before it is there.
+    let uri: String?
+    /// Whether nothing was done.
+    let isPlan: Bool
+
+    /// What was done.
+    ///
+    /// - Throws: `KeychainError` where token or vault cannot be read.
+    init(_ made: IdentityImport, in keychain: Keychain) throws {
+        name = made.identity.label
+        certificate = try made.identity.certificate()
+        isUnchanged = made.isUnchanged
+        isExtractable = made.identity.key.isExtractable
+        addedCertificates = made.addedCertificates.count
+        knownCertificates = made.knownCertificates
+        kept = made.kept
+        chain = made.chain
+        isComplete = try keychain.chain(of: certificate).isComplete
+        uri = try keychain.uri(of: made.identity).description
+        isPlan = false
+    }
+
+    /// What would be done.
+    init(_ plan: IdentityImportPlan, _ certificate: Certificate) {
+        name = plan.name
+        self.certificate = certificate
+        isUnchanged = plan.isUnchanged
+        isExtractable = plan.isExtractable
+        addedCertificates = plan.addedCertificates.count
+        knownCertificates = plan.knownCertificates
+        kept = plan.kept
+        chain = plan.chain
+        isComplete = plan.isComplete
+        uri = nil
+        isPlan = true
+    }
+
+    /// What the document says of it.
+    func value(on now: Date) -> Value {
+        let members: [Value.Member] = [
+            .init("name", .optional(name)), .init("changed", .boolean(!isUnchanged && !isPlan)),
+            .init("extractable", .boolean(isExtractable)), .init("certificates_added", .count(addedCertificates)),
+            .init("certificates_known", .count(knownCertificates)), .init("chain_complete", .boolean(isComplete)),
+            .init("kept", .array(kept.map { .string($0) })), .init("uri", .optional(uri)),
+        ]
+        return .object(members + CertificatePhrases.members(certificate, on: now))
+    }
+
+    /// The lines about several, behind a summary of their files.
+    ///
+    /// - Throws: `KeychainError` where token or vault cannot be read.
+    static func lines(
+        _ reports: [IdentityImportReport], _ summary: String, _ keychain: Keychain, on now: Date
+    ) throws -> [String] {
+        let lines = try reports.flatMap { try $0.lines(keychain, on: now) }
+        return reports.contains { !$0.isUnchanged } ? [Visible.text(summary)] + lines : lines
+    }
+
+    private func lines(_ keychain: Keychain, on now: Date) throws -> [String] {
+        let name = Visible.text(name ?? "")
+        guard !isUnchanged else {
+            return ["Unchanged: identity \"\(name)\" already has this key and certificate."]
+        }
+        let algorithm = certificate.publicKey.algorithm.description
+        let subject = Visible.text(CertificatePhrases.subject(certificate))
+        let width = max(algorithm.count, DisplayWidth.of(subject))
+        func padded(_ text: String) -> String {
+            text + String(repeating: " ", count: width - DisplayWidth.of(text))
+        }
+        let token = Visible.text(keychain.tokenLabel)
+        let usage = certificate.extendedKeyUsage.map { ", \($0)" }.joined()
+        let lines = [
+            "  key     \(padded(algorithm))   -> token \"\(token)\", "
+                + (isExtractable ? "extractable" : "not extractable"),
+            "  leaf    \(padded(subject))   \(CertificatePhrases.validity(certificate, on: now))\(usage)",
+            "  chain   \(Visible.text(try chainPhrase(keychain)))",
+        ]
+        let end = isPlan ? "Would import identity \"\(name)\"." : "Identity \"\(name)\" is ready."
+        return lines + kept.map { keptPhrase($0, keychain) } + [end]
+    }
+
+    private func keptPhrase(_ old: String, _ keychain: Keychain) -> String {
+        guard !isPlan else { return "  kept    the present one, as \(Visible.text(old))" }
+        let command = HintedCommands.naming(
+            keychain.name, in: "keyfob identity retire \(Visible.text(ShellWord.operand(old)))")
+        return "  kept    the old one, as \(Visible.text(old))   (remove it: \(command))"
+    }
+
+    private func chainPhrase(_ keychain: Keychain) throws -> String {
+        var parts: [String] = []
+        if addedCertificates > 0 {
+            parts.append("\(Phrases.counted(addedCertificates, "intermediate")) \(isPlan ? "to be stored" : "stored")")
+        }
+        if knownCertificates > 0 {
+            parts.append("\(Phrases.counted(knownCertificates, "intermediate")) known already")
+        }
+        if chain.isComplete, let root = chain.certificates.last {
+            parts.append(try chain.certificates.count > 1 ? rootPhrase(root, keychain) : "self-signed")
+        } else if parts.isEmpty {
+            // The file has none; the keychain may.
+            let above = try keychain.chain(of: certificate).certificates.dropFirst()
+            let count = above.count { !$0.isSelfSigned }
+            if count > 0 { parts.append("\(Phrases.counted(count, "intermediate")) known already") }
+            if count < above.count { parts.append("root known already") }
+        }
+        if parts.isEmpty {
+            parts.append("no issuer certificate (issuer \(CertificatePhrases.issuer(certificate)))")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    /// No import stores a root; it may have been there before.
+    private func rootPhrase(_ root: Certificate, _ keychain: Keychain) throws -> String {
+        if try keychain.trustAnchors().contains(where: { $0.certificate == root }) { return "root already trusted" }
+        let isKnown = try keychain.publicCertificates().contains { $0.der == root.der }
+        return isKnown ? "root known already" : "root not stored"
+    }
+}
