@@ -74,6 +74,9 @@ struct TokenWriter: Sendable {
                 try token.requireFinished(outcome.added + outcome.changed.map(\.after), since: before)
                 isRemoved = plan.kind == .destroy
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
+                // The rows are on the disk when they are written. A row without its object is no item, and an object
+                // that comes back after its removal is one that nobody knows of.
+                try token.changeDetector?.makeDurable(since: before)
                 // Objects that nothing tells apart cannot be kept apart in the index.
                 let isDistinct = outcome.added.allSatisfy { new in
                     // The fingerprint first: for the rest the object is copied.
@@ -153,6 +156,7 @@ struct TokenWriter: Sendable {
     ///
     /// - Parameter shared: The token, where somebody may have taken over what is to go: not in the moment of the change.
     private func settle(_ plan: TokenPlan, sparing shared: SharedToken? = nil) throws -> Bool {
+        let before = token.changeDetector?.snapshot()
         var isWhole = true
         if plan.kind.writesObjects { try token.removeUnfinishedObjects(since: plan.begun) }
         try token.withSession(.destroy) { session in
@@ -201,6 +205,8 @@ struct TokenWriter: Sendable {
             }
         }
         token.forgetHandles()
+        // The caller removes the plan.
+        try token.changeDetector?.makeDurable(since: before)
         return isWhole
     }
 
