@@ -3,7 +3,8 @@ import Foundation
 
 /// Having files of SoftHSM's on the disk, which it leaves to the kernel.
 extension SoftHSMFile {
-    /// Waits until the content of files is on the disk: by one child for all of them, for the reason that a look has one.
+    /// Waits until the content of files is on the disk: by one child for all of them, for the reason that a look has
+    /// one.
     ///
     /// A file that is gone is passed over. There is nothing of it to be kept, and who has removed it since could have
     /// done so a moment later, too.
