@@ -8,6 +8,8 @@ struct TokenWriter: Sendable {
     let store: any ItemStore
     let token: TokenStore
     let lock: VaultLock
+    /// The keychain's name, for messages.
+    let keychain: String
     let index: ObjectIndex
     let keys: VaultKeys
     let deadline: Deadline
@@ -136,8 +138,14 @@ struct TokenWriter: Sendable {
 
     private func recoverLocked() throws {
         let intents = try store.read { try $0.intents() }
+        var damage: (any Error)?
         for intent in intents {
-            let plan = try keys.openPlan(intent, vault: store.identity)
+            let plan: TokenPlan
+            do { plan = try keys.openPlan(intent, vault: store.identity) } catch {
+                // The others can be settled all the same.
+                damage = error
+                continue
+            }
             // What a token does not let go now it never may: from here on it is shown as any other object.
             _ = try settle(plan, sparing: shared)
             try store.write(keys.tree) { writer in
@@ -150,6 +158,19 @@ struct TokenWriter: Sendable {
                 try writer.replaceObjectIndex([], stamp: nil)
             }
         }
+        if let damage { throw unreadablePlan(damage) }
+    }
+
+    /// The error for a plan that cannot be read: what its change has left half done may be in the way of the next one,
+    /// and nobody but its owner can say that it does no harm.
+    private func unreadablePlan(_ cause: any Error) -> KeychainError {
+        KeychainError(
+            .vaultDamaged,
+            "a change to token \"\(token.label)\" was interrupted, and its plan fails its integrity check: what is "
+                + "left of the change cannot be told. Nothing was changed.",
+            hint: "Remove the plan: keyfob keychain check \(ShellWord.quoted(keychain)) --remove-damaged     "
+                + "What is on the token then: keyfob token show --objects",
+            details: ["keychain": keychain], cause: cause)
     }
 
     /// Undoes or finishes a plan; whether every object that was to go has gone, or is somebody else's by now.
