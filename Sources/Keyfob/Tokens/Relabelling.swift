@@ -25,7 +25,7 @@ extension TokenStore {
     ///   plan is settled.
     func setLabel(_ label: Data, of object: ObjectHandle, isCopied: Bool, in session: borrowing Session) throws {
         let template: AttributeTemplate = [.bytes(.label, [UInt8](label))]
-        let before = changeDetector?.snapshot()
+        let before = isCopied ? changeDetector?.snapshot() : nil
         let copy = isCopied ? try copyToBeRemoved(of: object, changing: template, in: session) : nil
         if copy != nil { try changeDetector?.makeDurable(since: before) }
         try setAttributes(template, of: object, in: session)
