@@ -1,4 +1,4 @@
-// A look at a file of which another thread may hold a lock.
+// A look at a file of which another thread may hold a lock, and having such files on the disk.
 #ifndef KEYFOB_CLINUX_FILE_LOOK_H
 #define KEYFOB_CLINUX_FILE_LOOK_H
 
@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,11 +56,11 @@ static inline int keyfob_look_at_file(void *context) {
 /// and ends the process when the child turns out to share its memory.
 extern int keyfob_clone(int (*body)(void *), void *stack, int flags, void *context, ...) __asm__("__clone");
 
-/// keyfob_look_at_file in a child of its own, as posix_spawn(3) makes one; 0, or -1 where there can be no child.
+/// Runs `body` in a child of its own, as posix_spawn(3) makes one; 0, or -1 where there can be no child.
 ///
-/// A lock of fcntl(2) belongs to a process, which loses it when it closes any descriptor of the file, whichever of its
-/// threads has taken it, and by whatever library.
-static inline int keyfob_look_at_file_apart(struct keyfob_file_look *look) {
+/// The child has this process' memory, and descriptors of its own. A lock of fcntl(2) belongs to a process, which loses
+/// it when it closes any descriptor of the file, whichever of its threads has taken it, and by whatever library.
+static inline int keyfob_run_apart(int (*body)(void *), void *context) {
     enum { shared_memory = 0x100, parent_waits = 0x4000, any_child = 0x40000000 };
     _Alignas(16) char stack[16384];
     sigset_t all, former;
@@ -67,15 +68,68 @@ static inline int keyfob_look_at_file_apart(struct keyfob_file_look *look) {
     sigfillset(&all);
     // Handlers would run in the child, too, and change the parent's memory.
     pthread_sigmask(SIG_SETMASK, &all, &former);
-    // What is not overwritten was not found out.
-    look->error = EIO;
     // Without a signal at its end, so that nobody else waits for it.
-    child = keyfob_clone(keyfob_look_at_file, stack + sizeof stack, shared_memory | parent_waits, look);
+    child = keyfob_clone(body, stack + sizeof stack, shared_memory | parent_waits, context);
     if (child >= 0) {
         while (waitpid(child, NULL, any_child) < 0 && errno == EINTR) {}
     }
     pthread_sigmask(SIG_SETMASK, &former, NULL);
     return child >= 0 ? 0 : -1;
+}
+
+/// keyfob_look_at_file in a child of its own; 0, or -1 where there can be no child.
+static inline int keyfob_look_at_file_apart(struct keyfob_file_look *look) {
+    // What is not overwritten was not found out.
+    look->error = EIO;
+    return keyfob_run_apart(keyfob_look_at_file, look);
+}
+
+/// Files that are to be on the disk, and how far that came.
+struct keyfob_file_sync {
+    /// The paths, one behind the other, each with its zero.
+    const char *paths;
+    size_t count;
+    /// How many are on the disk.
+    size_t done;
+    /// What errno was at the file behind these; 0 where there is none.
+    int error;
+};
+
+/// Opens, syncs and closes files, up to the first with which that fails. Calls nothing that is not safe in a child that
+/// shares its parent's memory.
+static inline int keyfob_sync_files(void *context) {
+    struct keyfob_file_sync *sync = (struct keyfob_file_sync *)context;
+    const char *path = sync->paths;
+    sync->error = 0;
+    for (sync->done = 0; sync->done < sync->count; sync->done++) {
+        int descriptor;
+        int result;
+        do {
+            descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        } while (descriptor < 0 && errno == EINTR);
+        if (descriptor < 0) {
+            sync->error = errno;
+            return 0;
+        }
+        do {
+            result = fsync(descriptor);
+        } while (result != 0 && errno == EINTR);
+        // What cannot be synced, as on some network file systems, has nothing that a power cut could take and a sync
+        // could keep.
+        if (result != 0 && errno != EINVAL && errno != EROFS) sync->error = errno;
+        close(descriptor);
+        if (sync->error != 0) return 0;
+        path += strlen(path) + 1;
+    }
+    return 0;
+}
+
+/// keyfob_sync_files in one child for all of them; 0, or -1 where there can be no child.
+static inline int keyfob_sync_files_apart(struct keyfob_file_sync *sync) {
+    // What is not overwritten was not done.
+    sync->done = 0;
+    sync->error = EIO;
+    return keyfob_run_apart(keyfob_sync_files, sync);
 }
 
 #endif

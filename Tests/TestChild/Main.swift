@@ -17,6 +17,7 @@ import PKCS11
         if arguments[4] == "give" { return try give(arguments[5], to: arguments[6], as: arguments[7]) }
         if arguments[4] == "stall" { return try endInStall(arguments[5], arguments[6]) }
         if arguments[4] == "claim" { return try claim(arguments[5], arguments[6]) }
+        if arguments[4] == "create" { return try create(arguments[5], arguments[6]) }
         var directories = Directories(root: URL(fileURLWithPath: arguments[1], isDirectory: true))
         directories.tokens = URL(fileURLWithPath: arguments[2], isDirectory: true)
         var options = Keychain.Options()
@@ -37,6 +38,7 @@ import PKCS11
         case "rewrite": try rewrite(rest[0])
         case "hold": try hold(rest[0])
         case "objects": try objects(keychain)
+        case "certificates": try certificates(keychain, rest[0])
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
         case "fork": try fork(keychain, rest, directories, options)
         case "forks": try forks(keychain, Int(rest[0]) ?? 0)
@@ -163,20 +165,48 @@ import PKCS11
         _exit(0)
     }
 
-    /// Does what each line from standard input says.
+    /// Does what each line from standard input says. Says the code of an error that a change ends with.
     private static func objects(_ keychain: Keychain) throws {
         let slot = try keychain.slot()
+        func change(_ body: () throws -> Void) throws {
+            do {
+                try body()
+                say("made")
+            } catch let error as KeychainError { say(error.code.rawValue) }
+        }
         while let line = readLine() {
             switch line {
             case "look":
                 do { say(try slot.tokenInfo().label) } catch { say("broken") }
             case "list":
                 say(try keychain.find(.keys).compactMap(\.label).sorted().joined(separator: ","))
+            case "remove":
+                try change { _ = try keychain.delete(.keys) }
+            case "rename":
+                try change { _ = try keychain.update(Criteria(.key), [.label: "renamed"]) }
             default:
-                _ = try keychain.generateKey(.p256, label: line)
-                say("made")
+                try change { _ = try keychain.generateKey(.p256, label: line) }
             }
         }
+    }
+
+    /// Adds the certificates of a directory, all at once.
+    private static func certificates(_ keychain: Keychain, _ path: String) throws {
+        let folder = URL(fileURLWithPath: path, isDirectory: true)
+        let items = try FileManager.default.contentsOfDirectory(atPath: path).map { name in
+            try CertificateItem(Certificate(der: Data(contentsOf: folder.appendingPathComponent(name))))
+        }
+        try keychain.add(contentsOf: items)
+        say("made")
+    }
+
+    /// Makes a keychain with a token of its own below a directory.
+    private static func create(_ path: String, _ name: String) throws {
+        let directories = Directories(root: URL(fileURLWithPath: path, isDirectory: true))
+        let creation = try Keychains(directories).create(name, on: .new(.file))
+        say("made")
+        // Whoever closes the vault writes more.
+        withExtendedLifetime(creation) {}
     }
 
     /// Rewrites a file as SoftHSM does when the disk is slow: empty, and locked, until the content is written again,

@@ -165,9 +165,15 @@ package struct OpenFile: ~Copyable {
 
     /// Waits until the kernel says that the content is on the disk.
     package func synchronize() throws(KeychainError) {
-        // A descriptor that cannot be synchronised (EINVAL: a pipe, some network file systems) has
-        // nothing that a power cut could take and a sync could keep.
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file("write", path, errno) }
+        while fsync(descriptor) != 0 {
+            switch errno {
+            case EINTR: continue
+            // A descriptor that cannot be synchronised (a pipe, some network file systems) has nothing that a power cut
+            // could take and a sync could keep.
+            case EINVAL, EROFS: return
+            default: throw .file("write", path, errno)
+            }
+        }
     }
 }
 

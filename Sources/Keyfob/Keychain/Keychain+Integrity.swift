@@ -5,8 +5,9 @@ extension Keychain {
     /// What is wrong with the vault; empty when it is sound.
     ///
     /// Reads every row, but no secret: pages and attributes that are damaged, rows that another program put back, added
-    /// or removed; and whether the token has the keys without which no password opens, and the keys and certificates of
-    /// which the vault knows. Only of those a finding tells the name; none tells the value of an item.
+    /// or removed, plans of interrupted changes that are damaged; and whether the token has the keys without which no
+    /// password opens, and the keys and certificates of which the vault knows. Only of those a finding tells the name;
+    /// none tells the value of an item.
     ///
     /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
@@ -16,6 +17,7 @@ extension Keychain {
         var rows: [VaultFinding] = []
         do {
             rows = try store.integrityFindings(keys.tree, damage: keys.damage)
+            rows += try store.read { try damagedPlans($0, keys) }.map { $0.finding }
             return try rows + lost + missingObjects(keys).map { $0.finding(on: token.label) }
         } catch let error as KeychainError where error.code == .vaultDamaged {
             // Pages, or tables, from which no row can be read at all.
@@ -80,19 +82,27 @@ extension Keychain {
         return count
     }
 
-    /// Removes the items that fail their integrity check, and nothing else.
+    /// Removes the items that fail their integrity check, and the plans of interrupted changes that do, and nothing
+    /// else.
     ///
     /// Nobody can read them any more, and as long as they are there no list is complete. Passwords are lost with them.
     /// A certificate or a key stays on the token; lost is what the vault has noted of it, such as what it is trusted
-    /// for. The vault keeps no trace of them: look at ``vaultFindings()`` first, and for a backup.
+    /// for. With a plan it is lost how to undo the change: objects of it may be left on the token. The vault keeps no
+    /// trace of them: look at ``vaultFindings()`` first, and for a backup.
     ///
-    /// - Returns: What was wrong with the items that were removed.
+    /// - Returns: What was wrong with the items and plans that were removed.
     /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, `vaultDamaged` where the record of the rows is
     ///   damaged as well, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func removeDamagedItems() throws -> [VaultFinding] {
         let keys = try keys()
-        let removed = try store.write(keys.tree) { writer in try writer.deleteRows(keys.damage) }
+        let removed = try store.write(keys.tree) { writer in
+            let plans = try damagedPlans(writer, keys)
+            for plan in plans { try writer.deleteIntent(plan.id) }
+            // Objects came and went without the index.
+            if !plans.isEmpty { try writer.replaceObjectIndex([], stamp: nil) }
+            return try writer.deleteRows(keys.damage) + plans.map { $0.finding }
+        }
         options.logger.warning("damaged rows of the vault were removed", metadata: ["count": "\(removed.count)"])
         return removed
     }

@@ -155,7 +155,7 @@ extension Keychain {
         let metadataKey = try RandomBytes.secret(count: 32)
         let keyID = configuration.wrappingKeyLabel
         let (suite, wrapped) = try token.writingObjects {
-            try token.withSession(.generate, idempotent: false) { session in
+            let made = try token.withSession(.generate, idempotent: false) { session in
                 let suite = try WrapSuites.choose(in: session)
                 try willGenerate()
                 let key = try suite.generateKey(label: keyID, id: [UInt8](id), isPermanent: true, in: session)
@@ -164,6 +164,9 @@ extension Keychain {
                     in: session, token: token.label)
                 return (suite, try suite.wrap(metadataKey, with: key, in: session))
             }
+            // Every password is lost with the key. A token of ours is as new as it.
+            try token.changeDetector?.makeDurable(since: nil)
+            return made
         }
         var row = WrappingKeyRow(
             keyID: keyID, suite: suite.name, objectID: id, encryptedMetadataKey: wrapped, created: Self.now(),

@@ -39,7 +39,7 @@ extension Keychain {
     }
 
     private func lookForMissingObjects(_ keys: VaultKeys) throws -> [MissingObject] {
-        guard try store.read({ try $0.intents().isEmpty }) else { return [] }
+        guard try plans(store.read { try $0.intents() }, keys).isEmpty else { return [] }
         let listing = try token.readObjects()
         guard try listing.isWhole || !wantsLogin() else { return [] }
         // What is there and cannot be read is not gone: by accepting that, its trust would be forgotten.

@@ -89,7 +89,7 @@ extension Keychain {
         let before = try changes()
         let objects = try index.objects(keys)
         let after = try changes()
-        let plans = try after.intents.map { try keys.openPlan($0, vault: store.identity) }
+        let plans = plans(after.intents, keys)
         let visible = plans.reduce(objects) { objects, plan in plan.hidden(from: objects) }
         return (visible, before == after && plans.allSatisfy { $0.areSeen(in: objects) })
     }

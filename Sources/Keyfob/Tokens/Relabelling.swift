@@ -4,9 +4,10 @@ import PKCS11
 
 /// Giving objects other labels, so that a kill at any instant loses none of them.
 ///
-/// SoftHSM changes an object by emptying its file and writing it anew. A kill between the two leaves nothing of the
-/// object, and a key cannot be made again. So a copy of it lies on the token while its label is written. It is the
-/// object that is changed, and not the copy that takes its place: other programs hold the handle of a key in use.
+/// SoftHSM changes an object by emptying its file and writing it anew. A kill between the two, or a power cut before
+/// the kernel has written it, leaves nothing of the object, and a key cannot be made again. So a copy of it lies on the
+/// token, and on the disk, until its label is written. It is the object that is changed, and not the copy that takes
+/// its place: other programs hold the handle of a key in use.
 extension TokenStore {
     /// Whether the token is one of SoftHSM's, in a directory of ours or elsewhere.
     func isSoftHSM() throws -> Bool {
@@ -20,12 +21,17 @@ extension TokenStore {
     /// Tokens other than SoftHSM keep their objects in databases, or in silicon, and are not burdened with copies.
     ///
     /// - Parameter isCopied: Whether the plan says that a copy is made meanwhile.
-    /// - Throws: `PKCS11Error`; the copy is then still there, and goes when the plan is settled.
+    /// - Throws: `PKCS11Error`, or `KeychainError` where the disk fails; the copy is then still there, and goes when the
+    ///   plan is settled.
     func setLabel(_ label: Data, of object: ObjectHandle, isCopied: Bool, in session: borrowing Session) throws {
         let template: AttributeTemplate = [.bytes(.label, [UInt8](label))]
+        let before = isCopied ? changeDetector?.snapshot() : nil
         let copy = isCopied ? try copyToBeRemoved(of: object, changing: template, in: session) : nil
+        if copy != nil { try changeDetector?.makeDurable(since: before) }
         try setAttributes(template, of: object, in: session)
-        if let copy { try session.destroy(copy) }
+        guard let copy else { return }
+        try changeDetector?.makeDurable(since: before)
+        try session.destroy(copy)
     }
 
     /// A whole copy of an object; `nil` where the token would not make one, or not let it go again.
@@ -72,8 +78,10 @@ extension TokenStore {
         let isKeptElsewhere = ours.count < found.count
         let kept = isKeptElsewhere ? nil : ours.first { bears(old, $0.object) } ?? ours.first
         if let kept, !bears(old, kept.object) {
-            // The others are the copy already.
+            let before = changeDetector?.snapshot()
+            // The others are the copy already, and go.
             try setLabel(old, of: kept.handle, isCopied: ours.count == 1, in: session)
+            if ours.count > 1 { try changeDetector?.makeDurable(since: before) }
         }
         for (handle, _) in ours where handle != kept?.handle { try session.destroy(handle) }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import OpenSSL
 
-/// Tells whether any object of a token has changed since a moment.
+/// Tells whether any object of a token has changed since a moment, and has the change survive a power cut.
 ///
 /// What makes the index of objects trustworthy: other tools write to tokens too. Implementations must
 /// notice every creation, change and removal by any process.
@@ -17,6 +17,13 @@ protocol TokenChangeDetector: Sendable {
     ///
     /// - Throws: `KeychainError`.
     func hasUnfinishedObjects(since before: TokenSnapshot) throws -> Bool?
+
+    /// Waits until what became of the objects since a state is on the disk. To be called before anything is written
+    /// that counts on it, such as the row of a new object, or that forgets how to undo it.
+    ///
+    /// - Parameter before: `nil` where the state could not be told, or the token itself is new: for all that it is.
+    /// - Throws: `KeychainError`; `fileUnavailable` where the disk fails.
+    func makeDurable(since before: TokenSnapshot?) throws
 }
 
 /// Tells whether anything of a token was touched, by whatever process, since it was asked last.

@@ -125,4 +125,10 @@ extension VaultKeys {
             throw VaultKeys.damaged(cause: error)
         }
     }
+
+    /// Whether a plan can be read.
+    func opens(_ intent: IntentRow, vault: Data) -> Bool {
+        // Any reason that it does not open is the same answer.
+        (try? openPlan(intent, vault: vault)) != nil
+    }
 }

@@ -8,6 +8,8 @@ struct TokenWriter: Sendable {
     let store: any ItemStore
     let token: TokenStore
     let lock: VaultLock
+    /// The keychain's name, for messages.
+    let keychain: String
     let index: ObjectIndex
     let keys: VaultKeys
     let deadline: Deadline
@@ -74,6 +76,9 @@ struct TokenWriter: Sendable {
                 try token.requireFinished(outcome.added + outcome.changed.map(\.after), since: before)
                 isRemoved = plan.kind == .destroy
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
+                // The rows are on the disk when they are written. A row without its object is no item, and an object
+                // that comes back after its removal is one that nobody knows of.
+                try token.changeDetector?.makeDurable(since: before)
                 // Objects that nothing tells apart cannot be kept apart in the index.
                 let isDistinct = outcome.added.allSatisfy { new in
                     // The fingerprint first: for the rest the object is copied.
@@ -133,8 +138,14 @@ struct TokenWriter: Sendable {
 
     private func recoverLocked() throws {
         let intents = try store.read { try $0.intents() }
+        var damage: (any Error)?
         for intent in intents {
-            let plan = try keys.openPlan(intent, vault: store.identity)
+            let plan: TokenPlan
+            do { plan = try keys.openPlan(intent, vault: store.identity) } catch {
+                // The others can be settled all the same.
+                damage = error
+                continue
+            }
             // What a token does not let go now it never may: from here on it is shown as any other object.
             _ = try settle(plan, sparing: shared)
             try store.write(keys.tree) { writer in
@@ -147,12 +158,26 @@ struct TokenWriter: Sendable {
                 try writer.replaceObjectIndex([], stamp: nil)
             }
         }
+        if let damage { throw unreadablePlan(damage) }
+    }
+
+    /// The error for a plan that cannot be read: what its change has left half done may be in the way of the next one,
+    /// and nobody but its owner can say that it does no harm.
+    private func unreadablePlan(_ cause: any Error) -> KeychainError {
+        KeychainError(
+            .vaultDamaged,
+            "a change to token \"\(token.label)\" was interrupted, and its plan fails its integrity check: what is "
+                + "left of the change cannot be told. Nothing was changed.",
+            hint: "Remove the plan: keyfob keychain check \(ShellWord.quoted(keychain)) --remove-damaged     "
+                + "What is on the token then: keyfob token show --objects",
+            details: ["keychain": keychain], cause: cause)
     }
 
     /// Undoes or finishes a plan; whether every object that was to go has gone, or is somebody else's by now.
     ///
     /// - Parameter shared: The token, where somebody may have taken over what is to go: not in the moment of the change.
     private func settle(_ plan: TokenPlan, sparing shared: SharedToken? = nil) throws -> Bool {
+        let before = token.changeDetector?.snapshot()
         var isWhole = true
         if plan.kind.writesObjects { try token.removeUnfinishedObjects(since: plan.begun) }
         try token.withSession(.destroy) { session in
@@ -201,6 +226,8 @@ struct TokenWriter: Sendable {
             }
         }
         token.forgetHandles()
+        // The caller removes the plan.
+        try token.changeDetector?.makeDurable(since: before)
         return isWhole
     }
 

@@ -156,7 +156,8 @@ struct SQLiteTransaction: StoreWriter {
                 IntentRow(
                     id: try row.decode(atIndex: 0),
                     plan: SealedBytes(initializationVector: row.bytes(2), ciphertext: row.bytes(3), tag: row.bytes(4)),
-                    identity: try row.decode(atIndex: 1)))
+                    // Of another type it is damaged, as all that does not open.
+                    identity: Data(row.bytes(1))))
         }
         return intents
     }

@@ -19,7 +19,9 @@ struct KeychainCheck: ParsableCommand {
             removed from the token are forgotten.
 
             With --remove-damaged the items go that fail their integrity check, which nobody can read any more: \
-            passwords for good, and what is noted of certificates and keys, which themselves stay on the token.
+            passwords for good, and what is noted of certificates and keys, which themselves stay on the token. The \
+            plans go, too, of changes to the token that were interrupted and that nobody can undo any more: objects of \
+            such a change may be left there.
             """)
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
@@ -28,7 +30,7 @@ struct KeychainCheck: ParsableCommand {
     @Flag(help: "Take the items that are there for the ones that were written last, and forget what the token lost.")
     var accept = false
 
-    @Flag(help: "Remove the items that fail their integrity check.")
+    @Flag(help: "Remove the items, and the plans of interrupted changes, that fail their integrity check.")
     var removeDamaged = false
 
     @OptionGroup(title: "Global options")
@@ -48,16 +50,20 @@ struct KeychainCheck: ParsableCommand {
             lines.append("Accepted \(Phrases.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
             findings = try keychain.vaultFindings()
         }
-        let damaged = findings.filter { $0.code == .itemDamaged }
+        let damaged = findings.filter(\.code.canBeRemoved)
         if removeDamaged, !damaged.isEmpty {
-            try requireRecord(keychain, findings)
-            let what = "\(Phrases.counted(damaged.count, "damaged item")) from keychain \"\(keychain.name)\""
+            if damaged.contains(where: { $0.code == .itemDamaged }) { try requireRecord(keychain, findings) }
+            let what = "\(Self.counted(damaged)) from keychain \"\(keychain.name)\""
             let loss = "What is lost: \(Self.loss(damaged))."
             if global.dryRun { lines.append("Would remove \(what). \(loss)") }
             if try isWanted("Remove \(what)? This cannot be undone. \(loss)", damaged) {
                 removed = try keychain.removeDamagedItems()
                 isChanged = true
                 lines.append("Removed \(what). \(loss)")
+                if removed.contains(where: { $0.code == .intentDamaged }) {
+                    let command = HintedCommands.naming(keychain.name, in: "keyfob token show --objects")
+                    lines.append("    What is on the token: \(command)")
+                }
                 findings = try keychain.vaultFindings()
             }
         }
@@ -81,11 +87,19 @@ struct KeychainCheck: ParsableCommand {
             details: ["keychain": keychain.name])
     }
 
-    /// What goes with damaged items, as far as their rows tell.
+    /// How many items and plans are damaged, in words.
+    private static func counted(_ damaged: [VaultFinding]) -> String {
+        let items = damaged.count { $0.code == .itemDamaged }
+        let counts = [(items, "damaged item"), (damaged.count - items, "damaged plan")]
+        return counts.filter { $0.0 > 0 }.map { Phrases.counted($0.0, $0.1) }.joined(separator: " and ")
+    }
+
+    /// What goes with damaged items and plans, as far as their rows tell.
     private static func loss(_ damaged: [VaultFinding]) -> String {
+        let plans = damaged.count { $0.code == .intentDamaged }
         let notes = damaged.count { $0.itemClass?.livesOnToken == true }
         let passwords = damaged.count { $0.itemClass?.livesOnToken == false }
-        let others = damaged.count - notes - passwords
+        let others = damaged.count - plans - notes - passwords
         var parts: [String] = []
         if passwords > 0 { parts.append(Phrases.counted(passwords, "password")) }
         if notes > 0 {
@@ -95,6 +109,10 @@ struct KeychainCheck: ParsableCommand {
             )
         }
         if others > 0 { parts.append("\(Phrases.counted(others, "item")) of which not even the kind can be told") }
+        if plans > 0 {
+            parts.append(
+                "how to undo \(Phrases.counted(plans, "interrupted change")) (objects of it may be left on the token)")
+        }
         return parts.joined(separator: "; ")
     }
 
@@ -118,7 +136,7 @@ struct KeychainCheck: ParsableCommand {
         if findings.contains(where: \.code.canBeAccepted) {
             lines.append("    Or take the items as they are: \(command) --accept")
         }
-        if findings.contains(where: { $0.code == .itemDamaged }) {
+        if findings.contains(where: \.code.canBeRemoved) {
             lines.append("    Or remove what is damaged, for good: \(command) --remove-damaged")
         }
         let document = Document([

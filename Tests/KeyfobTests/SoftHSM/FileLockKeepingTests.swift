@@ -58,6 +58,15 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: object))
     }
 
+    @Test func `having a token on the disk does not take a lock of another thread that is inside of SoftHSM`() throws {
+        let object = token.directory.appendingPathComponent(UUID().uuidString.lowercased() + ".object").path
+        try Data([1]).write(to: URL(fileURLWithPath: object))
+        try locking(object) {
+            try softHSM.makeDurable(token)
+            #expect(try hasPOSIXLock(on: object))
+        }
+    }
+
     @Test func `a file lock ends with its holder although a forked child has the descriptor`() throws {
         let url = test.throwaway.directories.tokens.appendingPathComponent("forked.lock")
         var copy: Int32 = -1

@@ -17,11 +17,14 @@ final class Child {
     private let arguments: [String]
     private var buffered = Data()
 
-    init(_ test: TestKeychain, _ arguments: [String], environment: [String: String] = [:]) throws {
+    /// - Parameter tracer: A command that runs the child, such as strace(1) with its options.
+    init(
+        _ test: TestKeychain, _ arguments: [String], environment: [String: String] = [:], under tracer: [String] = []
+    ) throws {
         let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let root = test.throwaway.directories.configuration.deletingLastPathComponent()
         let command =
-            [products.appendingPathComponent("TestChild").path, root.path]
+            tracer + [products.appendingPathComponent("TestChild").path, root.path]
             + [test.throwaway.directories.tokens.path, test.keychain.name] + arguments
         let (own, others) = (try SpawnedProcess.pipe(), try SpawnedProcess.pipe())
         defer {

@@ -51,6 +51,22 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
         return try directory.hasUnfinishedObjects(token, among: Set(added + changed))
     }
 
+    func makeDurable(since before: TokenSnapshot?) throws {
+        let token = try awaitToken()
+        guard let before, let now = snapshot() else { return try directory.makeDurable(token) }
+        let (added, changed, _) = before.difference(to: now)
+        try directory.makeDurable(Set(added + changed), of: token)
+    }
+
+    /// Where the token lies; not even a login that rewrites its file is a reason to leave its objects to chance.
+    private func awaitToken() throws -> SoftHSMToken {
+        if let token = token() { return token }
+        if case .whole(let token) = try directory.awaitToken(serial: serial, label: label) { return token }
+        throw KeychainError(
+            .tokenAbsent, "token \"\(label)\" was not found again: what was done to it may not be on the disk.",
+            hint: "Try again.", details: ["token": label])
+    }
+
     private func token() -> SoftHSMToken? {
         if let token = found.withLock({ $0 }) { return token }
         // A token whose files cannot be read cannot tell; the index is then not used.

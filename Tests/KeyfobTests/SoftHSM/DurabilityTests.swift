@@ -1,0 +1,158 @@
+import Foundation
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// What lies on the disk when a change was reported as done: SoftHSM itself syncs nothing.
+@Suite(.enabled(if: Strace.isUsable, "strace(1) is not installed, or may trace nothing here"))
+struct DurabilityTests {
+    private let test: TestKeychain
+    /// Where the token's objects are.
+    private let place: URL
+
+    init() throws {
+        test = try TestKeychain()
+        let token = test.keychain.token
+        place = try #require(token.softHSM?.directory(serial: token.uri.serial, label: token.label))
+    }
+
+    private func objects(in directory: URL) throws -> Set<String> {
+        Set(try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".object") })
+            .subtracting(["token.object"])
+    }
+
+    /// How the kernel's path of a directory, or of a file in it, ends: that of a temporary one may begin otherwise.
+    private func tail(_ directory: URL, _ name: String? = nil) -> String {
+        "/" + (directory.pathComponents.suffix(2) + [name].compactMap { $0 }).joined(separator: "/")
+    }
+
+    /// What a child syncs that says `made` in the end.
+    private func trace(_ arguments: [String], _ lines: [String] = []) throws -> [Strace.Sync] {
+        let strace = try Strace()
+        let child = try Child(test, arguments, under: strace.command)
+        for line in lines { child.send(line) }
+        try child.endInput()
+        let result = child.waitForEnd()
+        #expect(result.status == 0 && result.lines.last == "made", "\(result)")
+        return try strace.syncs(before: "made")
+    }
+
+    /// When the vault was synced for the last time, which is the commit of the change; all of these were before.
+    @discardableResult
+    private func commit(after tails: [String], in syncs: [Strace.Sync]) throws -> Int {
+        let commit = try #require(syncs.lastIndex { $0.path.hasSuffix(".sqlite-wal") }, "\(syncs)")
+        for tail in tails {
+            let moment = try #require(syncs.firstIndex { $0.path.hasSuffix(tail) }, "\(tail) in \(syncs)")
+            #expect(moment < commit, "\(tail) in \(syncs)")
+        }
+        return commit
+    }
+
+    @Test func `a new key is on the disk before its row is`() throws {
+        let before = try objects(in: place)
+        let syncs = try trace(["objects"], ["key"])
+        let made = try objects(in: place).subtracting(before)
+        #expect(made.count == 2)
+        try commit(after: made.map { tail(place, $0) } + [tail(place)], in: syncs)
+    }
+
+    @Test func `a key is off the disk before its row is`() throws {
+        _ = try test.keychain.generateKey(.p256, label: "key")
+        try commit(after: [tail(place)], in: trace(["objects"], ["remove"]))
+        #expect(try test.keychain.find(.keys).isEmpty)
+    }
+
+    @Test func `all objects of one change are synced once, and by one process of their own`() throws {
+        let folder = try TemporaryDirectory()
+        for name in ["a", "b", "c"] { try folder.write(TestCertificate(name).der, to: name) }
+        let before = try objects(in: place)
+        let syncs = try trace(["certificates", folder.path])
+        let made = try objects(in: place).subtracting(before).map { tail(place, $0) }
+        #expect(made.count == 3)
+        try commit(after: made + [tail(place)], in: syncs)
+        let own = syncs.filter { sync in made.contains { sync.path.hasSuffix($0) } }
+        #expect(own.count == 3 && Set(own.map(\.thread)).count == 1, "\(own)")
+        // Who closes a file in the process that is inside of SoftHSM takes its locks away.
+        let others = syncs.filter { sync in !made.contains { sync.path.hasSuffix($0) } }
+        #expect(Set(others.map(\.thread)).isDisjoint(with: own.map(\.thread)), "\(syncs)")
+    }
+
+    @Test func `a new keychain has its key, and the token, on the disk before there is a configuration`() throws {
+        let home = try TemporaryDirectory()
+        let syncs = try trace(["create", home.path, "site"])
+        let directories = Directories(root: URL(fileURLWithPath: home.path, isDirectory: true))
+        let softHSM = SoftHSMDirectory(directories: directories)
+        let token = try #require(try softHSM.tokens().first)
+        let keys = try objects(in: token.directory)
+        #expect(keys.count == 1)
+        let files = (keys + ["token.object"]).map { tail(token.directory, $0) }
+        let moment = try commit(
+            after: files + [tail(token.directory), tail(softHSM.tokensDirectory)], in: syncs)
+        let configuration = try #require(syncs.lastIndex { $0.path.contains("/.site.creating.") }, "\(syncs)")
+        #expect(moment < configuration, "\(syncs)")
+    }
+
+    @Test func `what cannot be synced was not made, and leaves neither object nor row`() throws {
+        let before = try objects(in: place)
+        let rows = try test.keychain.store.read { try $0.rowCount() }
+        let strace = try Strace(failing: place.path)
+        let child = try Child(test, ["objects"], under: strace.command)
+        #expect(child.line() == "ready")
+        child.send("key")
+        #expect(child.line() == "file.unavailable")
+        try child.endInput()
+        #expect(child.waitForEnd().status == 0)
+        #expect(try strace.failures() > 0)
+        let healed = try test.reopen()
+        try healed.unlock()
+        #expect(try healed.store.read { try $0.intents().isEmpty })
+        #expect(try healed.find(.keys).isEmpty)
+        #expect(try objects(in: place) == before)
+        #expect(try healed.store.read { try $0.rowCount() } == rows)
+        #expect(try healed.vaultFindings().isEmpty)
+    }
+
+    @Test func `an object that cannot be synced keeps its name`() throws {
+        let before = try objects(in: place)
+        _ = try test.keychain.generateKey(.aes(bits: 128), label: "old")
+        let file = try #require(objects(in: place).subtracting(before).first)
+        let strace = try Strace(failing: place.path + "/" + file)
+        let child = try Child(test, ["objects"], under: strace.command)
+        #expect(child.line() == "ready")
+        child.send("rename")
+        #expect(child.line() == "file.unavailable")
+        try child.endInput()
+        #expect(child.waitForEnd().status == 0)
+        #expect(try strace.failures() > 0)
+        let healed = try test.reopen()
+        try healed.unlock()
+        #expect(try healed.store.read { try $0.intents().isEmpty })
+        #expect(try healed.find(.keys).map(\.label) == ["old"])
+        // Nor is its copy there any more.
+        #expect(try objects(in: place).count == before.count + 1)
+        #expect(try healed.vaultFindings().isEmpty)
+    }
+}
+
+/// What having files on the disk makes of those that are not there, or are not what they should be.
+@Suite struct SynchronizationTests {
+    @Test func `a file may be gone, and may be no link`() throws {
+        let directory = try TemporaryDirectory()
+        let files = try ["a", "c"].map { try directory.write([1], to: $0) }
+        let middle = directory.file("b")
+        try SoftHSMFile.synchronize([files[0], middle, files[1]])
+        try FileManager.default.createSymbolicLink(atPath: middle, withDestinationPath: files[0])
+        #expect(code { try SoftHSMFile.synchronize([files[0], middle, files[1]]) } == .refused)
+    }
+
+    @Test func `a token's directory may not be gone`() throws {
+        let directory = try TemporaryDirectory()
+        let softHSM = SoftHSMDirectory(root: directory.url("keyfob"))
+        let token = SoftHSMToken(
+            label: "gone", serial: "0123456789abcdef", hasUserPIN: true, directory: directory.url("gone"))
+        #expect(code { try softHSM.makeDurable(token) } == .tokenAbsent)
+        #expect(code { try softHSM.makeDurable([], of: token) } == .fileUnavailable)
+    }
+}

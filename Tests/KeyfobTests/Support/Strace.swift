@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// strace(1), which tells what a child has the kernel write to the disk, or has some of that fail.
+struct Strace {
+    /// Whether there is one, and it may trace what it starts.
+    static let isUsable: Bool = {
+        // Where it is not installed it cannot be started.
+        let result = try? run("strace", ["-f", "-o", "/dev/null", "true"])
+        return result?.status == 0
+    }()
+
+    /// One file or directory that was synced.
+    struct Sync {
+        /// The thread or process that did it.
+        let thread: String
+        /// The file, as the kernel knows it.
+        let path: String
+    }
+
+    /// What a child is to be run under.
+    let command: [String]
+    private let directory: TemporaryDirectory
+
+    /// - Parameter failing: The file or directory of which each sync is to fail; `nil` only looks.
+    init(failing path: String? = nil) throws {
+        directory = try TemporaryDirectory()
+        let options = path.map { ["trace=fsync", "-P", $0, "-e", "inject=fsync:error=EIO"] }
+        command = ["strace", "-f", "-o", directory.file("log"), "-e"]
+            + (options ?? ["trace=fsync,fdatasync,write", "-y"])
+    }
+
+    /// What was synced before the child said a word, in order.
+    func syncs(before word: String) throws -> [Sync] {
+        let lines = String(decoding: try directory.read("log"), as: UTF8.self).split(separator: "\n")
+        let end = try #require(lines.firstIndex { $0.contains("\"\(word)\\n\"") }, "the child did not say \(word)")
+        return lines[..<end].compactMap { line in
+            guard line.contains(" fsync(") || line.contains(" fdatasync("), let start = line.firstIndex(of: "<"),
+                let end = line[start...].firstIndex(of: ">")
+            else { return nil }
+            let thread = String(line.prefix { $0 != " " })
+            return Sync(thread: thread, path: String(line[start..<end].dropFirst()))
+        }
+    }
+
+    /// How many syncs were made to fail.
+    func failures() throws -> Int {
+        String(decoding: try directory.read("log"), as: UTF8.self).split(separator: "\n")
+            .count { $0.contains("(INJECTED)") }
+    }
+}
