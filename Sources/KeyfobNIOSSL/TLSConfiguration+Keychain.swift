@@ -53,6 +53,11 @@ extension NIOSSLTrustRoots {
     ///
     /// The anchors as they are now. Runs on threads of Keyfob's own.
     ///
+    /// > Important: swift-nio-ssl trusts no certificate that did not sign itself, whoever says so. A peer below an
+    /// > intermediate, or a single certificate, that the keychain trusts without its root is refused by the handshake,
+    /// > although ``Keychain/verify(_:intermediates:on:host:usage:trusting:)`` accepts it: trust the root, or verify
+    /// > peers by that in swift-nio-ssl's custom verification callback.
+    ///
     /// - Throws: `KeychainError`, as `Keychain.trustAnchors(for:)`; what swift-nio-ssl throws for an anchor it cannot
     ///   read.
     public static func trusted(by keychain: Keychain, for usage: CertificateUsage) async throws -> NIOSSLTrustRoots {

@@ -219,6 +219,9 @@ extension Keychain {
     /// What is wrong with the vault. - Throws: As the blocking form.
     public func vaultFindings() async throws -> [VaultFinding] { try await run { try self.vaultFindings() } }
 
+    /// Passwords whose secret does not open. - Throws: As the blocking form.
+    public func secretFindings() async throws -> [VaultFinding] { try await run { try self.secretFindings() } }
+
     /// Takes the rows of the vault for the ones that were written last. - Throws: As the blocking form.
     public func acceptVault() async throws -> Int { try await run { try self.acceptVault() } }
 

@@ -25,6 +25,39 @@ extension Keychain {
         }
     }
 
+    /// Passwords whose secret does not open, though they are whole otherwise; none of what they hold is given out.
+    ///
+    /// Besides ``vaultFindings()``, which reads no secret: it opens every one, by a token operation each, which a card
+    /// may take a good part of a second for. Such an item can be stored anew, or removed, by its name, which the
+    /// finding tells.
+    ///
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of a token that cannot be asked.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func secretFindings() throws -> [VaultFinding] {
+        var findings: [VaultFinding] = []
+        for itemClass in [ItemClass.genericPassword, .internetPassword] {
+            var criteria = Criteria(itemClass)
+            criteria.includesSynchronizable = true
+            for item in try findItems(criteria) {
+                do { _ = try secret(of: item) } catch let error as KeychainError
+                    where [.vaultDamaged, .wrappingKeyMissing].contains(error.code)
+                {
+                    let names: [AttributeName] = [.label, .service, .server]
+                    let name = names.lazy.compactMap { item.attributes[$0]?.text }.first { !$0.isEmpty } ?? ""
+                    findings.append(
+                        VaultFinding(
+                            .secretDamaged,
+                            "the secret of \"\(name)\" does not open: store it anew, or remove the item",
+                            item: error.details["item"], itemClass: itemClass))
+                } catch let error as KeychainError where error.code == .itemNotFound {
+                    // Removed meanwhile.
+                    continue
+                }
+            }
+        }
+        return findings
+    }
+
     /// Findings about keys that the token has lost, which are among ``vaultFindings()``: what nobody notices while the
     /// keychain is unlocked, and nobody can mend once it is locked. The vault is not to blame for them.
     ///

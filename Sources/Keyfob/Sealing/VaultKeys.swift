@@ -228,7 +228,7 @@ struct VaultKeys: Sendable {
         KeychainError(
             .vaultDamaged, "an item of the vault fails its integrity check: it was damaged or changed.",
             hint: "Restore it from a backup. The other items are not affected. "
-                + "Which are damaged: keyfob keychain check",
+                + "Which are damaged: keyfob keychain check --secrets",
             cause: cause)
     }
 }

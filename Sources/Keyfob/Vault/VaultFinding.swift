@@ -3,7 +3,8 @@ import KeyfobPrimitives
 
 /// Something that is wrong with a vault, found by ``Keychain/vaultFindings()``.
 ///
-/// It tells the value of no item, and no name but that of a key or certificate which the token has lost.
+/// It tells the value of no item, and no name but that of a key or certificate which the token has lost, and of a password
+/// that ``Keychain/secretFindings()`` could not open.
 public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
     /// What kind of finding it is.
     public struct Code: RawRepresentable, Hashable, Sendable {
@@ -13,6 +14,8 @@ public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
 
         /// An item fails its integrity check: nobody can read it any more.
         public static let itemDamaged = Self(rawValue: "item.damaged")
+        /// The secret of an item does not open, though the item is whole otherwise.
+        public static let secretDamaged = Self(rawValue: "secret.damaged")
         /// An item is whole, and not what was written last.
         public static let itemReplayed = Self(rawValue: "item.replayed")
         /// An item is whole, and Keyfob has not written it, or has removed it since.

@@ -8,11 +8,13 @@ struct KeychainCheck: ParsableCommand {
         "check", "Check that no item of a keychain was damaged, put back, added or removed behind its back.",
         examples: Examples(
             "keyfob keychain check",
+            "keyfob keychain check --secrets",
             "keyfob keychain check site --accept",
             "keyfob keychain check site --remove-damaged"),
         discussion:
             """
-            Reads every item, and no secret. Exits with 9 when something is found.
+            Reads every item, and no secret; with --secrets also opens each, which takes a token operation, and shows \
+            none. Exits with 9 when something is found.
 
             With --accept the items are taken as they are: for a vault of which there is no backup. Old copies of items \
             then pass for new ones; what is damaged itself stays so. Keys and certificates that another program has \
@@ -26,6 +28,9 @@ struct KeychainCheck: ParsableCommand {
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
     var name: String?
+
+    @Flag(help: "Open every secret, too, and show none.")
+    var secrets = false
 
     @Flag(help: "Take the items that are there for the ones that were written last, and forget what the token lost.")
     var accept = false
@@ -65,6 +70,11 @@ struct KeychainCheck: ParsableCommand {
                     lines.append("    What is on the token: \(command)")
                 }
                 findings = try keychain.vaultFindings()
+            }
+        }
+        if secrets {
+            findings += try Waiting.notice("every secret to be opened", isShown: global.showsProgress) {
+                try keychain.secretFindings()
             }
         }
         try report(keychain, findings, lines, removed: removed, isChanged: isChanged, output)
@@ -121,7 +131,11 @@ struct KeychainCheck: ParsableCommand {
         _ output: Output
     ) throws {
         var lines = output.isQuiet ? [] : done
-        if findings.isEmpty, !isChanged, !output.isQuiet { lines.append("Keychain \"\(keychain.name)\" is sound.") }
+        if findings.isEmpty, !isChanged, !output.isQuiet {
+            lines.append(
+                "Keychain \"\(keychain.name)\" is sound"
+                    + (secrets ? ", and every secret in it opens." : ". Its secrets were not opened (--secrets)."))
+        }
         lines += findings.map { output.colour.apply(.bad, to: "bad") + "  " + Visible.text($0.description) }
         if findings.contains(where: { $0.code == .wrappingKeyAbsent }) {
             let token = Visible.text(keychain.tokenLabel)
@@ -130,7 +144,7 @@ struct KeychainCheck: ParsableCommand {
         }
         let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
         // What the token has lost no vault brings back.
-        if findings.contains(where: { ![.wrappingKeyAbsent, .objectAbsent].contains($0.code) }) {
+        if findings.contains(where: { ![.wrappingKeyAbsent, .wrappingKeyDamaged, .objectAbsent].contains($0.code) }) {
             lines.append("    Restore the vault from a backup: \(keychain.configuration.vault)")
         }
         if findings.contains(where: \.code.canBeAccepted) {
@@ -142,7 +156,7 @@ struct KeychainCheck: ParsableCommand {
         let document = Document([
             "keychain": .string(keychain.name), "ok": .boolean(findings.isEmpty),
             "findings": .array(findings.map(\.value)), "removed": .array(removed.map(\.value)),
-            "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
+            "secrets_opened": .boolean(secrets), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
         ])
         try output.emit(document, text: lines.joined(separator: "\n"))
     }

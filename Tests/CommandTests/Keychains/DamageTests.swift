@@ -255,11 +255,30 @@ import Testing
         for name in ["a", "c"] { #expect(try household.keyfob(["identity", "check", name]).status == 0) }
     }
 
+    @Test func `a secret that does not open is found where secrets are opened, and stored anew by its name`() throws {
+        let household = try Household.unattended()
+        for name in ["a", "b"] { try household.set(name, name) }
+        #expect(
+            try household.keyfob(["keychain", "check", "--secrets"]).output
+                == "Keychain \"login\" is sound, and every secret in it opens.\n")
+        try sqlite(household.vault(), "update item set secret_ciphertext = zeroblob(length(secret_ciphertext)) where id = 1")
+        let failure = try household.failure(["get", "a"])
+        #expect(failure.status == 9)
+        #expect(try household.keyfob(["keychain", "check"]).status == 0)
+        let result = try household.keyfob(["keychain", "check", "--secrets"])
+        #expect(result.status == 9 && result.output.contains("\"a\"") && !result.output.contains("\"b\""))
+        let document = try household.keyfob(["keychain", "check", "--secrets", "--json"])
+        #expect(document.output.contains("secret.damaged"))
+        try household.set("a", "again", ["--replace"])
+        #expect(try household.keyfob(["keychain", "check", "--secrets"]).status == 0)
+        #expect(try household.keyfob(["get", "a"]).output == "again\n")
+    }
+
     @Test
     func `the check tells what was changed behind the keychain's back, and takes it where that is wanted`() throws {
         let household = try Household.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }
-        #expect(try household.keyfob(["keychain", "check"]).output == "Keychain \"login\" is sound.\n")
+        #expect(try household.keyfob(["keychain", "check"]).output == "Keychain \"login\" is sound. Its secrets were not opened (--secrets).\n")
         #expect(try household.document(["keychain", "check", "login"])["ok"] as? Bool == true)
         func check(_ options: [String] = []) throws -> (status: Int32, isSound: Bool, isChanged: Bool) {
             let result = try household.keyfob(["keychain", "check", "--json"] + options)
