@@ -100,7 +100,8 @@ struct keyfob_file_sync {
 static inline int keyfob_sync_files(void *context) {
     struct keyfob_file_sync *sync = (struct keyfob_file_sync *)context;
     const char *path = sync->paths;
-    sync->error = 0;
+    // Until all is done: what a child that is killed has not done must not seem to be.
+    sync->error = EIO;
     for (sync->done = 0; sync->done < sync->count; sync->done++) {
         int descriptor;
         int result;
@@ -116,11 +117,15 @@ static inline int keyfob_sync_files(void *context) {
         } while (result != 0 && errno == EINTR);
         // What cannot be synced, as on some network file systems, has nothing that a power cut could take and a sync
         // could keep.
-        if (result != 0 && errno != EINVAL && errno != EROFS) sync->error = errno;
+        if (result != 0 && errno != EINVAL && errno != EROFS) {
+            sync->error = errno;
+            close(descriptor);
+            return 0;
+        }
         close(descriptor);
-        if (sync->error != 0) return 0;
         path += strlen(path) + 1;
     }
+    sync->error = 0;
     return 0;
 }
 

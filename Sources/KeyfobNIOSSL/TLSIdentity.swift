@@ -40,7 +40,8 @@ public struct TLSIdentity: Sendable {
     ///   - requirements: What it must be good for; without, a server's.
     ///   - onSigningFailure: Told when the token fails to sign a handshake later on.
     /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous` for identities that are not versions of each other,
-    ///   `certificateExpired` and `certificateNotYetValid` for the certificate or one above it, `certificateHostMismatch`, `certificateUsageMismatch`,
+    ///   `certificateExpired` and `certificateNotYetValid` for the certificate or one above it,
+    ///   `certificateHostMismatch`, `certificateUsageMismatch`,
     ///   `chainIncomplete`, `identityMismatch`, `mechanismUnsupported`, and the errors of `unlock()`.
     public static func load(
         _ query: Query<Identity>, in keychain: Keychain, requirements: TLSRequirements = .server,

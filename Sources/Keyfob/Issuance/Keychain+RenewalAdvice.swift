@@ -19,7 +19,10 @@ extension Identity {
         // What is no certificate has no issuer either.
         let isSelfSigned = (try? certificate().isSelfSigned) ?? false
         let name = label.map { ShellWord.option("--name", $0) } ?? "--name NAME"
-        return "Get a new certificate: keyfob identity import FILE \(name) --replace     Or renew it: "
+        // A key that was made here is in no file.
+        let install = label.map { ShellWord.operand($0, with: " --cert FILE") } ?? "NAME --cert FILE"
+        return "Get a new certificate: keyfob identity install \(install)     "
+            + "With a new key: keyfob identity import FILE \(name) --replace     Or renew it: "
             + command(options + (isSelfSigned ? " --self-signed" : " --issuer ISSUER"))
     }
 }

@@ -28,34 +28,47 @@ extension Keychain {
     /// Passwords whose secret does not open, though they are whole otherwise; none of what they hold is given out.
     ///
     /// Besides ``vaultFindings()``, which reads no secret: it opens every one, by a token operation each, which a card
-    /// may take a good part of a second for. Such an item can be stored anew, or removed, by its name, which the
-    /// finding tells.
+    /// may take a good part of a second for. A finding tells the name of the item, by which it can be stored anew or
+    /// removed. Items that are damaged themselves are passed over: they are findings of the others.
     ///
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of a token that cannot be asked.
     @available(*, noasync, message: "use the asynchronous form")
     public func secretFindings() throws -> [VaultFinding] {
-        var findings: [VaultFinding] = []
+        let keys = try keys()
+        var items: [Item] = []
         for itemClass in [ItemClass.genericPassword, .internetPassword] {
             var criteria = Criteria(itemClass)
             criteria.includesSynchronizable = true
-            for item in try findItems(criteria) {
-                do { _ = try secret(of: item) } catch let error as KeychainError
-                    where [.vaultDamaged, .wrappingKeyMissing].contains(error.code)
-                {
-                    let names: [AttributeName] = [.label, .service, .server]
-                    let name = names.lazy.compactMap { item.attributes[$0]?.text }.first { !$0.isEmpty } ?? ""
-                    findings.append(
-                        VaultFinding(
-                            .secretDamaged,
-                            "the secret of \"\(name)\" does not open: store it anew, or remove the item",
-                            item: error.details["item"], itemClass: itemClass))
-                } catch let error as KeychainError where error.code == .itemNotFound {
-                    // Removed meanwhile.
-                    continue
+            let normalized = try criteria.normalized()
+            try store.read(keys.tree) { reader in
+                try forEachRow(normalized, keys, reader: reader, onDamage: { _, _ in }) { _, item in
+                    items.append(item)
+                    return true
                 }
             }
         }
-        return findings
+        return try items.compactMap { item in
+            do { _ = try secret(of: item) } catch let error as KeychainError
+                where [.vaultDamaged, .wrappingKeyMissing].contains(error.code)
+            {
+                return Self.secretFinding(item, error)
+            } catch let error as KeychainError where error.code == .itemNotFound {
+                // Removed meanwhile.
+                return nil
+            }
+            return nil
+        }
+    }
+
+    private static func secretFinding(_ item: Item, _ error: KeychainError) -> VaultFinding {
+        let names: [AttributeName] = item.itemClass == .internetPassword ? [.label, .server] : [.service, .label]
+        let name = names.lazy.compactMap { item.attributes[$0]?.text }.first { !$0.isEmpty } ?? ""
+        let account = item.attributes[.account]?.text ?? ""
+        // Without its key it is not the item's own fault.
+        let advice = error.code == .vaultDamaged ? ": store it anew, or remove the item" : ""
+        return VaultFinding(
+            .secretDamaged, "the secret of \"\(name)\"\(account.isEmpty ? "" : " (\(account))") does not open\(advice)",
+            item: error.details["item"], itemClass: item.itemClass)
     }
 
     /// Findings about keys that the token has lost, which are among ``vaultFindings()``: what nobody notices while the
@@ -77,7 +90,7 @@ extension Keychain {
             guard try token.hasSecretKey(row.objectID) else { return nil }
             let reason: String
             do {
-                if try isOwn(row, keys) { return nil }
+                if try provesOwn(row, keys) { return nil }
                 reason = "it was damaged, or somebody else has put it there"
             } catch let error as KeychainError where ![.tokenAbsent, .locked, .timedOut].contains(error.code) {
                 reason = error.message

@@ -19,7 +19,8 @@ extension Keychain {
                 .vaultDamaged,
                 "wrapping key \"\(row.keyID)\" of keychain \"\(name)\" does not open what it sealed: it was damaged, or "
                     + "is another one. Nothing was stored.",
-                hint: "Restore the token's files from a backup; then look: keyfob keychain check",
+                hint: "Restore the token's files from a backup; then look: keyfob keychain check "
+                    + ShellWord.operand(name),
                 details: ["key": row.keyID])
         }
         return try rows.map { row in
@@ -40,14 +41,19 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; what the token answers that says nothing about the key.
     func isOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
-        if lockState.withLock({ $0.ownWrappingKeys.contains(row) }) { return true }
-        do {
-            guard try unwrap(row.encryptedMetadataKey, row) == keys.metadataKey else { return false }
-        } catch let error as KeychainError where [.vaultDamaged, .wrappingKeyMissing].contains(error.code) {
-            return false
+        try lockState.withLock({ $0.ownWrappingKeys.contains(row) }) || provesOwn(row, keys)
+    }
+
+    /// The same asked of the token now, whatever was known. - Throws: As that.
+    func provesOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
+        let isOwn: Bool
+        do { isOwn = try unwrap(row.encryptedMetadataKey, row) == keys.metadataKey } catch let error as KeychainError
+            where [.vaultDamaged, .wrappingKeyMissing].contains(error.code)
+        { isOwn = false }
+        lockState.withLock { state in
+            if isOwn { state.ownWrappingKeys.insert(row) } else { state.ownWrappingKeys.remove(row) }
         }
-        lockState.withLock { _ = $0.ownWrappingKeys.insert(row) }
-        return true
+        return isOwn
     }
 
     /// Unwraps a row key with the first recipient whose key the token has. One token operation.
@@ -61,8 +67,9 @@ extension Keychain {
         var missing: (any Error)?
         for recipient in row.recipients {
             guard let key = rows.first(where: { $0.id == recipient.wrappingKey }) else { continue }
+            // A key that was damaged opens nothing; another may be whole.
             do { return try unwrap(recipient.encryptedKey, key) } catch let error as KeychainError
-                where error.code == .wrappingKeyMissing
+                where [.wrappingKeyMissing, .vaultDamaged].contains(error.code)
             { missing = error }
         }
         throw missing ?? VaultKeys.damaged(cause: nil)

@@ -128,7 +128,8 @@ extension KeychainError {
             // The answer of no token, either.
             return make(
                 .timedOut, "token \"\(label)\" was not ready to \(operation.verb) in time: \(error.detail ?? "").",
-                "Which process has a lock on its files: lslocks. One that was stopped goes on after: kill -CONT PID")
+                "Does its reader, or the service behind it, hang? Of a SoftHSM token: which process has a lock on its "
+                    + "files, lslocks tells; one that was stopped goes on after: kill -CONT PID")
         case .functionCanceled, .cancel:
             return make(.cancelled, "the operation on token \"\(label)\" was cancelled.", nil)
         case _ where operation.isUnwrapping && cannotDecrypt.contains(error.returnValue)

@@ -218,7 +218,7 @@ public struct Keychains: Sendable {
         do {
             store = try SQLiteStore(
                 path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
-                busyTimeout: options.timeoutInSeconds, explain: explain)
+                keepsQueue: options.isOneShot, busyTimeout: options.timeoutInSeconds, explain: explain)
         } catch {
             token.awaitOpening()
             throw error

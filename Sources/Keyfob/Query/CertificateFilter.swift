@@ -25,14 +25,17 @@ struct CertificateFilter {
         options.insert(criteria.ignoresDiacritics ? .diacriticInsensitive : .literal)
         subjectOptions = options
         emailAddress = criteria.emailAddress?.lowercased()
-        // A complete DER name is normalised; anything else is taken as normalised content already.
-        issuers = Set(criteria.issuers.map { (try? DistinguishedName(der: $0))?.normalized ?? $0 })
+        // A complete DER name, or its normalised content; what is neither is nobody's.
+        issuers = Set(
+            criteria.issuers.map {
+                (try? DistinguishedName(der: $0))?.canonical ?? DistinguishedName.canonical(ofNormalized: $0) ?? $0
+            })
         guard !issuers.isEmpty else {
             self.authorities = [:]
             return
         }
         self.authorities = Dictionary(
-            authorities.map { ($0.subject.normalized, [$0.issuer.normalized]) },
+            authorities.map { ($0.subject.canonical, [$0.issuer.canonical]) },
             uniquingKeysWith: +)
     }
 
@@ -67,7 +70,7 @@ struct CertificateFilter {
 
     /// Whether one of the names stands above a certificate: as its issuer, or as that of an authority on the way up.
     private func isIssued(_ certificate: Certificate) -> Bool {
-        var above: Set = [certificate.issuer.normalized]
+        var above: Set = [certificate.issuer.canonical]
         var seen: Set<Data> = []
         // As deep as Apple looks.
         for _ in 0...10 {

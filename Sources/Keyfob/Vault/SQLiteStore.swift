@@ -34,13 +34,14 @@ final class SQLiteStore: ItemStore {
     ///
     /// - Parameters:
     ///   - keychain: The name of the keychain that it belongs to, for messages.
+    ///   - keepsQueue: Whether GRDB's queue stays when the store goes: see `VaultConnection`.
     ///   - explain: What an error means to that keychain where the file is not there any more.
     /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened, `refused` where
     ///   nobody but others may read it,
     ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it,
     ///   `unsafeFile` where others than the owner can write it or its directory.
     init(
-        path: String, keychain: String? = nil, use: Use, busyTimeout: TimeInterval = 10,
+        path: String, keychain: String? = nil, use: Use, keepsQueue: Bool = false, busyTimeout: TimeInterval = 10,
         explain: @escaping @Sendable (KeychainError) -> KeychainError = { $0 }
     ) throws {
         self.path = path
@@ -55,7 +56,7 @@ final class SQLiteStore: ItemStore {
             throw KeychainError.file("read", path, errno)
         }
         do {
-            connection = try VaultConnection(keepsQueue: use == .oneShot) {
+            connection = try VaultConnection(keepsQueue: keepsQueue) {
                 try Self.connectAtAll(path: path, use: use, busyTimeout: busyTimeout) {
                     try Self.checkHeader($0, path: path)
                 }

@@ -1,4 +1,5 @@
 import GRDB
+import KeyfobPrimitives
 
 /// The tables of the vault and their history. `VaultFormat` in the documentation describes them for
 /// somebody who writes a reader of their own; keep the two together.
@@ -29,17 +30,21 @@ enum Schema {
     }
 
     /// A vault in memory and its columns, for as long as the process lives: see `VaultConnection.deinit`.
-    private static let model = Result {
-        let queue = try DatabaseQueue()
-        let columns = try queue.write { db in
-            try create(db)
-            return try Schema.columns(of: db)
-        }
-        return (queue: queue, columns: columns)
-    }
+    private static let model = Lock<(queue: DatabaseQueue, columns: [Column])?>(nil)
 
     /// Every column that a vault has.
-    static func columns() throws -> [Column] { try model.get().columns }
+    static func columns() throws -> [Column] {
+        try model.withLock { model in
+            if let model { return model.columns }
+            let queue = try DatabaseQueue()
+            let columns = try queue.write { db in
+                try create(db)
+                return try Schema.columns(of: db)
+            }
+            model = (queue, columns)
+            return columns
+        }
+    }
 
     /// What a vault lacks of the columns of `model`, in words: another program, or a disk, has taken it away.
     static func lacks(_ db: Database, of model: [Column]) throws -> [String] {

@@ -47,7 +47,10 @@ enum Hardening {
     /// We end by _exit(2), so whoever calls exit(3) is not us. SoftHSM does so where it is given no memory, also for an
     /// object whose file claims to be larger than any memory.
     static func reportForeignExit() {
+        _ = process
         atexit {
+            // A child that a library has forked ends as it likes.
+            guard getpid() == Hardening.process else { return }
             let failure = Failure(
                 KeychainError(
                     .failed, "a library of the token has ended the process.",
@@ -58,6 +61,8 @@ enum Hardening {
             _exit(failure.status.rawValue)
         }
     }
+
+    private static let process = getpid()
 
     /// Has a crash end the process and say nothing.
     ///

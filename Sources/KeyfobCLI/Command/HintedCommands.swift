@@ -10,7 +10,7 @@ enum HintedCommands {
         // Before the verb: what stands behind it may have an end of options in it.
         let beginning = "keyfob -k \(ShellWord.quoted(name)) "
         let always = /keyfob (?=(?:get|set|ls|rm|secret|identity|cert|key|trust|uri)(?:[ .,](?!--help)|$))/
-        let withoutArgument = /keyfob (?=unlock$|token show --objects(?! -- ))/
+        let withoutArgument = /keyfob (?=unlock$|keychain check(?: --secrets)?$|token show --objects(?! -- ))/
         return hint.replacing(always, with: beginning).replacing(withoutArgument, with: beginning)
     }
 

@@ -7,7 +7,6 @@ struct KeychainCheck: ParsableCommand {
     static let configuration = CommandConfiguration(
         "check", "Check that no item of a keychain was damaged, put back, added or removed behind its back.",
         examples: Examples(
-            "keyfob keychain check",
             "keyfob keychain check --secrets",
             "keyfob keychain check site --accept",
             "keyfob keychain check site --remove-damaged"),
@@ -72,7 +71,8 @@ struct KeychainCheck: ParsableCommand {
                 findings = try keychain.vaultFindings()
             }
         }
-        if secrets {
+        // Without the key that opens them nothing is learned of them.
+        if secrets, !findings.contains(where: { [.wrappingKeyAbsent, .wrappingKeyDamaged].contains($0.code) }) {
             findings += try Waiting.notice("every secret to be opened", isShown: global.showsProgress) {
                 try keychain.secretFindings()
             }

@@ -15,7 +15,7 @@ struct URICommand: ParsableCommand {
             "keyfob uri web --env      # in a shell: eval \"$(…)\""),
         discussion: """
             Of an identity it is the private key's. The URI never holds the PIN; where the PIN lies in a file, it names \
-            the file. --env prints the variables that programs need to find the token. --for prints what a program \
+            the file, unless more than the PIN is in it, such as a newline: then nothing is printed. --env prints the variables that programs need to find the token. --for prints what a program \
             needs, for what is installed here; --check starts the program and makes it use the key.
             Programs: \(Programs.names.joined(separator: ", ")).
             """)
@@ -122,7 +122,8 @@ struct URICommand: ParsableCommand {
             let key = try keychain.knownPublicKey(of: name.key(in: keychain))
             (chain, root, publicKey) = ([], nil, key)
         }
-        if let obstacle = keychain.pinFileObstacle() { throw obstacle }
+        // The others are made to read its first line.
+        if program.usesEngine, let obstacle = keychain.pinFileObstacle() { throw obstacle }
         let edwardsKeys = !program.usesEngine ? [] : try keychain.find(.keys.keyClass(.private))
             .filter { $0.keyType == .ed25519 }.map { $0.label ?? "" }
         let older = try keychain.publicCertificates().filter {

@@ -36,7 +36,7 @@ extension Module {
             if let returnValue = alone(until: deadline, body) { return returnValue }
             throw PKCS11Error(
                 function: function, returnValue: .cantLock,
-                detail: "another call of the module has not returned, which may wait for the lock of another process")
+                detail: "another call of the module has not returned")
         }
     }
 

@@ -82,6 +82,8 @@ import Testing
         let value = try #require(bytes.range(of: head)).upperBound
         // In the first block, which is the initialisation vector: the key decrypts, to another.
         bytes[value + 3] ^= 1
+        // Its generation, by which SoftHSM in this process sees that the file is another.
+        bytes[7] &+= 1
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try file.write(contentsOf: bytes)
         try file.close()
