@@ -49,7 +49,8 @@ import Testing
         let alone = try told(later + ["ca"])
         #expect(alone.contains("Get a new one from the authority above it: keyfob cert import FILE\n"), "\(alone)")
         let advice = try told(["cert", "verify", "old"])
-        let replacement = "keyfob identity import FILE --name old --replace"
+        let replacement = "keyfob identity install old --cert FILE     With a new key: "
+            + "keyfob identity import FILE --name old --replace"
         #expect(advice.contains("Get a new certificate: \(replacement)     Or renew it: "), "\(advice)")
         #expect(advice.contains("keyfob identity renew old --self-signed\n"), "\(advice)")
 

@@ -27,12 +27,12 @@ import Testing
     }
 
     @Test(arguments: [("1234\n", 1), ("1234\r\n", 2), ("1234\n\n", 2)])
-    func `a file that ends in a newline is named to no program before that is off`(content: String, count: Int) throws {
+    func `a file that ends in a newline is named to no program that reads all of it`(content: String, count: Int) throws {
         let (household, environment) = try household(pinFile: content)
         let site = household.directory.file("site")
         let commands = [
-            ["uri", "web"], ["uri", "web", "--type", "private"], ["uri", "web", "--for", "gnutls"],
-            ["uri", "web", "--for", "ssh", "--check"], ["uri", "web", "--for", "ssh", "--write", site],
+            ["uri", "web"], ["uri", "web", "--type", "private"], ["uri", "web", "--for", "openssl"],
+            ["uri", "web", "--for", "openssl", "--check"], ["uri", "web", "--for", "openssl", "--write", site],
         ]
         var remedy = ""
         for command in commands {
