@@ -3,8 +3,8 @@ import KeyfobPrimitives
 
 /// Something that is wrong with a vault, found by ``Keychain/vaultFindings()``.
 ///
-/// It tells the value of no item, and no name but that of a key or certificate which the token has lost, and of a password
-/// that ``Keychain/secretFindings()`` could not open.
+/// It tells the value of no item, and no name but that of a key or certificate which the token has lost, and of a
+/// password that ``Keychain/secretFindings()`` could not open.
 public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
     /// What kind of finding it is.
     public struct Code: RawRepresentable, Hashable, Sendable {

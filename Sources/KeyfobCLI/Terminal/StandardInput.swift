@@ -39,7 +39,8 @@ enum StandardInput {
 
     /// Reads a pipe up to the end, or as far as a value may go, and keeps nothing. What is no pipe is left alone.
     ///
-    /// Blocks as `readSecret` does, but no longer than the writer is silent for ten seconds. Whoever writes to the pipe would else be ended by SIGPIPE, and a script with
+    /// Blocks as `readSecret` does, but no longer than the writer is silent for ten seconds. Whoever writes to the pipe
+    /// would else be ended by SIGPIPE, and a script with
     /// `pipefail` would fail because of a value that nobody needed.
     static func discardPipe(limit: Int = limit, from descriptor: Int32 = STDIN_FILENO) {
         var status = stat()

@@ -15,8 +15,9 @@ struct URICommand: ParsableCommand {
             "keyfob uri web --env      # in a shell: eval \"$(…)\""),
         discussion: """
             Of an identity it is the private key's. The URI never holds the PIN; where the PIN lies in a file, it names \
-            the file, unless more than the PIN is in it, such as a newline: then nothing is printed. --env prints the variables that programs need to find the token. --for prints what a program \
-            needs, for what is installed here; --check starts the program and makes it use the key.
+            the file, unless more than the PIN is in it, such as a newline: then nothing is printed. --env prints the \
+            variables that programs need to find the token. --for prints what a program needs, for what is installed \
+            here; --check starts the program and makes it use the key.
             Programs: \(Programs.names.joined(separator: ", ")).
             """)
 
