@@ -60,6 +60,25 @@ import Testing
         #expect(keys.stdout.contains("3f3f0000"))
     }
 
+    @Test(arguments: [true, false])
+    func `a command leaves unlocked what a PIN file opens, and nothing else unasked`(isFile: Bool) throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "left")
+        let module = try FaultyModule(in: directory)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let source: PINSource = isFile ? .file(pin) : .command("cat \(ShellWord.quoted(pin))")
+        let directories = Directories(root: directory.url("keyfob"))
+        let made = try Keychains(directories).create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: source)).keychain
+        try made.lock()
+        var options = Keychain.Options()
+        options.isOneShot = true
+        let keychain = try Keychain.open(made.name, in: directories, options: options)
+        try keychain.add(GenericPassword(service: "s"), secret: SecretBytes(utf8: "x"))
+        #expect(keychain.isUnlockedForSession == isFile)
+        try keychain.lock()
+    }
+
     @Test func `without a keyring a private file keeps it`() throws {
         let directory = try TemporaryDirectory()
         let directories = Directories(root: URL(fileURLWithPath: directory.path))
