@@ -72,7 +72,7 @@ import Testing
             other=; \(isRoot ? "chown 65534 nobody; chmod 755 .; other='/usr/bin/setpriv --reuid 65534 --clear-groups'" : "")
             $other "$KEYFOB" init --unattended -q
             $other "$KEYFOB" set a --from-env V -q
-            $other /bin/sh -c 'ulimit -u 1; exec "$KEYFOB" \(command)' >output || echo $?
+            $other /usr/bin/prlimit --nproc=1 "$KEYFOB" \(command) >output || echo $?
             """, environment: ["KEYFOB": Tool.keyfob([]).path])
         #expect(text == "")
     }
