@@ -94,13 +94,12 @@ struct DurabilityTests {
         #expect(moment < configuration, "\(syncs)")
     }
 
-    @Test func `what cannot be synced was not made, and leaves neither object nor row`() throws {
-        let before = try objects(in: place)
-        let rows = try test.keychain.store.read { try $0.rowCount() }
-        let strace = try Strace(failing: place.path)
+    /// Has a process do what `command` says on a disk that fails to sync what is at a path, and opens the keychain again.
+    private func failing(_ command: String, syncOf path: String) throws -> Keychain {
+        let strace = try Strace(failing: path)
         let child = try Child(test, ["objects"], under: strace.command)
         #expect(child.line() == "ready")
-        child.send("key")
+        child.send(command)
         #expect(child.line() == "file.unavailable")
         try child.endInput()
         #expect(child.waitForEnd().status == 0)
@@ -108,6 +107,13 @@ struct DurabilityTests {
         let healed = try test.reopen()
         try healed.unlock()
         #expect(try healed.store.read { try $0.intents().isEmpty })
+        return healed
+    }
+
+    @Test func `what cannot be synced was not made, and leaves neither object nor row`() throws {
+        let before = try objects(in: place)
+        let rows = try test.keychain.store.read { try $0.rowCount() }
+        let healed = try failing("key", syncOf: place.path)
         #expect(try healed.find(.keys).isEmpty)
         #expect(try objects(in: place) == before)
         #expect(try healed.store.read { try $0.rowCount() } == rows)
@@ -118,17 +124,7 @@ struct DurabilityTests {
         let before = try objects(in: place)
         _ = try test.keychain.generateKey(.aes(bits: 128), label: "old")
         let file = try #require(objects(in: place).subtracting(before).first)
-        let strace = try Strace(failing: place.path + "/" + file)
-        let child = try Child(test, ["objects"], under: strace.command)
-        #expect(child.line() == "ready")
-        child.send("rename")
-        #expect(child.line() == "file.unavailable")
-        try child.endInput()
-        #expect(child.waitForEnd().status == 0)
-        #expect(try strace.failures() > 0)
-        let healed = try test.reopen()
-        try healed.unlock()
-        #expect(try healed.store.read { try $0.intents().isEmpty })
+        let healed = try failing("rename", syncOf: place.path + "/" + file)
         #expect(try healed.find(.keys).map(\.label) == ["old"])
         // Nor is its copy there any more.
         #expect(try objects(in: place).count == before.count + 1)
