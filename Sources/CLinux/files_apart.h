@@ -1,6 +1,6 @@
 // A look at a file of which another thread may hold a lock, and having such files on the disk.
-#ifndef KEYFOB_CLINUX_FILE_LOOK_H
-#define KEYFOB_CLINUX_FILE_LOOK_H
+#ifndef KEYFOB_CLINUX_FILES_APART_H
+#define KEYFOB_CLINUX_FILES_APART_H
 
 #include <errno.h>
 #include <fcntl.h>
