@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
-#include <malloc.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -23,10 +22,6 @@ static inline void keyfob_wipe(void *bytes, size_t count) {
 }
 
 static inline int keyfob_set_dumpable(int on) { return prctl(PR_SET_DUMPABLE, on, 0, 0, 0); }
-
-/// How much more than is needed the heap gets when it grows, and each thread's own to begin with; M_TOP_PAD of
-/// mallopt(3), of which Swift does not see the number.
-static inline void keyfob_pad_heap(int bytes) { mallopt(M_TOP_PAD, bytes); }
 
 struct keyfob_library_search {
     const char *name;

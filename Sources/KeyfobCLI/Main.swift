@@ -1,5 +1,4 @@
 import ArgumentParser
-import CLinux
 import Glibc
 import Keyfob
 import KeyfobPrimitives
@@ -11,9 +10,6 @@ import KeyfobPrimitives
         Hardening.occupyStandardStreams()
         Hardening.apply()
         Hardening.reportForeignExit()
-        // A thread's heap of its own otherwise grows by a page at a time, each by a call in which the other threads'
-        // page faults wait: fifty of them while a token is opened.
-        keyfob_pad_heap(1 << 20)
         Interruption.install()
         let arguments = CommandLine.arguments
         if let failure = undecipherable ?? Hardening.failure {
