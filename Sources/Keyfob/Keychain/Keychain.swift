@@ -146,7 +146,8 @@ public final class Keychain: Sendable {
     func writer(_ keys: VaultKeys) -> TokenWriter {
         TokenWriter(
             store: store, token: token,
-            lock: VaultLock(path: configuration.vault + ".lock", name: "keychain \"\(name)\""), keychain: name,
-            index: index, keys: keys, deadline: deadline, shared: token.softHSM == nil ? SharedToken(of: self) : nil)
+            lock: VaultLock(path: configuration.vault + ".lock", name: "keychain \"\(name)\""),
+            vault: configuration.vault, keychain: name, index: index, keys: keys, deadline: deadline,
+            shared: token.softHSM == nil ? SharedToken(of: self) : nil)
     }
 }

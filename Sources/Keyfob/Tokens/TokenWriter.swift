@@ -8,6 +8,8 @@ struct TokenWriter: Sendable {
     let store: any ItemStore
     let token: TokenStore
     let lock: VaultLock
+    /// The vault's file, beside which the witnesses of plans lie.
+    let vault: String
     /// The keychain's name, for messages.
     let keychain: String
     let index: ObjectIndex
@@ -59,15 +61,21 @@ struct TokenWriter: Sendable {
             }
             plan.begun = Date()
             let identity = Data(try RandomBytes.bytes(count: 16))
+            let witness = PlanWitness(of: identity, in: vault)
+            plan.witness = try witness.make()
             let intent = try keys.sealPlan(plan, identity: identity, vault: store.identity)
-            let intentID = try store.write(keys.tree) { try $0.insert(intent) }
+            let intentID: Int64
+            do { intentID = try store.write(keys.tree) { try $0.insert(intent) } } catch {
+                witness.remove()
+                throw error
+            }
             var current = plan
             var isRemoved = false
             do {
                 let outcome = try token.withSession(operation, idempotent: false) { session in
                     try change(session) { refined in
                         current = refined
-                        current.begun = plan.begun
+                        (current.begun, current.witness) = (plan.begun, plan.witness)
                         var row = try keys.sealPlan(current, identity: identity, vault: store.identity)
                         row.id = intentID
                         try store.write(keys.tree) { try $0.update(row) }
@@ -91,6 +99,7 @@ struct TokenWriter: Sendable {
                     try writer.deleteIntent(intentID)
                     return result
                 }
+                witness.remove()
                 index.didChange(to: outcome.applied(to: objects), stamp: stamp)
                 return result
             } catch {
@@ -99,7 +108,7 @@ struct TokenWriter: Sendable {
                 let isVoid = current.kind == .destroy ? isUntouched() : (try? settle(current)) == true
                 // The plan that stays on disk is settled by the next opening; so is that of an object which the token
                 // did not let go.
-                if isVoid { try? store.write(keys.tree) { try $0.deleteIntent(intentID) } }
+                if isVoid, (try? store.write(keys.tree) { try $0.deleteIntent(intentID) }) != nil { witness.remove() }
                 throw isRemoved ? afterRemoval(error) : error
             }
         }
@@ -138,6 +147,7 @@ struct TokenWriter: Sendable {
 
     private func recoverLocked() throws {
         let intents = try store.read { try $0.intents() }
+        try PlanWitness.removeAll(in: vault, besides: Set(intents.map(\.identity)))
         var damage: (any Error)?
         for intent in intents {
             let plan: TokenPlan
@@ -146,10 +156,13 @@ struct TokenWriter: Sendable {
                 damage = error
                 continue
             }
+            let witness = PlanWitness(of: intent.identity, in: vault)
+            // Of a plan out of a backup nobody knows what has become of it since: the objects that are there stay.
+            let isOriginal = plan.witness.map { witness.isOriginal(of: $0) } ?? true
             // What a token does not let go now it never may: from here on it is shown as any other object.
-            _ = try settle(plan, sparing: shared)
+            if isOriginal { _ = try settle(plan, sparing: shared) }
             try store.write(keys.tree) { writer in
-                for identity in plan.kind == .destroy ? plan.rows : [] {
+                for identity in isOriginal && plan.kind == .destroy ? plan.rows : [] {
                     guard let row = try writer.row(identity: identity, withSecret: false) else { continue }
                     try writer.delete(rowID: row.id)
                 }
@@ -157,6 +170,7 @@ struct TokenWriter: Sendable {
                 // Objects came and went without the index.
                 try writer.replaceObjectIndex([], stamp: nil)
             }
+            witness.remove()
         }
         if let damage { throw unreadablePlan(damage) }
     }

@@ -120,7 +120,8 @@ final class SQLiteStore: ItemStore {
         }
     }
 
-    /// Removes a vault with what lies beside it: SQLite's log and its index, and the lock of those who change the token.
+    /// Removes a vault with what lies beside it: SQLite's log and its index, the lock of those who change the token, and
+    /// the witnesses of their plans.
     /// Nothing where it is gone already.
     ///
     /// The file itself goes first, and for good. A log without it is nobody's, and goes the next time; but the file
@@ -133,6 +134,7 @@ final class SQLiteStore: ItemStore {
         for suffix in ["-wal", "-shm", ".lock"] {
             try PrivateFile.remove(URL(fileURLWithPath: path + suffix, isDirectory: false))
         }
+        try PlanWitness.removeAll(in: path)
     }
 
     /// As `connect`, and a command's connection also where the index of the log has no room on the disk: what is there

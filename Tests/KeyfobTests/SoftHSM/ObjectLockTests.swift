@@ -115,8 +115,8 @@ import Testing
         let patient = try keychain.writer(keychain.keys())
         // One that has waited for the vault for as long as he may.
         let writer = TokenWriter(
-            store: patient.store, token: patient.token, lock: patient.lock, keychain: patient.keychain,
-            index: patient.index, keys: patient.keys, deadline: .after(.zero))
+            store: patient.store, token: patient.token, lock: patient.lock, vault: patient.vault,
+            keychain: patient.keychain, index: patient.index, keys: patient.keys, deadline: .after(.zero))
         try whileHeld(.reading, test) {
             let clock = ContinuousClock()
             let begin = clock.now
