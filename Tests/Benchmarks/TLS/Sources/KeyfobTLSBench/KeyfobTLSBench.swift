@@ -8,8 +8,8 @@ import NIOPosix
 import NIOSSL
 import OpenSSL
 
-/// Handshakes of a swift-nio-ssl server whose key is on a token, beside the same server with the key in memory and the
-/// token's own rate. Prints "side name value unit" lines for `Scripts/bench`.
+/// Handshakes of a swift-nio-ssl server whose key is on a token, beside the same server with the key in memory, the
+/// token's own rate, and the least that signs with the token. Prints "side name value unit" lines for `Scripts/bench`.
 @main
 struct KeyfobTLSBench {
     static func main() async throws {
@@ -61,8 +61,15 @@ struct KeyfobTLSBench {
             inMemory.privateKey = .privateKey(
                 try NIOSSLPrivateKey(bytes: made.key.pkcs8DER().copyBytes(), format: .der))
             let rotating = try await RotatingTLSIdentity(.identity(label: "web"), in: throwaway.keychain)
+            var bare = identity.serverConfiguration()
+            bare.privateKey = .privateKey(
+                NIOSSLPrivateKey(
+                    customPrivateKey: try BareKey(
+                        [UInt8](made.certificate.publicKey.identifier), on: slot(of: throwaway.keychain),
+                        identity.key.signatureAlgorithms[0], mechanism(of: kind.scheme))))
             let servers = [
                 "token": try await Server(identity.serverConfiguration()), "memory": try await Server(inMemory),
+                "bare": try await Server(bare),
                 "following": try await Server(rotating.serverConfiguration()),
             ]
             // Looking at the clock costs time of its own, so that what is measured is not what is compared.
@@ -83,6 +90,8 @@ struct KeyfobTLSBench {
                 let memory = median(rates["memory"] ?? [])
                 print("ours", name, median(rates["token"] ?? []), "conn/s")
                 print("peer", name, min(memory, raw), "conn/s")
+                print("ours", name + "-beside-bare", median(rates["token"] ?? []), "conn/s")
+                print("peer", name + "-beside-bare", median(rates["bare"] ?? []), "conn/s")
                 print("ours", name + "-following", median(rates["following"] ?? []), "conn/s")
                 print("peer", name + "-following", min(memory, raw), "conn/s")
                 _ = try await Client(port: measured.port).run(connections: connections, seconds: seconds)

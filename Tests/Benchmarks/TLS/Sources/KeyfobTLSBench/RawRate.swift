@@ -5,21 +5,32 @@ import OpenSSL
 import PKCS11
 
 extension KeyfobTLSBench {
+    /// The slot of a keychain's token, past the keychain.
+    static func slot(of keychain: Keychain) throws -> Slot {
+        let uri = try PKCS11URI(keychain.configuration.token)
+        let module = try Module.load(
+            path: ProcessInfo.processInfo.environment["KEYFOB_BENCH_MODULE"] ?? "/usr/lib/softhsm/libsofthsm2.so")
+        guard let slot = try module.slots().first(where: { (try? $0.tokenInfo().label) == uri.token }) else {
+            throw KeychainError(.tokenAbsent, "the token is gone.")
+        }
+        return slot
+    }
+
+    /// What the token is asked for.
+    static func mechanism(of scheme: SignatureScheme) -> Mechanism {
+        scheme == .ecdsa(.sha256) ? Mechanism(.ecdsa) : .rsaPSS(hash: .sha256, saltLength: 32)
+    }
+
     /// `C_SignInit` and `C_Sign` in a loop on sessions of their own, past the keychain: what the token can do at most,
     /// with as many threads as there are cores.
     static func rawRate(
         _ keychain: Keychain, _ identity: Identity, _ scheme: SignatureScheme, seconds: Double
     ) async throws -> Double {
-        let uri = try PKCS11URI(keychain.configuration.token)
         return try await BlockingExecutor(width: 1).run {
-            let module = try Module.load(
-                path: ProcessInfo.processInfo.environment["KEYFOB_BENCH_MODULE"] ?? "/usr/lib/softhsm/libsofthsm2.so")
-            guard let slot = try module.slots().first(where: { (try? $0.tokenInfo().label) == uri.token }) else {
-                throw KeychainError(.tokenAbsent, "the token is gone.")
-            }
+            let slot = try slot(of: keychain)
             let id = [UInt8](try identity.certificate().publicKey.identifier)
             let digest = [UInt8](repeating: 7, count: 32)
-            let mechanism = scheme == .ecdsa(.sha256) ? Mechanism(.ecdsa) : .rsaPSS(hash: .sha256, saltLength: 32)
+            let mechanism = mechanism(of: scheme)
             let total = Lock(0)
             let group = DispatchGroup()
             let start = ContinuousClock.now
