@@ -50,6 +50,25 @@ import Testing
     }
 
     @Test(arguments: [
+        // There is room, and what follows is pushed out.
+        ("production/database/main", 60, "production/database/main   100   renew due"),
+        // The name gives way, down to its column, and nothing else.
+        ("production/database/main", 36, "production/databa…   100   renew due"),
+        ("production/database/main", 10, "pro…   100   renew due"),
+    ])
+    func `a row that comes late has the room that its line has left`(name: String, limit: Int, line: String) {
+        let first = table([["api", "7", "ok"]])
+        let cells: [Table.Cell] = [Table.Cell(name), "100", "renew due"]
+        let room = first.room(for: cells, first.columnWidths(within: limit), within: limit)
+        #expect(first.line(cells, room, .none) == line + "\n")
+    }
+
+    @Test(arguments: [("น้ำ", 2), ("न्क्षि", 4), ("e\u{301}", 1), ("日本", 4), ("👩\u{200D}🚀", 2), ("각", 2)])
+    func `a character takes as many columns as its letters`(text: String, columns: Int) {
+        #expect(DisplayWidth.of(text) == columns)
+    }
+
+    @Test(arguments: [
         ("\u{1B}]0;pwned\u{7}", "\\x1b]0;pwned\\x07"), ("a\nb", "a\\nb"), ("\u{202E}gro", "\\u{202e}gro"),
         ("\u{9B}31m", "\\u{9b}31m"), ("\u{E0041}", "\\u{e0041}"), ("naïve 👩\u{200D}🚀", "naïve 👩\u{200D}🚀"),
     ])

@@ -7,7 +7,8 @@ enum DisplayWidth {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.reduce(0) { $0 + of($1) }
     }
 
-    /// The columns of one character: 2 for East Asian wide forms and emoji, 0 for lone combining marks.
+    /// The columns of one character: 2 for East Asian wide forms and emoji, 0 for lone combining marks, and as many as
+    /// it has letters and signs that take a place of their own, as in Thai and Devanagari.
     static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {
@@ -15,7 +16,7 @@ enum DisplayWidth {
             if scalar == "\u{FE0F}" || isWide(scalar) { return 2 }
             switch scalar.properties.generalCategory {
             case .nonspacingMark, .enclosingMark, .format, .control: continue
-            default: width = 1
+            default: width += 1
             }
         }
         return width

@@ -55,13 +55,19 @@ struct Table: Sendable {
     func rendered(width: Int?, colour: Colour) -> String {
         let widths = columnWidths(within: width)
         var text = line(columns.map { Cell($0.title, .bold) }, widths, colour)
-        for row in rows { text += line(row, room(for: row, widths, within: width), colour) }
+        // On a terminal all rows have had their say.
+        for row in rows { text += line(row, width == nil ? room(for: row, widths, within: nil) : widths, colour) }
         return text
     }
 
-    /// How wide the cells of one row may be: as the columns, and where nothing is cut as wide as they are.
+    /// How wide the cells may be of a row that the columns were not made for: as wide as they are, as long as the line
+    /// has room for it. What needs more than its column has gives way first.
     func room(for cells: [Cell], _ widths: [Int], within limit: Int?) -> [Int] {
-        limit == nil ? zip(widths, cells).map { max($0, DisplayWidth.of($1.text)) } : widths
+        var room = zip(widths, cells).map { max($0, DisplayWidth.of($1.text)) }
+        guard let limit else { return room }
+        shrink(&room, to: limit) { widths[$0] }
+        shrink(&room, to: limit) { _ in Self.narrowest }
+        return room
     }
 
     /// How wide the columns are within `limit` columns of a terminal.
@@ -70,15 +76,21 @@ struct Table: Sendable {
             rows.reduce(DisplayWidth.of(columns[index].title)) { max($0, DisplayWidth.of($1[index].text)) }
         }
         guard let limit else { return widths.map { min($0, Self.widest) } }
+        shrink(&widths, to: limit) { _ in Self.narrowest }
+        return widths
+    }
+
+    /// Takes of columns that may shrink what a line of `limit` columns has no room for, but never more than leaves
+    /// `least` of each.
+    private func shrink(_ widths: inout [Int], to limit: Int, least: (Int) -> Int) {
         var excess = widths.reduce(0, +) + Self.gap * max(0, columns.count - 1) - limit
         while excess > 0 {
             // The widest column gives first, so that short ones stay whole.
-            let candidates = columns.indices.filter { columns[$0].mayShrink && widths[$0] > Self.narrowest }
+            let candidates = columns.indices.filter { columns[$0].mayShrink && widths[$0] > least($0) }
             guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
             widths[widest] -= 1
             excess -= 1
         }
-        return widths
     }
 
     /// One line, each cell cut to its column's width.

@@ -25,7 +25,7 @@ struct TableStream: ~Copyable {
             if table.rows.count == Self.lookAhead { try settle() }
             return
         }
-        // On a terminal a long cell is cut as in any table; a program gets it whole.
+        // On a terminal what a line has no room for is cut as in any table; a program gets it whole.
         buffer += table.line(cells, table.room(for: cells, widths, within: limit), colour)
         if buffer.utf8.count >= Self.flushSize { try flush() }
     }

@@ -31,7 +31,10 @@ struct TokenListCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        let entries = try wanted()
+        // Keyfob's own come first; the numbers of slots, by which modules list them, say nothing to anybody.
+        let entries = try wanted().sorted {
+            ($0.isOurs ? 0 : 1, $0.label, $0.serial) < ($1.isOurs ? 0 : 1, $1.label, $1.serial)
+        }
         let document = Document([
             "tokens": .array(
                 entries.map { entry in
@@ -45,7 +48,7 @@ struct TokenListCommand: ParsableCommand {
         ])
         var table = Table([
             .init("TOKEN"), .init("SERIAL"), .init("MODEL", mayShrink: true), .init("MODULE", mayShrink: true),
-            .init("KEYCHAINS"), .init("STATE"),
+            .init("KEYCHAINS", mayShrink: true), .init("STATE"),
         ])
         for entry in entries {
             table.add([
