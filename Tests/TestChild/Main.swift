@@ -39,6 +39,7 @@ import PKCS11
         case "hold": try hold(rest[0])
         case "objects": try objects(keychain)
         case "certificates": try certificates(keychain, rest[0])
+        case "files": try files(keychain, rest[0])
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
         case "fork": try fork(keychain, rest, directories, options)
         case "forks": try forks(keychain, Int(rest[0]) ?? 0)
@@ -197,6 +198,15 @@ import PKCS11
             try CertificateItem(Certificate(der: Data(contentsOf: folder.appendingPathComponent(name))))
         }
         try keychain.add(contentsOf: items)
+        say("made")
+    }
+
+    /// Writes a file for everybody in a directory that is not there yet, and notes that a command is to be run.
+    private static func files(_ keychain: Keychain, _ path: String) throws {
+        let folder = URL(fileURLWithPath: path, isDirectory: true)
+        try PublicDirectory.make(at: folder)
+        try OpenFile.replace(path + "/chain.pem", with: SecretBytes(utf8: "chain"), mode: 0o644)
+        try PendingHooks(keychain).add("web")
         say("made")
     }
 

@@ -144,9 +144,11 @@ package struct OpenFile: ~Copyable {
     static let unfinishedSuffix = ".new"
 
     /// Replaces the file at `path` in one step: who reads it sees the old content or the new, whatever ends us when.
+    /// Once this has returned it is the new, also after a power cut. Blocks for the syncs.
     ///
     /// - Parameter mode: The new file's, whatever the old one's was.
-    /// - Throws: `fileUnavailable`, `refused` or `diskFull`; the old file is then whole.
+    /// - Throws: `fileUnavailable`, `refused` or `diskFull`; the old file is then whole, or where only its directory
+    ///   cannot be synced, the new one.
     package static func replace(_ path: String, with bytes: SecretBytes, mode: UInt32) throws(KeychainError) {
         guard let file = OpenFile(uniqueWithPrefix: path + ".", suffix: unfinishedSuffix, shownAs: path),
             let name = file.uniqueName
@@ -161,6 +163,25 @@ package struct OpenFile: ~Copyable {
             unsafe unlink(name)
             throw error
         }
+        try synchronizeDirectory(directory(of: path))
+    }
+
+    /// The directory that the file at `path` lies in, as far as the path tells.
+    static func directory(of path: String) -> String {
+        guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return end > path.startIndex ? String(path[..<end]) : "/"
+    }
+
+    /// Makes what was created, renamed or removed in the directory at `path` survive a power cut.
+    ///
+    /// - Throws: `fileUnavailable` where it is missing, or the disk fails.
+    static func synchronizeDirectory(_ path: String) throws(KeychainError) {
+        guard let directory = OpenFile(path: path, flags: O_RDONLY | O_DIRECTORY) else {
+            // One that may be written to and searched, but not read, nobody can sync: what was done in it is done.
+            if errno == EACCES { return }
+            throw .file("open", path, errno)
+        }
+        try directory.synchronize()
     }
 
     /// Waits until the kernel says that the content is on the disk.

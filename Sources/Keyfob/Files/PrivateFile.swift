@@ -4,15 +4,14 @@ package import KeyfobPrimitives
 
 /// Files and directories that nobody but their owner reads.
 ///
-/// A write is a temporary file in the same directory, a sync and a rename, so that a reader sees the
-/// old content or the new and a kill at any instant leaves one of them.
+/// A write is a temporary file in the same directory, a sync, a rename and a sync of the directory, so that a reader
+/// sees the old content or the new, a kill at any instant leaves one of them, and a power cut after it the new.
 package enum PrivateFile {
-    /// Replaces the file at `url` with `bytes`, mode 0600. Blocks for the sync.
+    /// Replaces the file at `url` with `bytes`, mode 0600. Blocks for the syncs.
     ///
-    /// - Throws: `fileUnavailable` or `refused` when a system call fails; the old file is then whole.
+    /// - Throws: As `OpenFile.replace(_:with:mode:)`.
     package static func write(_ bytes: SecretBytes, to url: URL) throws(KeychainError) {
         try OpenFile.replace(url.filePath, with: bytes, mode: 0o600)
-        try synchronizeDirectory(url.deletingLastPathComponent())
     }
 
     /// The content of the file at `url`, or `nil` where there is none.
@@ -65,13 +64,13 @@ package enum PrivateFile {
         }
     }
 
-    /// Makes the directory at `url` and those above it that are missing, mode 0700.
+    /// Makes the directory at `url` and those above it that are missing, mode 0700, so that they survive a power cut.
     ///
     /// - Throws: `unsafeFile` when it exists and is a symbolic link, somebody else's, or writable by
     ///   others; one of ours that others can only read is narrowed instead.
     package static func createDirectory(_ url: URL) throws(KeychainError) {
         try makeParents(of: url)
-        if unsafe mkdir(url.filePath, 0o700) != 0, errno != EEXIST { throw .file("create", url.filePath, errno) }
+        try makeOne(url)
         guard let directory = OpenFile(path: url.filePath, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
             if errno == ELOOP || errno == ENOTDIR {
                 var status = stat()
@@ -115,12 +114,9 @@ package enum PrivateFile {
         guard status.st_mode & 0o022 == 0 else { throw refusal(path, "can be written by other users", status.st_mode) }
     }
 
-    /// Makes what was created or renamed in the directory survive a power cut.
+    /// Makes what was created or renamed in the directory survive a power cut. - Throws: As `OpenFile` has it.
     package static func synchronizeDirectory(_ url: URL) throws(KeychainError) {
-        guard let directory = OpenFile(path: url.filePath, flags: O_RDONLY | O_DIRECTORY) else {
-            throw .file("open", url.filePath, errno)
-        }
-        try directory.synchronize()
+        try OpenFile.synchronizeDirectory(url.filePath)
     }
 
     /// Refuses a file that is not regular, belongs to neither us nor root, or is readable by others.
@@ -170,10 +166,7 @@ package enum PrivateFile {
     private static func resolvedDirectory(of path: String) throws(KeychainError) -> String {
         guard let resolved = unsafe realpath(path, nil) else { throw .file("read", path, errno) }
         defer { unsafe free(resolved) }
-        let file = unsafe String(cString: resolved)
-        // Of an absolute path there is a slash.
-        guard let end = file.utf8.lastIndex(of: UInt8(ascii: "/")), end > file.startIndex else { return "/" }
-        return String(file[..<end])
+        return OpenFile.directory(of: unsafe String(cString: resolved))
     }
 
     private static func refusal(
@@ -198,6 +191,16 @@ package enum PrivateFile {
         var status = stat()
         guard parent.filePath != "/", unsafe stat(parent.filePath, &status) != 0 else { return }
         try makeParents(of: parent)
-        if unsafe mkdir(parent.filePath, 0o700) != 0, errno != EEXIST { throw .file("create", parent.filePath, errno) }
+        try makeOne(parent)
+    }
+
+    /// Makes a directory whose parent is there. One that is there itself stays as it is.
+    private static func makeOne(_ url: URL) throws(KeychainError) {
+        guard unsafe mkdir(url.filePath, 0o700) == 0 else {
+            guard errno == EEXIST else { throw .file("create", url.filePath, errno) }
+            return
+        }
+        // A file is as safe as the name of its directory is: no sync of the file, or in the directory, keeps that.
+        try synchronizeDirectory(url.deletingLastPathComponent())
     }
 }

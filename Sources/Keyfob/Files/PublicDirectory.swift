@@ -7,7 +7,7 @@ import Glibc
 /// users must get through these.
 package enum PublicDirectory {
     /// Makes a directory, and those above it that are missing, for everybody to read and for nobody else to write.
-    /// Those that are there stay as they are.
+    /// Those that are there stay as they are. What was made survives a power cut.
     ///
     /// - Throws: `fileUnavailable` or `refused` where one cannot be made.
     package static func make(at url: URL) throws(KeychainError) {
@@ -21,5 +21,6 @@ package enum PublicDirectory {
         }
         // The mask is ours, for our own files.
         guard unsafe chmod(url.filePath, 0o755) == 0 else { throw .file("open to others", url.filePath, errno) }
+        try OpenFile.synchronizeDirectory(parent.filePath)
     }
 }

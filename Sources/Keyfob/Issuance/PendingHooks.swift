@@ -26,7 +26,9 @@ package struct PendingHooks: Sendable {
     /// Takes note of an identity, so that it survives a kill and a power cut from here on. - Throws: As `contains`.
     package func add(_ name: String) throws(KeychainError) { try files.write(SecretBytes(utf8: name), for: name) }
 
-    /// Forgets an identity. - Throws: As `contains`.
+    /// Forgets an identity. A power cut may bring it back, and then the command is run once more.
+    ///
+    /// - Throws: As `contains`.
     package func remove(_ name: String) throws(KeychainError) { try files.remove(name) }
 
     /// Forgets all, with the directory. - Throws: As `contains`.

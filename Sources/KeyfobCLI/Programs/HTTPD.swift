@@ -14,17 +14,17 @@ struct HTTPD: Program {
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)
         _ = try use.requiredPINFile(name)
-        let chain = use.fullChain
+        let chain = use.fullChain(for: name)
         let site = [
             "SSLCertificateFile    \(TokenUse.doubleQuoted(use.path(chain)))",
             "SSLCertificateKeyFile \(TokenUse.doubleQuoted(use.uri.description))",
         ]
-        // A file of its own: a renewal with a new key writes certificate and key anew, and httpd takes both or none.
+        // A file of its own, written after the one that it names, as nginx has it.
         let own = Recipe.File(name: use.stem + ".httpd.conf", content: site.map { $0 + "\n" }.joined())
         let included = "Include \(TokenUse.doubleQuoted(use.path(own)))"
         return Recipe(
             title: "httpd (2.4.42 or later) reaches the token through OpenSSL's engine \(engine)",
-            files: [chain, own], environment: use.environment,
+            files: [chain, own, use.fullChain], environment: use.environment,
             lines: ["# in the VirtualHost; it names certificate and key, and the renewal writes it again", included],
             notes: [
                 "Debian: put the export lines into /etc/apache2/envvars"

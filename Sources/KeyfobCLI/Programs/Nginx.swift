@@ -16,7 +16,7 @@ struct Nginx: Program {
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)
         _ = try use.requiredPINFile(name)
-        let chain = use.fullChain
+        let chain = use.fullChain(for: name)
         let openssl = Recipe.File(
             name: use.stem + ".openssl.cnf",
             content: OpenSSLEngine.configuration(engine: engine, module: use.module))
@@ -32,13 +32,15 @@ struct Nginx: Program {
             "ssl_certificate_key \(key);",
             "ssl_protocols       TLSv1.2 TLSv1.3;",
         ]
-        // A file of its own: a renewal with a new key writes certificate and key anew, and nginx takes both or none.
+        // A file of its own, written after those that it names: a renewal with a new key makes another certificate and
+        // another key, and nginx finds both or neither, even where the power goes meanwhile and it starts anew.
         let own = Recipe.File(name: use.stem + ".nginx.conf", content: site.map { $0 + "\n" }.joined())
         let included = "include \(TokenUse.doubleQuoted(use.path(own)));"
         let main = environment.map { "env \($0.name);" }
         return Recipe(
             title: "nginx reaches the token through OpenSSL's engine \(engine)",
-            files: [chain, own, openssl, service], environment: environment,
+            // The last is for people's own configurations, and those that an older keyfob wrote.
+            files: [chain, openssl, service, own, use.fullChain], environment: environment,
             lines: ["# at the top of nginx.conf"] + main
                 + ["# in the server block; it names certificate and key, and the renewal writes it again", included],
             notes: [

@@ -93,21 +93,3 @@ struct ProgramCheck: ~Copyable {
         return child.exitStatus(by: deadline)
     }
 }
-
-/// The files of a recipe on disk.
-enum RecipeFiles {
-    /// Writes each file in one step; one that is there is replaced.
-    ///
-    /// - Returns: Whether one of them has another content now.
-    /// - Throws: `KeychainError.fileUnavailable`.
-    @discardableResult
-    static func write(_ files: [Recipe.File], to directory: String) throws -> Bool {
-        var isChanged = false
-        for file in files {
-            let destination = FileDestination(
-                path: directory + "/" + file.name, mode: file.isExecutable ? 0o755 : 0o644)
-            if try destination.write(SecretBytes(utf8: file.content)) { isChanged = true }
-        }
-        return isChanged
-    }
-}

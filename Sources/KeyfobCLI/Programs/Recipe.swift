@@ -8,11 +8,14 @@ struct Recipe {
         let name: String
         let content: String
         var isExecutable = false
+        /// How the names of all its versions begin, for a file whose name tells its content; `nil` for one that keeps
+        /// its name and is replaced.
+        var series: String?
     }
 
     /// How the program reaches the token, with versions.
     let title: String
-    /// Files that must be there.
+    /// Files that must be there, in the order in which they are written: one that names another comes after it.
     var files: [File] = []
     /// Variables of the program's environment.
     var environment: [(name: String, value: String)] = []

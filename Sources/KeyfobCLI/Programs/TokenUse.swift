@@ -50,6 +50,14 @@ struct TokenUse {
     /// The certificate chain as servers send it, and its file.
     var fullChain: Recipe.File { .init(name: stem + ".fullchain.pem", content: chain.map(\.pem).joined()) }
 
+    /// The same for the configuration of a program, which names it beside the key: each chain has a file of its own, so
+    /// that the configuration of before names certificate and key of before until it is replaced.
+    ///
+    /// Not shared with another program, whose configuration may still name an older one.
+    func fullChain(for program: String) -> Recipe.File {
+        Recipe.File(series: "\(stem).\(program)-", content: fullChain.content)
+    }
+
     /// The path of a file of the recipe.
     func path(_ file: Recipe.File) -> String { directory + "/" + file.name }
 

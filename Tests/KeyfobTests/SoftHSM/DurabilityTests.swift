@@ -94,6 +94,23 @@ struct DurabilityTests {
         #expect(moment < configuration, "\(syncs)")
     }
 
+    @Test func `a file that was written is on the disk with its name, and so are the directories above it`() throws {
+        let home = try TemporaryDirectory()
+        let (above, site) = (home.url("a"), home.url("a/site"))
+        let syncs = try trace(["files", site.path])
+        func last(_ tail: String) throws -> Int {
+            try #require(syncs.lastIndex { $0.path.hasSuffix(tail) }, "\(tail) in \(syncs)")
+        }
+        let content = try #require(syncs.firstIndex { $0.path.contains("/site/chain.pem.") }, "\(syncs)")
+        #expect(try content < last(tail(site)))
+        #expect(try last("/" + URL(fileURLWithPath: home.path).lastPathComponent) < last(tail(above)))
+        #expect(try last(tail(above)) < content, "\(syncs)")
+        // The note is the first of its keychain.
+        let notes = "/hooks/" + test.keychain.configuration.uuid.uuidString.lowercased()
+        let note = try #require(syncs.firstIndex { $0.path.contains(notes + "/") }, "\(syncs)")
+        #expect(try last("/hooks") < note && note < last(notes), "\(syncs)")
+    }
+
     /// Has a process do what `command` says on a disk that fails to sync what is at a path, and opens the keychain again.
     private func failing(_ command: String, syncOf path: String) throws -> Keychain {
         let strace = try Strace(failing: path)

@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import KeyfobCLI
+
+/// What a server finds in the directory of `--write`, whenever it starts.
+@Suite(.enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
+struct WrittenFileTests {
+    /// The serial number of the certificate that a server's configuration names.
+    private func serial(_ home: ServingHome, _ file: String, _ directive: String) throws -> String {
+        try home.shell(
+            "openssl x509 -noout -serial -in \"$(sed -n 's/^\(directive) *\"\\(.*\\)\";*$/\\1/p' \(file))\"")
+    }
+
+    @Test(arguments: [("nginx", "ssl_certificate"), ("httpd", "SSLCertificateFile")])
+    func `a configuration that a renewal did not reach names the certificate of the key it names`(
+        program: String, directive: String
+    ) throws {
+        let home = try ServingHome(keyType: "ec")
+        let (write, file) = ("./keyfob uri web --for \(program) --write site --json", "site/web.\(program).conf")
+        func current() throws -> String { try home.shell("./keyfob cert export web | openssl x509 -noout -serial") }
+        try home.shell("./keyfob identity create web --dns localhost --self-signed")
+        #expect(try home.shell(write).contains("\"changed\":true"))
+        let old = try serial(home, file, directive)
+        #expect(try old == current())
+
+        try home.shell("./keyfob identity renew web --force --new-key; mv \(file) before; mkdir \(file)")
+        let failed = try home.run(write)
+        #expect(failed.status != 0 && failed.error.contains("web.\(program).conf"), "\(failed)")
+        #expect(try serial(home, "before", directive) == old)
+
+        try home.shell("rmdir \(file); mv before \(file)")
+        #expect(try home.shell(write).contains("\"changed\":true"))
+        let new = try serial(home, file, directive)
+        #expect(try new == current() && new != old)
+        // For who names it in a configuration of his own.
+        #expect(try home.shell("openssl x509 -noout -serial -in site/web.fullchain.pem") == new)
+        #expect(try home.shell(write).contains("\"changed\":false"))
+    }
+
+    @Test func `of the chains before the latest stays, and what only looks like one is left alone`() throws {
+        let home = try ServingHome(keyType: "ec")
+        let write = "./keyfob uri imported --for nginx --write site"
+        func names() throws -> Set<String> { Set(try home.shell("ls site").split(separator: "\n").map(String.init)) }
+        try home.shell(write)
+        let made = try names()
+        let others = [
+            "imported.httpd-0000000000000009.pem", "other.nginx-0000000000000009.pem", "imported.nginx-mine.pem",
+            "imported.nginx-000000000000000.pem", "imported.nginx-00000000000000009.pem",
+            "imported.nginx-000000000000000A.pem", "imported.nginx-0000000000000009.pem.old",
+        ]
+        try home.shell(
+            """
+            cd site
+            for days in 3 1 2; do touch -d "$days days ago" imported.nginx-000000000000000$days.pem; done
+            touch -d '9 days ago' \(others.joined(separator: " "))
+            cd ..
+            \(write)
+            """)
+        #expect(try names() == made.union(others).union(["imported.nginx-0000000000000001.pem"]))
+    }
+
+    @Test func `a directory that may be written to, but not read, takes files`() throws {
+        let home = try ServingHome(keyType: "ec")
+        let written = try home.run(
+            """
+            mkdir -m 300 dark
+            ./keyfob uri imported --for nginx --write dark
+            ./keyfob cert export imported -o dark/imported.pem
+            """)
+        #expect(written.status == 0, "\(written.error)")
+        #expect(try home.shell("chmod 700 dark; ls dark | wc -l") == "6\n")
+    }
+}
