@@ -3,6 +3,24 @@ import Foundation
 import Keyfob
 import OpenSSL
 
+/// Which refusals last.
+extension KeychainError {
+    /// What is said of an identity, and stays so until something on the token changes or a day comes; and what was said
+    /// to a PIN, for which no token and no person is to be asked again and again.
+    private static let lasting: Set<Code> = [
+        .itemNotFound, .ambiguous, .identityMismatch, .mechanismUnsupported, .unsupportedFormat, .certificateExpired,
+        .certificateNotYetValid, .certificateHostMismatch, .certificateUsageMismatch, .certificateInvalid,
+        .chainIncomplete, .pinIncorrect, .pinLocked, .pinFinalTry, .passphraseIncorrect, .cancelled,
+    ]
+
+    /// Whether the next look may well find it over: a keychain or a token that is busy, away or locked says nothing of
+    /// the identity.
+    var isPassing: Bool {
+        // What calls itself a certificate and is none stays so, too.
+        !Self.lasting.contains(code) && !(cause is KeyFileError)
+    }
+}
+
 /// The sentences of cli.md 5 for identities that cannot serve.
 extension KeychainError {
     static func wrongHost(_ name: String, _ certificate: Certificate, _ host: String) -> KeychainError {

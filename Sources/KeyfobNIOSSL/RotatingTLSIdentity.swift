@@ -16,7 +16,8 @@ import OpenSSL
 /// The token is looked at every `interval`, and at once when it failed to sign; changes by other processes are seen
 /// as one's own. A renewed identity is checked and has to prove its key before any connection uses it: what cannot
 /// serve is refused, and the one in use stays. Connections that run, and handshakes that have begun, keep the key they
-/// began with.
+/// began with. While the keychain or the token cannot be asked the one in use stays, too, and they are asked again at
+/// the end of each `interval`.
 ///
 /// > Important: Keep the old version on the token until the new one is in use and the handshakes that began with the
 /// > old one are over: `interval` and some seconds. `keyfob identity renew` does so; `retire` removes it later.
@@ -72,8 +73,9 @@ public final class RotatingTLSIdentity: Sendable {
     /// - Parameters:
     ///   - query: Such as `.identity(label: "web")` or `.identities.host("www.example.org")`. A reference names one
     ///     certificate and so never rotates.
-    ///   - interval: How often the token is looked at; the time within which a renewal is in use. A name is resolved
-    ///     anew at least every fifteenth time, for dates that pass and what only the vault knows.
+    ///   - interval: How often the token is looked at; the time within which a renewal is in use, from the moment on at
+    ///     which the keychain and the token can be asked. A name is resolved anew at least every fifteenth time, for
+    ///     dates that pass and what only the vault knows.
     /// - Throws: As ``TLSIdentity/load(_:in:requirements:onSigningFailure:)``.
     public init(
         _ query: Query<Identity>, in keychain: Keychain, requirements: TLSRequirements = .server,
@@ -176,8 +178,11 @@ public final class RotatingTLSIdentity: Sendable {
         tell(TLSIdentityEvent(kind: .signingFailed, identity: current, error: error))
     }
 
+    /// Looks as at the end of an interval; whether another identity is in use than before.
+    ///
+    /// - Parameter resolvingAnyway: Whether to resolve the name also where nothing tells that it stands for another.
     @discardableResult
-    private func look(resolvingAnyway: Bool) async -> Bool {
+    func look(resolvingAnyway: Bool) async -> Bool {
         do {
             return try await BlockingExecutor.shared.run { self.lookNow(resolvingAnyway) }
         } catch {
@@ -213,8 +218,9 @@ public final class RotatingTLSIdentity: Sendable {
         } catch {
             let error = (error as? KeychainError)
                 ?? KeychainError(.failed, "the identity cannot be loaded.", cause: error)
-            // Not again before something changes, or the interval for that is over.
-            if settle(number, version, refusal: Refusal(error, of: refused)) {
+            // What was refused is not looked at again before something changes, or the interval for that is over. Of
+            // what could not be asked nothing is known: the change that led here counts as not seen.
+            if settle(number, error.isPassing ? nil : version, refusal: Refusal(error, of: refused)) {
                 tell(TLSIdentityEvent(kind: .refused, identity: current, error: error))
             }
             return false
@@ -223,17 +229,20 @@ public final class RotatingTLSIdentity: Sendable {
 
     /// Takes note of what a look has found, unless one that began later was faster.
     ///
+    /// - Parameter version: What it has seen; `nil` where the next look is to see the same once more.
     /// - Returns: Whether it is news: another identity, or another refusal than last time.
     @discardableResult
     private func settle(
-        _ number: Int, _ version: ObjectsVersion, refusal: Refusal?, _ identity: TLSIdentity? = nil
+        _ number: Int, _ version: ObjectsVersion?, refusal: Refusal?, _ identity: TLSIdentity? = nil
     ) -> Bool {
         state.withLock { state in
             guard number > state.settled else { return false }
             let isNews = identity.map { $0.chain != state.current.chain } ?? (refusal != state.refusal)
             state.settled = number
-            state.version = version
-            state.resolved = .now
+            if let version {
+                state.version = version
+                state.resolved = .now
+            }
             state.refusal = refusal
             if let identity {
                 state.current = identity

@@ -28,6 +28,10 @@ public final class BlockingExecutor: Sendable {
     /// The executor that the library uses unless it is given another: four threads at the most.
     public static let shared = BlockingExecutor(width: 4)
 
+    /// For what waits for others for seconds to minutes, such as issuers of certificates: sixteen threads at the most,
+    /// none of which anybody needs for what is done in a moment.
+    package static let patient = BlockingExecutor(width: 16)
+
     /// Makes an executor of at most `width` threads. None is started before there is work.
     public init(width: Int) {
         self.width = max(1, width)

@@ -182,6 +182,39 @@ import Testing
         #expect(states.contains("3 days ago   expired"))
     }
 
+    @Test(arguments: [
+        ("20200101000000Z", -3, "cert.expired"), ("20980101000000Z", 40_000, "cert.not_yet_valid"),
+    ])
+    func `a version that is not valid is put into use only where somebody says so`(
+        begin: String, days: Int, code: String
+    ) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("old", commonName: "web", begin: begin, days: days)
+        try home.makeSelfSigned("new", commonName: "web")
+        for (file, option) in [("old", "--allow-expired"), ("new", "--replace")] {
+            let made = try home.keyfob(
+                "identity", "import", home.file(file + ".key"), home.file(file + ".pem"), "--name", "web", option)
+            try #require(made.status == 0, "\(made.error)")
+        }
+        let list = try IdentityHome.json(home.keyfob("identity", "ls", "--json"))["identities"] as? [[String: Any]]
+        let version = try #require(list?.compactMap { $0["name"] as? String }.first { $0 != "web" })
+        let before = try home.keyfob("cert", "export", "web").output
+        for options in [[], ["--dry-run"]] {
+            let refused = try Tool.keyfob(
+                ["identity", "use", version, "--json"] + options, environment: home.environment
+            ).run()
+            #expect(refused.status == 11, "\(refused)")
+            #expect(try IdentityHome.code(refused) == code)
+            #expect(refused.error.contains("Continue anyway: --allow-expired"), "\(refused.error)")
+        }
+        #expect(try home.keyfob("cert", "export", "web").output == before)
+        let planned = try home.keyfob("identity", "use", version, "--allow-expired", "--dry-run")
+        #expect(planned.status == 0, "\(planned.error)")
+        let made = try home.keyfob("identity", "use", version, "--allow-expired")
+        #expect(made.status == 0, "\(made.error)")
+        #expect(try home.keyfob("cert", "export", "web").output != before)
+    }
+
     @Test(
         arguments: [
             ("head -c 200 web.p12 > bad.p12", "pass", 9, "pkcs12.damaged"),

@@ -134,8 +134,10 @@ struct IdentityHome {
             """)
     }
 
-    /// Makes `NAME.key` and `NAME.pem`, signed by itself; `days` may be negative.
-    func makeSelfSigned(_ name: String, commonName: String? = nil, days: Int = 90) throws {
+    /// Makes `NAME.key` and `NAME.pem`, signed by itself; `days` may be negative, and `begin` is as openssl takes it.
+    func makeSelfSigned(
+        _ name: String, commonName: String? = nil, begin: String = "20200101000000Z", days: Int = 90
+    ) throws {
         try shell(
             """
             {
@@ -144,7 +146,7 @@ struct IdentityHome {
             : > index
             openssl rand -hex 8 > serial
             openssl ca -batch -selfsign -notext -config ca.conf -keyfile \(name).key -in \(name).csr -out \(name).pem \
-                -startdate 20200101000000Z -enddate "$(date -u -d '\(days) days' +%Y%m%d%H%M%SZ)"
+                -startdate \(begin) -enddate "$(date -u -d '\(days) days' +%Y%m%d%H%M%SZ)"
             } >openssl.log 2>&1 || { cat openssl.log; exit 1; }
             """)
     }

@@ -108,6 +108,48 @@ struct RotationTests {
         #expect(try served(server, home) == new.der)
     }
 
+    @Test func `a renewal that cannot be asked for at once is in use at the next interval`() async throws {
+        let home = try TLSHome()
+        let old = try home.add("web")
+        // None is over while the test runs: it looks as at the end of one.
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "web"), in: home.keychain, interval: .seconds(3600))
+        let events = identity.events()
+        let new = try home.renew("web", file: "web2")
+        // Locked, and nobody can open it for a moment.
+        let source = try #require(home.keychain.configuration.pinSource)
+        let file = String(source.dropFirst(5))
+        try await home.keychain.lock()
+        try FileManager.default.moveItem(atPath: file, toPath: file + ".away")
+        #expect(await !identity.look(resolvingAnyway: false))
+        let event = await events.first { _ in true }
+        #expect(event?.kind == .refused && event?.error?.code == .fileUnavailable)
+        #expect(identity.current.certificate.der == old.der)
+        try FileManager.default.moveItem(atPath: file + ".away", toPath: file)
+        #expect(await identity.look(resolvingAnyway: false))
+        #expect(identity.current.certificate.der == new.der)
+    }
+
+    @Test func `a renewal that was refused is not looked at again before something changes`() async throws {
+        let home = try TLSHome()
+        try home.add("web")
+        var requirements = TLSRequirements.server
+        let looks = Lock(0)
+        requirements.date = {
+            looks.withLock { $0 += 1 }
+            return Date()
+        }
+        let identity = try await RotatingTLSIdentity(
+            .identity(label: "web"), in: home.keychain, requirements: requirements, interval: .seconds(3600))
+        try home.renew("web", .p256, "client", file: "wrong")
+        let before = looks.withLock { $0 }
+        #expect(await !identity.look(resolvingAnyway: false))
+        let after = looks.withLock { $0 }
+        #expect(after > before)
+        #expect(await !identity.look(resolvingAnyway: false))
+        #expect(looks.withLock { $0 } == after)
+    }
+
     @Test func `that a certificate is not valid yet is told once, whatever the time is`() async throws {
         let home = try TLSHome()
         try home.add("web")

@@ -35,9 +35,12 @@ extension Keychain {
         try fetchIssuers(of: certificate, with: further, until: .after(Bounds.patience))
     }
 
-    /// - Parameter deadline: After which no request is begun.
+    /// - Parameters:
+    ///   - deadline: After which no request is begun.
+    ///   - isStopped: Whether to begin none any more.
     func fetchIssuers(
-        of certificate: Certificate, with further: [Certificate] = [], until deadline: Deadline
+        of certificate: Certificate, with further: [Certificate] = [], until deadline: Deadline,
+        isStopped: () -> Bool = { false }
     ) throws -> [Certificate] {
         var fetched: [Certificate] = []
         let anchors = try trustAnchors().map(\.certificate) + SystemRoots.load()
@@ -46,7 +49,7 @@ extension Keychain {
                 let chain = try chain(of: certificate, with: further + fetched)
                 guard let last = chain.certificates.last, !last.isSelfSigned,
                     !anchors.contains(where: { last == $0 || last.isIssued(by: $0) }),
-                    let issuer = try issuer(of: last, until: deadline)
+                    let issuer = try issuer(of: last, until: deadline, isStopped)
                 else { break }
                 fetched.append(issuer)
             }
@@ -65,9 +68,12 @@ extension Keychain {
         try add(contentsOf: new.map { CertificateItem($0) })
     }
 
-    private func issuer(of certificate: Certificate, until deadline: Deadline) throws -> Certificate? {
+    private func issuer(
+        of certificate: Certificate, until deadline: Deadline, _ isStopped: () -> Bool
+    ) throws -> Certificate? {
         var failure: (any Error)?
         for url in certificate.issuerPlaces.prefix(Bounds.places) {
+            guard !isStopped() else { throw KeychainError.stopped }
             guard !deadline.hasPassed else {
                 throw KeychainError(
                     .timedOut, "the places where the missing issuers are said to be take too long.",
@@ -91,10 +97,14 @@ extension Keychain {
         return nil
     }
 
-    /// Fetches the certificates that are missing above one. - Throws: As the blocking form.
+    /// Fetches the certificates that are missing above one. Where the task is cancelled no other place is asked.
+    ///
+    /// - Throws: As the blocking form; `cancelled`.
     public func fetchIssuers(
         of certificate: Certificate, with further: [Certificate] = []
     ) async throws -> [Certificate] {
-        try await run { try self.fetchIssuers(of: certificate, with: further) }
+        try await runPatiently {
+            try self.fetchIssuers(of: certificate, with: further, until: .after(Bounds.patience), isStopped: $0)
+        }
     }
 }

@@ -54,6 +54,8 @@ extension Keychain {
 
     /// Puts an older version of an identity back into use; the one that bears the name now becomes an older one.
     ///
+    /// Asks for no date: one that has expired, or is not valid yet, is put into use as any other.
+    ///
     /// - Returns: What was done; unchanged for a version that is in use.
     /// - Throws: `KeychainError`; as `installIdentity`.
     @available(*, noasync, message: "use the asynchronous form")

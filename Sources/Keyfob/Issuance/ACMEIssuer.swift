@@ -83,7 +83,7 @@ public struct ACMEIssuer: CertificateIssuer {
     private let settings: Settings
     private let keychain: Keychain
     private let externalAccount: ExternalAccount?
-    private let isStopped: @Sendable () -> Bool
+    private var isStopped: @Sendable () -> Bool
 
     /// An authority.
     ///
@@ -91,7 +91,7 @@ public struct ACMEIssuer: CertificateIssuer {
     ///   - keychain: Where the account's key lies.
     ///   - externalAccount: For an authority that opens accounts only for those who have one elsewhere.
     ///   - isStopped: Whether to give up, and to take back what answers a challenge; asked while the authority is
-    ///     waited for.
+    ///     waited for, as the order is.
     /// - Throws: `KeychainError` with code `invalidArgument` for a directory that is no HTTPS URL, and for settings
     ///   that name no way to answer challenges, or several.
     public init(
@@ -131,6 +131,12 @@ public struct ACMEIssuer: CertificateIssuer {
     ///   where answers cannot be written, `invalidArgument` for a request without a host name or address, or with a
     ///   name of another kind, and what the token refuses.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
+        var issuer = self
+        issuer.isStopped = { [isStopped] in isStopped() || order.isStopped() }
+        return try issuer.ordered(order)
+    }
+
+    private func ordered(_ order: CertificateOrder) throws -> IssuedCertificate {
         let identifiers = try Self.identifiers(of: order.request.extensions.subjectAlternativeNames)
         var session = try ACMESession(settings, pause: sleep(for:), key: accountKey)
         try session.begin(externalAccount)
@@ -275,7 +281,7 @@ public struct ACMEIssuer: CertificateIssuer {
 
     /// - Throws: `KeychainError` with code `cancelled` where somebody has asked to stop.
     private func refuseIfStopped() throws {
-        guard !isStopped() else { throw KeychainError(.cancelled, "stopped.") }
+        guard !isStopped() else { throw KeychainError.stopped }
     }
 
     /// - Throws: `KeychainError` with code `cancelled` soon after somebody asks to stop.

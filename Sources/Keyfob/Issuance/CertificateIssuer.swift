@@ -4,7 +4,8 @@ public import OpenSSL
 /// Somebody who makes a certificate of a request.
 ///
 /// Implementation guidance: `issue` blocks for as long as the issuer takes, and is called on a thread that may block.
-/// It changes nothing in the keychain: what it returns is checked against the key and installed by the caller.
+/// While it waits it asks the order whether it `isStopped`. It changes nothing in the keychain: what it returns is
+/// checked against the key and installed by the caller.
 public protocol CertificateIssuer: Sendable {
     /// How to find the issuer again for the next certificate; `nil` where nobody could.
     var issuerDescription: IssuerDescription { get }
@@ -25,6 +26,8 @@ public struct CertificateOrder: Sendable {
     public let lifetime: TimeInterval?
     /// Takes note of a step that is done, such as `order ok`, for people who wait.
     public let report: @Sendable (String) -> Void
+    /// Whether to give up, with an error of code `cancelled`: nobody waits for the certificate any more.
+    public internal(set) var isStopped: @Sendable () -> Bool = { false }
     /// The name of the identity that the certificate is for.
     let name: String
     /// Whether the key was made for this certificate.
@@ -61,6 +64,9 @@ public struct IssuedCertificate: Sendable {
 }
 
 extension KeychainError {
+    /// The error of what was asked to stop, and has done so.
+    package static let stopped = KeychainError(.cancelled, "stopped.")
+
     /// Runs `body`; what cannot be written into a request or certificate is an argument's fault.
     static func describingRequests<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CryptoError {

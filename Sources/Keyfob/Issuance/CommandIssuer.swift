@@ -40,11 +40,13 @@ public struct CommandIssuer: CertificateIssuer {
     /// Runs the program.
     ///
     /// - Throws: `KeychainError`; `issuerFailed` where it ends with another status than 0 or gives nothing that is a
-    ///   certificate for the request's key, `timedOut`, `fileUnavailable` where it cannot be started.
+    ///   certificate for the request's key, `timedOut`, `fileUnavailable` where it cannot be started, `cancelled` where
+    ///   the order was stopped: the program was killed then.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let name = "the command \"\(command[0])\""
         let result = try ProgramRun.run(
-            command, input: Data(order.request.pem.utf8), isUsers: true, deadline: .after(patience))
+            command, input: Data(order.request.pem.utf8), isUsers: true, deadline: .after(patience),
+            isStopped: order.isStopped)
         guard result.status == 0 else {
             throw KeychainError(
                 .issuerFailed, "\(name) ended with status \(result.status).",

@@ -165,23 +165,32 @@ extension Keychain {
         }
     }
 
-    /// Makes an identity. - Throws: As the blocking form.
+    /// Makes an identity. Where the task is cancelled the issuer is not waited for any longer.
+    ///
+    /// - Throws: As the blocking form; `cancelled`.
     @discardableResult
     public func createIdentity(
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> IdentityInstallation {
-        try await run { try self.createIdentity(name, specification, issuer: issuer, report: report) }
+        try await runPatiently {
+            try self.createIdentity(
+                name, specification, issuer: CancellableIssuer(issuer, isStopped: $0), report: report)
+        }
     }
 
-    /// Renews an identity. - Throws: As the blocking form.
+    /// Renews an identity. Where the task is cancelled the issuer is not waited for any longer.
+    ///
+    /// - Throws: As the blocking form; `cancelled`.
     @discardableResult
     public func renewIdentity(
         _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> IdentityInstallation {
-        try await run {
-            try self.renewIdentity(identity, key: key, lifetime: lifetime, issuer: issuer, report: report)
+        try await runPatiently {
+            try self.renewIdentity(
+                identity, key: key, lifetime: lifetime, issuer: CancellableIssuer(issuer, isStopped: $0),
+                report: report)
         }
     }
 

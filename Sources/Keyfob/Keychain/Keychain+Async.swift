@@ -5,11 +5,31 @@ public import PKCS11
 
 /// The asynchronous forms: each runs its blocking twin on a thread of Keyfob's own.
 ///
-/// A call that has begun runs to its end even when the task is cancelled: a token must not be left half-way.
+/// A call that has begun runs to its end even when the task is cancelled: a token must not be left half-way. Only
+/// issuers, and servers that have certificates, are not waited for any longer then.
 /// Every one throws what its twin throws.
 extension Keychain {
     func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await BlockingExecutor.shared.run(body)
+    }
+
+    /// As `run(_:)`, for what waits for others: on a thread that no other call has to wait for.
+    ///
+    /// - Parameter body: Is given what to ask while it waits: whether the task was cancelled.
+    /// - Throws: `KeychainError` with code `cancelled` where it was before `body` has begun; what `body` throws.
+    func runPatiently<Result: Sendable>(
+        _ body: @escaping @Sendable (_ isStopped: @escaping @Sendable () -> Bool) throws -> Result
+    ) async throws -> Result {
+        let isCancelled = Lock(false)
+        let isStopped: @Sendable () -> Bool = { isCancelled.withLock { $0 } }
+        return try await withTaskCancellationHandler {
+            try await BlockingExecutor.patient.run {
+                guard !isStopped() else { throw KeychainError.stopped }
+                return try body(isStopped)
+            }
+        } onCancel: {
+            isCancelled.withLock { $0 = true }
+        }
     }
 
     /// Unlocks the keychain. - Throws: As the blocking form.

@@ -21,10 +21,13 @@ package enum ProgramRun {
     ///   - limit: Output above this many bytes is an error: nothing that is asked for here is that large.
     ///   - isUsers: Whether it is a program of the user's own, whose files have the modes that he chose
     ///     (``CreationMask``).
+    ///   - isStopped: Whether nobody waits for it any more; asked until it has ended.
     /// - Throws: `KeychainError`; `fileUnavailable` where it cannot be started; `timedOut` where it has not ended at
-    ///   `deadline` and `dataTooLarge` where it writes more than `limit`: in either case it was killed.
+    ///   `deadline`, `dataTooLarge` where it writes more than `limit`, and `cancelled` where it was stopped: in each
+    ///   case it was killed.
     static func run(
-        _ arguments: [String], input: Data = Data(), limit: Int = 16 << 20, isUsers: Bool = false, deadline: Deadline
+        _ arguments: [String], input: Data = Data(), limit: Int = 16 << 20, isUsers: Bool = false, deadline: Deadline,
+        isStopped: () -> Bool = { false }
     ) throws -> Result {
         let reading = try scratchFile()
         let writing = try scratchFile()
@@ -42,6 +45,7 @@ package enum ProgramRun {
                 guard let output = try read(writing, limit) else { throw tooLarge }
                 return Result(status: status, output: output)
             }
+            guard !isStopped() else { throw KeychainError.stopped }
             guard !deadline.hasPassed else {
                 throw KeychainError(
                     .timedOut, "\(name) did not end in time and was killed.", details: ["program": name])

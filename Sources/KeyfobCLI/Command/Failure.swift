@@ -15,7 +15,7 @@ struct Failure {
         case let error as KeychainError: self.init(keychain: error)
         case let error as UsageError:
             self.init(usage: error.message, hint: error.hint.map { HintedCommands.naming(nil, in: $0) })
-        case is CancellationError: self.init(keychain: KeychainError(.cancelled, "stopped."))
+        case is CancellationError: self.init(keychain: .stopped)
         default: self.init(keychain: KeychainError(.failed, String(describing: error), cause: error))
         }
     }

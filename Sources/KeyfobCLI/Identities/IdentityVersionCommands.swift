@@ -22,7 +22,16 @@ struct IdentityUseCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The service to prefer it for.", valueName: "url"))
     var service: String?
 
+    @Flag(help: "Put a version into use that has expired, or is not valid yet.")
+    var allowExpired = false
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard service == nil || !allowExpired else {
+            throw ValidationError("--allow-expired is for a version to put into use, without --service.")
+        }
+    }
 
     func run() throws {
         let output = try global.output()
@@ -44,6 +53,12 @@ struct IdentityUseCommand: ParsableCommand {
             let document = try IdentityPhrases.document(
                 identity, isChanged: false, keychain, isDryRun: global.dryRun)
             return try output.emit(document, sentence: "Nothing to do: \"\(Visible.text(label))\" is in use.")
+        }
+        if !allowExpired,
+            let failure = try CertificatePhrases.failure(
+                identity.certificate(), name: label, on: Date(), remark: "Continue anyway: --allow-expired")
+        {
+            throw failure
         }
         guard !global.dryRun else {
             let document = try IdentityPhrases.document(

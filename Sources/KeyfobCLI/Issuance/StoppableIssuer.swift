@@ -16,7 +16,7 @@ struct StoppableIssuer: CertificateIssuer {
         // A program that a signal has ended fails in its own words, and a certificate that has come nevertheless is
         // fetched by the next attempt.
         let result = Interruption.deferring { Result { try issuer.issue(order) } }
-        guard !Interruption.isRequested else { throw KeychainError(.cancelled, "stopped.") }
+        guard !Interruption.isRequested else { throw KeychainError.stopped }
         return try result.get()
     }
 }

@@ -49,13 +49,16 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `no place is asked any more when the time for all of them is over`() throws {
+    @Test func `no place is asked any more when the time for all of them is over, or nobody waits`() throws {
         let authority = try TestAuthority()
         let web = try issue("web", by: "r10", at: Self.nowhere, authority)
         let test = try TestKeychain()
         let keychain = test.keychain
         #expect(code { _ = try keychain.fetchIssuers(of: web, until: .after(.zero)) } == .timedOut)
         #expect(code { _ = try keychain.fetchIssuers(of: web, until: .after(.seconds(600))) } == .issuerFailed)
+        #expect(
+            code { _ = try keychain.fetchIssuers(of: web, until: .after(.seconds(600)), isStopped: { true }) }
+                == .cancelled)
         // Where nothing is missing, or nobody says where it is, nobody is asked.
         let above = try [authority.certificate("r10"), authority.certificate("root")]
         #expect(try keychain.fetchIssuers(of: web, with: above, until: .after(.zero)).isEmpty)
