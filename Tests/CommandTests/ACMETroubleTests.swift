@@ -83,6 +83,31 @@ import Testing
         #expect(ticks.map { $0 < 15 } == true, "\(ticks as Any)")
     }
 
+    @Test(.enabled(if: isStraceUsable, "strace(1) is not installed, or may trace nothing here"))
+    func `what answers a challenge is for everybody to read, and no mode is changed by a name`() throws {
+        let home = try IdentityHome()
+        let server = try ScriptedACMEServer(home, fault: "")
+        try home.interposeCurl(
+            """
+            case $url in */chall) stat -c %a www/.well-known www/.well-known/* www/.well-known/*/* > modes ;; esac
+            exec /usr/bin/curl "$@"
+            """)
+        // Whoever may write there, such as a web application, could put a link in the place of what was just made.
+        let made = try Tool(
+            "strace",
+            [
+                "-f", "-o", home.file("calls"), "-e", "trace=?chmod,?fchmodat,?fchmodat2", Tool.keyfob([]).path,
+                "identity", "create", "web", "--dns", "web.example", "--issuer", "acme:" + server.directory,
+                "--web-root", home.file("www"), "--acme-ca", home.file("acme-ca.pem"),
+            ], environment: home.environment.merging(["PATH": home.file("bin") + ":/usr/bin:/bin"]) { $1 }
+        ).run()
+        #expect(made.status == 0, "\(made.error)")
+        #expect(try home.shell("cat modes") == "755\n755\n644\n")
+        // Of a process that hides its memory strace reads no name, but the mode.
+        let calls = try home.shell("cat calls").split(separator: "\n")
+        #expect(calls.filter { $0.contains(", 0755") || $0.contains(", 0644") } == [])
+    }
+
     @Test(arguments: ["create", "renew"]) func `a signal takes back what answers a challenge`(verb: String) throws {
         let home = try IdentityHome()
         let server = try ScriptedACMEServer(home, fault: "")

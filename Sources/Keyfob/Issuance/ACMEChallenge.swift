@@ -77,8 +77,9 @@ struct ACMEFile: ACMEAnswer {
         file = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(String(challenge.path.dropFirst()))
         do {
             try PublicDirectory.make(at: file.deletingLastPathComponent())
-            try Data(challenge.keyAuthorization.utf8).write(to: file, options: .atomic)
-            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+            // The directory may be the web server's own, and who writes there can put a link in the file's place at any
+            // moment: nothing is done to it by its name once it is there.
+            try OpenFile.replace(file.filePath, with: SecretBytes(utf8: challenge.keyAuthorization), mode: 0o644)
         } catch {
             throw KeychainError(
                 .fileUnavailable, "cannot write \(file.path).",
@@ -87,7 +88,8 @@ struct ACMEFile: ACMEAnswer {
         }
     }
 
-    func withdraw() { do { try FileManager.default.removeItem(at: file) } catch {} }
+    // Whoever may write in the directory may have put another in its place: no link is followed, no directory emptied.
+    func withdraw() { unsafe unlink(file.filePath) }
 }
 
 /// The record in the name system that answers a DNS-01 challenge, which a command of the user's makes and removes.
