@@ -95,7 +95,8 @@ struct ACMEFile: ACMEAnswer {
 /// The record in the name system that answers a DNS-01 challenge, which a command of the user's makes and removes.
 ///
 /// It is run without a shell, with three more words: `add` or `remove`, the record's name, and the content of its TXT
-/// record. When `add` has ended with status 0, the authority must be able to see the record.
+/// record. When `add` has ended with status 0, the authority must be able to see the record. `remove` follows an `add`
+/// that failed, too, and then there may be no record.
 struct ACMERecord: ACMEAnswer {
     private static let patience: Duration = .seconds(300)
 
@@ -106,12 +107,18 @@ struct ACMERecord: ACMEAnswer {
     init(_ challenge: ACMEChallenge, by command: [String]) throws {
         self.command = command
         self.challenge = challenge
-        let status = try run("add")
-        guard status == 0 else {
-            throw KeychainError(
-                .issuerFailed, "the command that makes DNS records ended with status \(status).",
-                hint: "Run it by hand: \(command.joined(separator: " ")) add \(challenge.recordName) test",
-                details: ["status": String(status), "record": challenge.recordName])
+        do {
+            let status = try run("add")
+            guard status == 0 else {
+                throw KeychainError(
+                    .issuerFailed, "the command that makes DNS records ended with status \(status).",
+                    hint: "Run it by hand: \(command.joined(separator: " ")) add \(challenge.recordName) test",
+                    details: ["status": String(status), "record": challenge.recordName])
+            }
+        } catch {
+            // It may have made the record and failed at waiting for it; each attempt would leave one more.
+            withdraw()
+            throw error
         }
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Keyfob
 
-/// What answers a challenge in a web server's directory, where others may write too.
+/// What answers a challenge in a web server's directory, where others may write too, and in the name system.
 @Suite struct ACMEAnswerTests {
     private func challenge() throws -> ACMEChallenge {
         try ACMEChallenge(name: "web.example", token: "token-of-a-challenge_1", keyAuthorization: "the.answer")
@@ -41,5 +41,17 @@ import Testing
         try root.write("a".utf8, to: path + "/kept")
         answer.withdraw()
         #expect(try root.read(path + "/kept") == Array("a".utf8))
+    }
+
+    @Test(arguments: [("exit 3", "3"), ("kill -9 $$", "137")])
+    func `a command that failed to add a record is told to remove it`(end: String, status: String) throws {
+        let directory = try TemporaryDirectory()
+        let hook = try directory.writeProgram(
+            "echo \"$1 $2\" >> '\(directory.file("calls"))'; [ $1 = remove ] || { \(end); }", to: "hook")
+        let challenge = try challenge()
+        let error = #expect(throws: KeychainError.self) { try ACMERecord(challenge, by: [hook]) }
+        #expect(error?.code == .issuerFailed && error?.details["status"] == status)
+        let calls = String(decoding: try directory.read("calls"), as: UTF8.self)
+        #expect(calls == "add _acme-challenge.web.example\nremove _acme-challenge.web.example\n")
     }
 }
