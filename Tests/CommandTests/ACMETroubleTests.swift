@@ -12,7 +12,7 @@ import Testing
         return (home, try Tool.keyfob(words, environment: home.environment).run())
     }
 
-    @Test(arguments: ["busy", "break"], ["authz", "order", "cert"])
+    @Test(arguments: ["busy", "break"], ["dir", "newNonce", "authz", "order", "cert"])
     func `what only reads is tried again`(_ fault: String, _ place: String) throws {
         let (home, result) = try create("\(fault):\(place)", "web.example")
         #expect(result.status == 0 && result.error.isEmpty, "\(result.error)")
@@ -24,7 +24,10 @@ import Testing
         ["limit:order", "asked again in 60 minutes"], ["garbage:newOrder", "is not ACME"],
         ["garbage:order", "is not ACME"], ["list:authz", "is not ACME"], ["move:newOrder", "(status 302)"],
         ["move:cert", "cert to "], ["move:dir", "directory is elsewhere: https://"], ["garbage:cert", "none of them"],
-        ["plain", "no URL of HTTPS"], ["state=expired:authz", "the authorization is expired"],
+        ["limit:dir", "too many certificates"], ["limit:dir", "asked again in 60 minutes"],
+        ["limit:newNonce", "asked again in 60 minutes"], ["missing:dir", "Check the URL of the directory"],
+        ["missing:newNonce", "refused: status 404"], ["plain", "no URL of HTTPS"],
+        ["state=expired:authz", "the authorization is expired"],
         ["state=invalid:order", "issues no certificate: the order is invalid"],
         ["state=:order", "a state that ACME does not know"],
     ])
