@@ -12,7 +12,7 @@ import Testing
         return (home, try Tool.keyfob(words, environment: home.environment).run())
     }
 
-    @Test(arguments: ["busy", "break"], ["authz", "order", "cert"])
+    @Test(arguments: ["busy", "break"], ["dir", "newNonce", "authz", "order", "cert"])
     func `what only reads is tried again`(_ fault: String, _ place: String) throws {
         let (home, result) = try create("\(fault):\(place)", "web.example")
         #expect(result.status == 0 && result.error.isEmpty, "\(result.error)")
@@ -24,7 +24,10 @@ import Testing
         ["limit:order", "asked again in 60 minutes"], ["garbage:newOrder", "is not ACME"],
         ["garbage:order", "is not ACME"], ["list:authz", "is not ACME"], ["move:newOrder", "(status 302)"],
         ["move:cert", "cert to "], ["move:dir", "directory is elsewhere: https://"], ["garbage:cert", "none of them"],
-        ["plain", "no URL of HTTPS"], ["state=expired:authz", "the authorization is expired"],
+        ["limit:dir", "too many certificates"], ["limit:dir", "asked again in 60 minutes"],
+        ["limit:newNonce", "asked again in 60 minutes"], ["missing:dir", "Check the URL of the directory"],
+        ["missing:newNonce", "refused: status 404"], ["plain", "no URL of HTTPS"],
+        ["state=expired:authz", "the authorization is expired"],
         ["state=invalid:order", "issues no certificate: the order is invalid"],
         ["state=:order", "a state that ACME does not know"],
     ])
@@ -81,6 +84,31 @@ import Testing
         // A thread that spins uses two hundred.
         let ticks = try Int(home.shell("cat ticks").trimmingCharacters(in: .whitespacesAndNewlines))
         #expect(ticks.map { $0 < 15 } == true, "\(ticks as Any)")
+    }
+
+    @Test(.enabled(if: isStraceUsable, "strace(1) is not installed, or may trace nothing here"))
+    func `what answers a challenge is for everybody to read, and no mode is changed by a name`() throws {
+        let home = try IdentityHome()
+        let server = try ScriptedACMEServer(home, fault: "")
+        try home.interposeCurl(
+            """
+            case $url in */chall) stat -c %a www/.well-known www/.well-known/* www/.well-known/*/* > modes ;; esac
+            exec /usr/bin/curl "$@"
+            """)
+        // Whoever may write there, such as a web application, could put a link in the place of what was just made.
+        let made = try Tool(
+            "strace",
+            [
+                "-f", "-o", home.file("calls"), "-e", "trace=?chmod,?fchmodat,?fchmodat2", Tool.keyfob([]).path,
+                "identity", "create", "web", "--dns", "web.example", "--issuer", "acme:" + server.directory,
+                "--web-root", home.file("www"), "--acme-ca", home.file("acme-ca.pem"),
+            ], environment: home.environment.merging(["PATH": home.file("bin") + ":/usr/bin:/bin"]) { $1 }
+        ).run()
+        #expect(made.status == 0, "\(made.error)")
+        #expect(try home.shell("cat modes") == "755\n755\n644\n")
+        // Of a process that hides its memory strace reads no name, but the mode.
+        let calls = try home.shell("cat calls").split(separator: "\n")
+        #expect(calls.filter { $0.contains(", 0755") || $0.contains(", 0644") } == [])
     }
 
     @Test(arguments: ["create", "renew"]) func `a signal takes back what answers a challenge`(verb: String) throws {

@@ -149,6 +149,57 @@ import Testing
         #expect(try home.shell("cat mask") == mask + "\n")
     }
 
+    /// A library for `LD_PRELOAD` with which the monotonic clock is eleven minutes ahead as long as there is a file.
+    private func makeClock(_ home: IdentityHome, aheadWith file: String) throws -> String {
+        let source = try home.directory.write(
+            """
+            #include <errno.h>
+            #include <sys/syscall.h>
+            #include <time.h>
+            #include <unistd.h>
+            int clock_gettime(clockid_t clock, struct timespec *time) {
+                long result = syscall(SYS_clock_gettime, clock, time);
+                int number = errno;
+                if (clock == CLOCK_MONOTONIC && access("\(file)", F_OK) == 0) time->tv_sec += 660;
+                errno = number;
+                return (int)result;
+            }
+            """.utf8, to: "clock.c")
+        try home.shell("cc -shared -fPIC '\(source)' -o clock.so")
+        return home.file("clock.so")
+    }
+
+    @Test(arguments: [([], true), (["--timeout", "1m"], true), (["--timeout", "20m"], false)] as [([String], Bool)])
+    func `a command is killed after ten minutes with all that it started, unless --timeout gives it longer`(
+        options: [String], isKilled: Bool
+    ) throws {
+        let home = try IdentityHome()
+        try make(home, "web")
+        let clock = try makeClock(home, aheadWith: home.file("later"))
+        let hook = "sleep 300 & echo $! > '\(home.file("child"))'; touch '\(home.file("later"))'; "
+            + (isKilled ? "wait" : "sleep 1; kill $!")
+        let renewed = try Tool.keyfob(
+            ["identity", "renew", "web", "--force", "--json", "--exec", hook] + options,
+            environment: home.environment.merging(["LD_PRELOAD": clock]) { $1 }
+        ).run()
+        let child = try home.shell("cat child; rm later").trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(hasEnded(try #require(pid_t(child))))
+        #expect(try pending(home) == (isKilled ? 1 : 0))
+        guard isKilled else {
+            #expect(renewed.status == 0 && renewed.output.contains("\"hook_status\":0"), "\(renewed)")
+            return
+        }
+        #expect(try renewed.status != 0 && IdentityHome.code(renewed) == "timeout", "\(renewed)")
+        let document = try JSONSerialization.jsonObject(with: Data(renewed.output.utf8)) as? [String: Any]
+        #expect(document?["changed"] as? Bool == true && document?["hook_status"] is NSNull, "\(renewed.output)")
+        let failure = try #require(document?["hook_failure"] as? [String: Any], "\(renewed.output)")
+        #expect((failure["message"] as? String)?.contains("did not end within 10 minutes and was killed") == true)
+        #expect((failure["details"] as? [String: String])?["command"] == hook)
+        let next = try home.keyfob("identity", "renew", "web", "--exec", "true")
+        #expect(next.status == 0 && next.output.contains("running it again"), "\(next)")
+        #expect(try pending(home) == 0)
+    }
+
     @Test(arguments: [nil, "/somewhere/softhsm2.conf"], ["--exec", "--issuer"])
     func `the command has the SoftHSM that its user has, and not ours`(file: String?, option: String) throws {
         let home = try IdentityHome()

@@ -54,12 +54,14 @@ final class ScriptedACMEServer {
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
                 state["nonce"] += 1
                 self.send_response(status)
-                self.send_header("Replay-Nonce", "n%d" % state["nonce"])
+                # RFC 8555 6.5: with what succeeds, and with each answer to a POST.
+                if status < 400 or self.command == "POST": self.send_header("Replay-Nonce", "n%d" % state["nonce"])
                 for name, value in headers.items(): self.send_header(name.replace("_", "-"), value)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 if self.command != "HEAD": self.wfile.write(data)
-            def do_HEAD(self): self.reply(200)
+            def do_HEAD(self):
+                if not self.goes_wrong(self.path[1:]): self.reply(200)
             def do_GET(self):
                 if self.goes_wrong(self.path[1:]): return
                 self.reply(200, {n: base + n for n in ("newNonce", "newAccount", "newOrder")})
@@ -81,6 +83,7 @@ final class ScriptedACMEServer {
                 elif fault == "limit": self.reply(
                     429, {"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many certificates"},
                     Retry_After="3600")
+                elif fault == "missing": self.reply(404, b"<html>nothing here</html>")
                 elif fault == "break": self.connection.shutdown(2)
                 elif fault == "garbage": self.reply(200, b"{{{")
                 elif fault == "list": self.reply(200, [1, 2])

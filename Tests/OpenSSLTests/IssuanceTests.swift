@@ -166,6 +166,25 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         #expect(request.hasValidSignature)
     }
 
+    @Test(arguments: [("FALSE", nil), ("TRUE", 0)] as [(String, Int?)])
+    func `the next certificate asks for no path length, unless it is an authority's`(value: String, length: Int?) throws {
+        let openssl = try OpenSSLCommand()
+        try openssl(
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout web.key -out web.pem -days 5 "
+                + "-subj /CN=web -config /dev/null -addext basicConstraints=critical,CA:\(value),pathlen:0")
+        let certificate = try openssl.certificate("web.pem")
+        #expect(certificate.isCA == (length != nil) && certificate.pathLength == 0)
+        let wishes = certificate.renewableExtensions
+        #expect(wishes.basicConstraints == BasicConstraints(isAuthority: length != nil, pathLength: length))
+        let key = try PrivateKey.load(openssl.data("web.key"))
+        let request = try UnsignedRequest(
+            subject: certificate.subject, publicKey: key.publicKey, extensions: wishes
+        ).signed(by: Self.sign(key))
+        try openssl.directory.write(request.pem.utf8, to: "web.csr")
+        let text = try openssl("req -in web.csr -noout -text").stdout
+        #expect(text.contains("CA:\(value)") && text.contains("pathlen:0") == (length != nil), "\(text)")
+    }
+
     struct Refusal: CustomTestStringConvertible {
         let testDescription: String
         let make: @Sendable () throws -> Void

@@ -19,8 +19,12 @@ package enum PublicDirectory {
             guard errno == EEXIST else { throw .file("create", url.filePath, errno) }
             return
         }
-        // The mask is ours, for our own files.
-        guard unsafe chmod(url.filePath, 0o755) == 0 else { throw .file("open to others", url.filePath, errno) }
+        // The mask is ours, for our own files. By its name it may be another's by now: who may write in the directory
+        // above can put a link in its place.
+        guard let directory = OpenFile(path: url.filePath, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
+            throw .file("open to others", url.filePath, errno)
+        }
+        guard fchmod(directory.descriptor, 0o755) == 0 else { throw .file("open to others", url.filePath, errno) }
         try OpenFile.synchronizeDirectory(parent.filePath)
     }
 }

@@ -77,8 +77,9 @@ struct ACMEFile: ACMEAnswer {
         file = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(String(challenge.path.dropFirst()))
         do {
             try PublicDirectory.make(at: file.deletingLastPathComponent())
-            try Data(challenge.keyAuthorization.utf8).write(to: file, options: .atomic)
-            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+            // The directory may be the web server's own, and who writes there can put a link in the file's place at any
+            // moment: nothing is done to it by its name once it is there.
+            try OpenFile.replace(file.filePath, with: SecretBytes(utf8: challenge.keyAuthorization), mode: 0o644)
         } catch {
             throw KeychainError(
                 .fileUnavailable, "cannot write \(file.path).",
@@ -87,13 +88,15 @@ struct ACMEFile: ACMEAnswer {
         }
     }
 
-    func withdraw() { do { try FileManager.default.removeItem(at: file) } catch {} }
+    // Whoever may write in the directory may have put another in its place: no link is followed, no directory emptied.
+    func withdraw() { unsafe unlink(file.filePath) }
 }
 
 /// The record in the name system that answers a DNS-01 challenge, which a command of the user's makes and removes.
 ///
 /// It is run without a shell, with three more words: `add` or `remove`, the record's name, and the content of its TXT
-/// record. When `add` has ended with status 0, the authority must be able to see the record.
+/// record. When `add` has ended with status 0, the authority must be able to see the record. `remove` follows an `add`
+/// that failed, too, and then there may be no record.
 struct ACMERecord: ACMEAnswer {
     private static let patience: Duration = .seconds(300)
 
@@ -104,12 +107,18 @@ struct ACMERecord: ACMEAnswer {
     init(_ challenge: ACMEChallenge, by command: [String]) throws {
         self.command = command
         self.challenge = challenge
-        let status = try run("add")
-        guard status == 0 else {
-            throw KeychainError(
-                .issuerFailed, "the command that makes DNS records ended with status \(status).",
-                hint: "Run it by hand: \(command.joined(separator: " ")) add \(challenge.recordName) test",
-                details: ["status": String(status), "record": challenge.recordName])
+        do {
+            let status = try run("add")
+            guard status == 0 else {
+                throw KeychainError(
+                    .issuerFailed, "the command that makes DNS records ended with status \(status).",
+                    hint: "Run it by hand: \(command.joined(separator: " ")) add \(challenge.recordName) test",
+                    details: ["status": String(status), "record": challenge.recordName])
+            }
+        } catch {
+            // It may have made the record and failed at waiting for it; each attempt would leave one more.
+            withdraw()
+            throw error
         }
     }
 

@@ -26,7 +26,8 @@ public struct ACMEIssuer: CertificateIssuer {
         /// Where to answer HTTP-01 challenges without a web server: `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
         public var listener: String?
         /// A program with its arguments that makes and removes the TXT records of DNS-01 challenges. Three words
-        /// follow them: `add` or `remove`, the record's name, and its content.
+        /// follow them: `add` or `remove`, the record's name, and its content. What it failed to add it is told to
+        /// remove as well, for part of it may be there.
         public var dnsCommand: [String]?
         /// A PEM file of authorities whom to trust with the directory itself; `nil` for the system's.
         public var authorityFile: String?

@@ -26,7 +26,7 @@ struct ACMESession {
     private var nonce: String?
     private var account: String?
 
-    /// Reads the directory (RFC 8555 7.1.1).
+    /// Reads the directory (RFC 8555 7.1.1), again as long as the server is busy.
     ///
     /// - Parameters:
     ///   - pause: Waits until a busy server may be asked again. What it throws ends the request.
@@ -37,7 +37,11 @@ struct ACMESession {
     init(
         _ settings: ACMEIssuer.Settings, pause: @escaping (Duration) throws -> Void, key: () throws -> TokenKey
     ) throws {
-        let answer = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
+        let answer = try Self.patiently(pause) {
+            let response = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
+            guard response.status < 400 else { throw Self.directoryRefusal(response, settings) }
+            return response
+        }
         if let target = answer.redirection {
             throw KeychainError(
                 .issuerFailed, "\(settings.host) says that its directory is elsewhere: \(target)",
@@ -141,12 +145,21 @@ struct ACMESession {
     /// - Throws: `KeychainError` with code `issuerFailed` and the server's problem; what `pause` throws.
     mutating func post(_ url: String, _ payload: [String: Any]?, accept: String? = nil) throws -> Answer {
         guard payload == nil else { return try postOnce(url, payload, accept: accept) }
-        let deadline = Deadline.after(Self.patience)
+        return try Self.patiently(pause) { try postOnce(url, nil, accept: accept) }
+    }
+
+    /// Sends a request that only reads, and again as long as the server is busy or a connection breaks.
+    ///
+    /// - Throws: What `send` throws at last, and what `pause` throws.
+    private static func patiently<Result>(
+        _ pause: (Duration) throws -> Void, _ send: () throws -> Result
+    ) throws -> Result {
+        let deadline = Deadline.after(patience)
         var interval = Duration.milliseconds(500)
         while true {
-            do { return try postOnce(url, nil, accept: accept) } catch let error as KeychainError {
+            do { return try send() } catch let error as KeychainError {
                 let wanted = error.details["retryAfter"].flatMap { Int($0) }.map { Duration.seconds($0) } ?? interval
-                guard Self.isPassing(error), wanted < deadline.remaining ?? Self.patience else { throw error }
+                guard isPassing(error), wanted < deadline.remaining ?? patience else { throw error }
                 try pause(max(wanted, interval))
                 interval = min(interval * 2, .seconds(5))
             }
@@ -158,10 +171,12 @@ struct ACMESession {
 
     /// Whether a request may well succeed a little later: the server is busy, or the connection broke.
     private static func isPassing(_ error: KeychainError) -> Bool {
-        if let status = error.details["status"] { return ["429", "500", "502", "503", "504"].contains(status) }
+        if let status = error.details["status"] { return Int(status).map { isPassing($0) } ?? false }
         // Of curl(1): partial files, empty replies, and what breaks while it is sent and received.
         return error.details["curl"].map { ["18", "52", "55", "56"].contains($0) } ?? false
     }
+
+    private static func isPassing(_ status: Int) -> Bool { [429, 500, 502, 503, 504].contains(status) }
 
     private mutating func postOnce(_ url: String, _ payload: [String: Any]?, accept: String?) throws -> Answer {
         guard url.hasPrefix("https://") else {
@@ -191,17 +206,37 @@ struct ACMESession {
             let problem = Self.problem(response)
             // RFC 8555 6.5: a nonce may be refused at any time; the refusal brings a new one.
             if problem.type.hasSuffix(":badNonce"), attempt < 5 { continue }
-            var details = ["problem": problem.type, "status": String(response.status)]
-            // RFC 8555 6.6: when a limit is over.
-            let pause = response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) }
-            let seconds = pause.map { Int($0.components.seconds) }
-            details["retryAfter"] = seconds.map { String($0) }
-            throw KeychainError(
-                .issuerFailed, "\(settings.host) refused: \(problem.detail)",
-                hint: seconds.flatMap { $0 < 60 ? nil : "It wants to be asked again in \(($0 + 59) / 60) minutes." },
-                details: details)
+            throw Self.refusal(response, problem, settings)
         }
         throw KeychainError(.issuerFailed, "\(settings.host) refused six nonces of its own.")
+    }
+
+    /// The error of an answer that is a refusal.
+    ///
+    /// - Parameter hint: What to do where the server does not say when it wants to be asked again.
+    private static func refusal(
+        _ response: HTTPRequest.Response, _ problem: (type: String, detail: String), _ settings: ACMEIssuer.Settings,
+        hint: String? = nil
+    ) -> KeychainError {
+        var details = ["problem": problem.type, "status": String(response.status)]
+        // RFC 8555 6.6: when a limit is over.
+        let pause = response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) }
+        let seconds = pause.map { Int($0.components.seconds) }
+        details["retryAfter"] = seconds.map { String($0) }
+        let wish: String? = seconds.flatMap {
+            $0 < 60 ? nil : "It wants to be asked again in \(($0 + 59) / 60) minutes."
+        }
+        return KeychainError(
+            .issuerFailed, "\(settings.host) refused: \(problem.detail)", hint: wish ?? hint, details: details)
+    }
+
+    /// The error of a server that refuses to show its directory: a busy one is asked later, but there may be none.
+    private static func directoryRefusal(
+        _ response: HTTPRequest.Response, _ settings: ACMEIssuer.Settings
+    ) -> KeychainError {
+        refusal(
+            response, problem(response), settings,
+            hint: isPassing(response.status) ? "Try again later." : "Check the URL of the directory.")
     }
 
     /// A JWS in its flattened form (RFC 7515 7.2.2), ES256.
@@ -223,13 +258,14 @@ struct ACMESession {
             self.nonce = nil
             return nonce
         }
-        let response = try HTTPRequest(
-            method: "HEAD", url: place("newNonce"), authorityFile: settings.authorityFile).send()
-        guard let nonce = response.header("replay-nonce") else {
+        let url = try place("newNonce")
+        return try Self.patiently(pause) {
+            let response = try HTTPRequest(method: "HEAD", url: url, authorityFile: settings.authorityFile).send()
+            if let nonce = response.header("replay-nonce") { return nonce }
+            guard response.status < 400 else { throw Self.refusal(response, Self.problem(response), settings) }
             throw KeychainError(
                 .issuerFailed, "\(settings.host) gives no nonce.", details: ["status": String(response.status)])
         }
-        return nonce
     }
 
     /// The account's public key as JSON whose members are in the order that its thumbprint wants (RFC 7638).

@@ -1,6 +1,6 @@
 import CLinux
 import Foundation
-import KeyfobPrimitives
+package import KeyfobPrimitives
 
 /// A program that is run to its end, with what it is to read and what it wrote.
 ///
@@ -54,17 +54,17 @@ package enum ProgramRun {
         }
     }
 
-    /// Runs `arguments[0]` to its end, however long that takes, and returns its exit status.
+    /// Runs `arguments[0]` and returns its exit status; `nil` where it had not ended at `deadline` and was killed.
     ///
     /// It reads nothing, and writes to the descriptor `output`. Blocks until it has ended.
     ///
     /// - Throws: `fileUnavailable` where it cannot be started.
-    package static func status(of arguments: [String], output: Int32) throws(KeychainError) -> Int32 {
+    package static func status(
+        of arguments: [String], output: Int32, by deadline: Deadline
+    ) throws(KeychainError) -> Int32? {
         guard let null = OpenFile(path: "/dev/null", flags: O_RDONLY) else { throw .file("open", "/dev/null", errno) }
         var child = try ChildProcess(arguments, input: null.descriptor, output: output, inOwnGroup: !hasTerminal)
-        while true {
-            if let status = child.exitStatus(by: .after(.seconds(86_400))) { return status }
-        }
+        return child.exitStatus(by: deadline)
     }
 
     /// In a group of its own a program can be ended with all that it started; at a terminal it must be able to ask

@@ -19,8 +19,9 @@ struct IdentityRenewCommand: ParsableCommand {
             A renewal is due when 66% of the lifetime have passed. The issuer is the one that the identity was made \
             with, unless another is named; the version before is kept as NAME@DAY until keyfob identity retire. With \
             --all, every identity that is due and whose issuer is known. The command of --exec is run by a shell, \
-            once, after something was renewed; where it fails or is interrupted, the next renew with --exec runs it again. It is \
-            given no variable that holds a secret, and none of KEYFOB_…: name the keychain there, with -k.
+            once, after something was renewed; where it fails, is interrupted or takes too long, the next renew with \
+            --exec runs it again. It is given no variable that holds a secret, and none of KEYFOB_…: name the keychain \
+            there, with -k.
             """)
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
@@ -43,7 +44,11 @@ struct IdentityRenewCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to run after a renewal, as keyfob uri NAME --for PROGRAM prints it.", valueName: "command"))
+            """
+            What to run after a renewal, as keyfob uri NAME --for PROGRAM prints it. Killed where it takes longer than \
+            10 minutes; --timeout can give it more, and never less.
+            """,
+            valueName: "command"))
     var exec: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -96,12 +101,11 @@ struct IdentityRenewCommand: ParsableCommand {
                 "\(names): renewed before, but the command after it did not end well; "
                     + (global.dryRun ? "it would be run again" : "running it again"))
         }
-        var status: Int32?
+        var (status, hookFailure): (Int32?, KeychainError?) = (nil, nil)
         if let exec, !global.dryRun, interruption == nil, !(renewed + waiting).isEmpty {
-            status = try run(exec, after: renewed + waiting, keychain, output, pending)
+            (status, hookFailure) = try run(exec, after: renewed + waiting, keychain, output, pending)
         }
         if all, identities.isEmpty { try output.say("Nothing to do: no identity has an issuer that is known.") }
-        let hookFailure = status.flatMap(hookFailure)
         if output.format.isMachineReadable {
             var members: [Value.Member] = [
                 .init("changed", .boolean(!renewed.isEmpty)), .init("dry_run", .boolean(global.dryRun)),
@@ -116,12 +120,18 @@ struct IdentityRenewCommand: ParsableCommand {
         try throwFailure(failures, of: identities.count, hookFailure, output)
     }
 
-    /// The error of a command after the renewal that ended with another status than 0.
-    private func hookFailure(_ status: Int32) -> KeychainError? {
+    /// The error of a command after the renewal that ended with another status than 0, or was killed after `span`.
+    private static func failure(of exec: String, _ status: Int32?, after span: String) -> KeychainError? {
         guard status != 0 else { return nil }
+        let what = "the certificate was renewed, but the command after it "
+        let hint = "The next renew with --exec runs it again. By hand: \(exec)"
+        guard let status else {
+            return KeychainError(
+                .timedOut, what + "did not end within \(span) and was killed.",
+                hint: "--timeout gives it longer. " + hint, details: ["command": exec])
+        }
         return KeychainError(
-            .failed, "the certificate was renewed, but the command after it ended with status \(status).",
-            hint: exec.map { "The next renew with --exec runs it again. By hand: \($0)" }, details: ["status": String(status)])
+            .failed, what + "ended with status \(status).", hint: hint, details: ["status": String(status)])
     }
 
     /// The identities whose issuer is known, each before those that it issues: a certificate ends no later than its
@@ -155,15 +165,21 @@ struct IdentityRenewCommand: ParsableCommand {
     }
 
     /// Runs the command after the renewal of these identities, and remembers them until it has ended well.
+    ///
+    /// - Returns: Its status, `nil` where it was killed, and its error where it did not end well.
     private func run(
         _ exec: String, after names: [String], _ keychain: Keychain, _ output: Output, _ pending: PendingHooks
-    ) throws -> Int32 {
+    ) throws -> (Int32?, KeychainError?) {
+        let limit = RenewalHook.limit(global.timeout)
         let status = try Waiting.notice("the command after the renewal", isShown: global.showsProgress) {
-            try RenewalHook.run(exec)
+            try RenewalHook.run(exec, limit: limit)
         }
-        try output.say("  ran: \(Visible.text(exec)) (\(status == 0 ? "ok" : "status \(status)"))")
+        let span = Quantity.duration(seconds: limit / .seconds(1))
+        let end = status.map { $0 == 0 ? "ok" : "status \($0)" } ?? "killed after \(span)"
+        try output.say("  ran: \(Visible.text(exec)) (\(end))")
+        let failure = Self.failure(of: exec, status, after: span)
         for name in names {
-            if status != 0 {
+            if failure != nil {
                 // Another process whose command ended well meanwhile may have removed it.
                 try pending.add(name)
             } else if !keychain.isOrdering(name) {
@@ -171,7 +187,7 @@ struct IdentityRenewCommand: ParsableCommand {
                 try pending.remove(name)
             }
         }
-        return status
+        return (status, failure)
     }
 
     /// Ends the command with an error where something failed, without a word that was printed before.

@@ -4,13 +4,23 @@ import KeyfobPrimitives
 
 /// The command that is run after a renewal.
 enum RenewalHook {
-    /// Runs a command with `/bin/sh -c` and returns its exit status. Its output goes to standard error, so that
-    /// standard output stays ours. Variables that hold secrets, or say where they are, are not passed on. What it
-    /// makes has the modes that our caller's own files have: servers must be able to read it. `keyfob` is this one,
-    /// where PATH names no other.
-    static func run(_ command: String) throws -> Int32 {
+    /// How long a command may take: one that hangs would keep a timer's next renewal from ever being begun.
+    private static let patience: Duration = .seconds(600)
+
+    /// How long a command may take with `--timeout`. That is for keychains and tokens first: who will not wait for
+    /// those has not asked for a command to be cut short.
+    static func limit(_ timeout: TimeSpan?) -> Duration { max(patience, timeout?.duration ?? .zero) }
+
+    /// Runs a command with `/bin/sh -c` and returns its exit status; `nil` where it took longer than `limit` and was
+    /// killed, with all that it started.
+    ///
+    /// Its output goes to standard error, so that standard output stays ours. Variables that hold secrets, or say where
+    /// they are, are not passed on. What it makes has the modes that our caller's own files have: servers must be able
+    /// to read it. `keyfob` is this one, where PATH names no other.
+    static func run(_ command: String, limit: Duration) throws(KeychainError) -> Int32? {
         let mask = CreationMask.callersText.map { "umask \($0); " } ?? ""
-        return try ProgramRun.status(of: ["/bin/sh", "-c", mask + ownDirectory + command], output: STDERR_FILENO)
+        return try ProgramRun.status(
+            of: ["/bin/sh", "-c", mask + ownDirectory + command], output: STDERR_FILENO, by: .after(limit))
     }
 
     /// What lets the shell find the command that it is told to call: cron and systemd look in no home directory.

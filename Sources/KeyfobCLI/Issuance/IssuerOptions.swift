@@ -34,7 +34,8 @@ struct IssuerOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             With acme: a command for DNS-01 challenges, which wildcards need; it is given add or remove, the record's \
-            name, and the content of its TXT record. Run without a shell.
+            name, and the content of its TXT record. Where add fails, remove follows, with or without a record. Run \
+            without a shell.
             """,
             valueName: "command"))
     var dnsHook: String?

@@ -25,16 +25,22 @@ enum SystemTrustStore {
 
     /// Adds a certificate and has the bundle made anew; returns the file it was written to.
     ///
-    /// - Throws: `KeychainError`; `fileUnavailable`, and `failed` where the bundle could not be made.
-    static func add(_ certificate: Certificate) throws -> String {
+    /// - Parameter timeout: `--timeout`.
+    /// - Throws: `KeychainError`; `fileUnavailable`, and `failed` or `timedOut` where the bundle could not be made.
+    static func add(_ certificate: Certificate, timeout: TimeSpan?) throws -> String {
         let path = Self.path(of: certificate)
         try FileDestination(path: path, mode: 0o644).write(SecretBytes(utf8: certificate.pem))
-        let status = try RenewalHook.run("update-ca-certificates")
+        let what = "the certificate was written to \(path), but update-ca-certificates "
+        let limit = RenewalHook.limit(timeout)
+        guard let status = try RenewalHook.run("update-ca-certificates", limit: limit) else {
+            throw KeychainError(
+                .timedOut,
+                what + "did not end within \(Quantity.duration(seconds: limit / .seconds(1))) and was killed.",
+                hint: "Run it by hand to see why: sudo update-ca-certificates")
+        }
         guard status == 0 else {
             throw KeychainError(
-                .failed,
-                "the certificate was written to \(path), but update-ca-certificates ended with status \(status).",
-                hint: "Is the package ca-certificates installed?")
+                .failed, what + "ended with status \(status).", hint: "Is the package ca-certificates installed?")
         }
         return path
     }

@@ -68,7 +68,8 @@ struct TrustAddCommand: ParsableCommand {
             "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.hexadecimal.prefix(16))…)?",
             else: "nobody was trusted.")
         guard let keychain = opened else {
-            let path = try global.dryRun ? SystemTrustStore.path(of: anchor) : SystemTrustStore.add(anchor)
+            let path = try global.dryRun
+                ? SystemTrustStore.path(of: anchor) : SystemTrustStore.add(anchor, timeout: global.timeout)
             return try output.emit(
                 document(anchor, on: now, file: path, isChanged: !global.dryRun),
                 sentence: global.dryRun

@@ -159,7 +159,8 @@ extension Certificate {
         extensions.subjectAlternativeNames = subjectAlternativeNames
         extensions.keyUsage = keyUsage
         extensions.extendedKeyUsage = extendedKeyUsage
-        extensions.basicConstraints = BasicConstraints(isAuthority: isCA, pathLength: pathLength)
+        // One that is no authority may state a length all the same, which nobody may write (RFC 5280 4.2.1.9).
+        extensions.basicConstraints = BasicConstraints(isAuthority: isCA, pathLength: isCA ? pathLength : nil)
         guard isCA else { return extensions }
         extensions.others = fields.extensions.compactMap { entry in
             guard let type = OID(content: entry.oid), [.nameConstraints, .subjectKeyIdentifier].contains(type) else {

@@ -6,7 +6,7 @@ import Testing
 @testable import Keyfob
 
 /// What lies on the disk when a change was reported as done: SoftHSM itself syncs nothing.
-@Suite(.enabled(if: Strace.isUsable, "strace(1) is not installed, or may trace nothing here"))
+@Suite(.enabled(if: isStraceUsable, "strace(1) is not installed, or may trace nothing here"))
 struct DurabilityTests {
     private let test: TestKeychain
     /// Where the token's objects are.

@@ -4,13 +4,6 @@ import Testing
 
 /// strace(1), which tells what a child has the kernel write to the disk, or has some of that fail.
 struct Strace {
-    /// Whether there is one, and it may trace what it starts.
-    static let isUsable: Bool = {
-        // Where it is not installed it cannot be started.
-        let result = try? run("strace", ["-f", "-o", "/dev/null", "true"])
-        return result?.status == 0
-    }()
-
     /// One file or directory that was synced.
     struct Sync {
         /// The thread or process that did it.
