@@ -53,7 +53,7 @@ extension Keychain {
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> IdentityInstallation {
-        try ordering(name, isFirst: true) { try made(name, specification, issuer, report) }
+        try ordering(name) { try made(name, specification, issuer, report) }
     }
 
     private func made(
@@ -95,8 +95,9 @@ extension Keychain {
     ///     decides; a certificate that was imported lives as long as it did.
     ///   - issuer: Who issues it.
     /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` where another process renews the identity
-    ///   for longer than the keychain waits, or has renewed it meanwhile, `issuerFailed` also where an issuer elsewhere
-    ///   gave the certificate that is in use, and as `createIdentity`. The name stays with the version in use then.
+    ///   for longer than the keychain waits, or the name is another certificate's by now, `issuerFailed` also where an
+    ///   issuer elsewhere gave the certificate that is in use, and as `createIdentity`. The name stays with the version
+    ///   in use then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func renewIdentity(
@@ -108,7 +109,7 @@ extension Keychain {
                 .refused, "an older version is not renewed.", hint: "Renew the version in use.",
                 details: ["name": identity.label ?? ""])
         }
-        return try ordering(name) { try renewed(identity, name, key, lifetime, issuer, report) }
+        return try ordering(name, replacing: identity.der) { try renewed(identity, name, key, lifetime, issuer, report) }
     }
 
     private func renewed(

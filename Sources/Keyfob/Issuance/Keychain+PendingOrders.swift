@@ -36,23 +36,34 @@ extension Keychain {
 
     /// Runs `body` while no other process orders a certificate for the name.
     ///
-    /// - Parameter isFirst: Whether the name is to be free, which `body` sees for itself.
+    /// - Parameter old: The certificate that is renewed, in DER; `nil` where the name is to be free, which `body` sees
+    ///   for itself.
     /// - Throws: `KeychainError` with code `vaultBusy` where another is at it until the time of the options is over, or
-    ///   has installed a certificate while it was waited for; what `body` throws.
-    func ordering<Result>(_ name: String, isFirst: Bool = false, _ body: () throws -> Result) throws -> Result {
-        let own = Criteria(.identity, [.label: .string(name)])
-        let before = isFirst ? [] : Set(try findOnToken(own).map(\.certificateDER))
-        return try OrderLocks(keychain: configuration.uuid, directories).ordering(name, until: deadline) {
-            // A renewal goes by the certificate and the key that the caller has seen. To go on with them would bring
-            // back a key that was replaced a moment ago.
-            guard try before.isEmpty || Set(findOnToken(own).map(\.certificateDER)) == before else {
-                throw KeychainError(
-                    .vaultBusy, "identity \"\(name)\" was renewed by another process meanwhile; nothing was done.",
-                    hint: "See what it has now: keyfob identity show \(ShellWord.operand(name))",
-                    details: ["name": name])
+    ///   `old` does not bear the name any more; what `body` throws.
+    func ordering<Result>(
+        _ name: String, replacing old: Data? = nil, _ body: () throws -> Result
+    ) throws -> Result {
+        try OrderLocks(keychain: configuration.uuid, directories).ordering(name, until: deadline) {
+            // A renewal goes by the certificate and the key that the caller has seen, however long ago. To go on with
+            // them would bring back a key that was replaced since.
+            if let old {
+                var own = Criteria(.identity, [.label: .string(name)])
+                own.includesSynchronizable = true
+                guard try findOnToken(own).contains(where: { $0.certificateDER == old }) else {
+                    throw Self.changed(name, "nothing was done.")
+                }
             }
             return try body()
         }
+    }
+
+    /// The error for an identity whose name is not that of the certificate any more that is to be renewed.
+    ///
+    /// - Parameter outcome: What became of the renewal.
+    static func changed(_ name: String, _ outcome: String) -> KeychainError {
+        KeychainError(
+            .vaultBusy, "identity \"\(name)\" was changed by another process meanwhile; \(outcome)",
+            hint: "See what it has now: keyfob identity show \(ShellWord.operand(name))", details: ["name": name])
     }
 
     /// Whether somebody orders a certificate for the name at this moment.
