@@ -107,6 +107,26 @@ import Testing
         #expect(current.status == 0 && !current.output.contains("elf-signed"), "\(current.output)")
     }
 
+    @Test func `an import is not undone by the renewal that it overtook, whose order is kept`() throws {
+        let bench = try Bench()
+        try bench.home.makeSelfSigned("new")
+        let first = try bench.beside(#""$keyfob" identity import new.key new.pem --name web --replace"#)
+        #expect(first.contains("status 13"), "\(first)")
+        #expect(first.contains("meanwhile; the certificate that was issued for the version before is not"), "\(first)")
+        #expect(first.contains("The key is kept: the same command goes on with it"), "\(first)")
+        try #require(bench.home.keyfob("cert", "export", "web", "-o", bench.home.file("now.pem")).status == 0)
+        try bench.home.shell(
+            """
+            openssl x509 -in new.pem -outform DER -out new.der; openssl x509 -in now.pem -outform DER | cmp - new.der
+            """)
+        // Who puts the version before back gets what was issued for it.
+        let imported = try bench.home.shell("cat log")
+        let before = try #require(imported.firstMatch(of: /web@[0-9-]+/), "\(imported)").0
+        #expect(try bench.home.keyfob("identity", "use", String(before)).status == 0)
+        let renewed = try bench.home.keyfob("identity", "renew", "web", "--force")
+        #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
+    }
+
     @Test func `of two timers at once the second has nothing to do`() throws {
         let bench = try Bench()
         try bench.makeDue()

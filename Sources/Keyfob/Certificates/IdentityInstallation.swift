@@ -128,7 +128,8 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - policy: How the identity is renewed; `nil` keeps what was said of the version before.
-    ///   - renewed: The certificate whose next version this is; `nil` where only the name says so.
+    ///   - renewed: The certificate whose next version this is; `nil` where only the name says so. `vaultBusy` where
+    ///     another one has taken the name from it.
     ///   - isFirst: Whether there may be no version before; `duplicateItem` where somebody else was faster.
     func install(
         _ name: String, key: TokenObject, certificate: Certificate, chain: [Certificate], policy: RenewalPolicy?,
@@ -155,6 +156,13 @@ extension Keychain {
                 let bearers = try Succession.bearers(
                     of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
                 guard bearers.isEmpty || !isFirst else { throw isTaken(name) }
+                if let renewed, !bearers.contains(where: { $0.certificateDER == renewed.der }),
+                    !objects.contains(where: { $0.certificateDER == certificate.der && $0.label == .string(name) })
+                {
+                    // An issuer takes its time, and who imports, installs or puts back a version does not wait for
+                    // the lock of orders: what they chose since is not to be undone.
+                    throw Self.changed(name, "the certificate that was issued for the version before is not installed.")
+                }
                 succession = try Succession(
                     of: name, certificate, among: objects,
                     replacing: predecessors(

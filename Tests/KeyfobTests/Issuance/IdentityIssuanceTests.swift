@@ -260,6 +260,56 @@ import Testing
         #expect(try test.keychain.versions(of: "web").count == 2)
     }
 
+    /// An issuer while which somebody else does something.
+    private struct Overtaken: CertificateIssuer {
+        let meanwhile: @Sendable () throws -> Void
+        var issuerDescription: IssuerDescription { .itself }
+
+        func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
+            try meanwhile()
+            return try SelfIssuer().issue(order)
+        }
+    }
+
+    @Test(arguments: [RenewalKey.same, .new(nil)], ["import", "install", "use"])
+    func `what somebody gave the name to while a certificate was issued keeps it`(
+        _ key: RenewalKey, way: String
+    ) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let identity = try keychain.renewIdentity(first, key: .new(nil), issuer: SelfIssuer()).identity
+        let other = try test.reopen()
+        let issuer = Overtaken {
+            switch way {
+            case "import":
+                let files = try TestCertificate("web")
+                _ = try other.importIdentity(
+                    key: PrivateKey.load(files.keyPEM), certificate: Certificate(der: files.der), label: "web",
+                    isReplacing: true)
+            case "install":
+                let current = try other.only(.identity(label: "web"))
+                let request = try other.certificationRequest(
+                    for: current, subject: DistinguishedName(commonName: "web"),
+                    extensions: .endEntity([.dns("web")], [.serverAuth], key: .ec(.p256)))
+                _ = try other.installIdentity("web", certificate: TestAuthority().issue(request))
+            default:
+                let before = try #require(try other.versions(of: "web").last)
+                _ = try other.use(before)
+            }
+        }
+        let error = #expect(throws: KeychainError.self) {
+            try keychain.renewIdentity(identity, key: key, issuer: issuer)
+        }
+        #expect(error?.code == .vaultBusy && error?.message.contains("is not installed") == true, "\(error as Any)")
+        let versions = try test.reopen().versions(of: "web")
+        #expect(versions.count == (way == "use" ? 2 : 3) && versions[0].der != identity.der)
+        #expect(versions.count { $0.nameOfVersion == nil } == 1)
+        #expect((versions[0].der == first.der) == (way == "use"))
+        // The key of a certificate that this process made itself is of no use.
+        #expect(try keychain.find(.keys.keyClass(.private)).count == (way == "import" ? 3 : 2))
+    }
+
     /// How many descriptors of this process are of files in a directory with some name.
     private func openFiles(below directory: URL, _ name: String) throws -> Int {
         let place = directory.resolvingSymlinksInPath().path
