@@ -2,7 +2,7 @@ import Foundation
 import OpenSSL
 import PKCS11
 
-/// The keys that were made for certificates of ACME servers, from the order to the installation.
+/// The keys that were made for certificates, from the order to the installation.
 extension Keychain {
     /// Whether `renewIdentity` with these arguments is for another key than before.
     ///
@@ -14,7 +14,7 @@ extension Keychain {
         return try identity.label.map { try orderedKey(for: $0) != nil } ?? false
     }
 
-    /// The key that was made for the order of a name, and has no certificate yet.
+    /// The key that was made for the order of a name at an ACME server, and has no certificate yet.
     func orderedKey(for name: String) throws -> KeyItem? {
         guard let order = PendingOrders(self)[name], order.isKeyNew else { return nil }
         return try uncertifiedKey(order.key)

@@ -2,14 +2,20 @@ import Foundation
 import KeyfobPrimitives
 import OpenSSL
 
-/// What is on record of an order of an ACME server whose certificate is not in the keychain yet.
+/// What is on record of a certificate that is not in the keychain yet: the key that a renewal makes for it, whoever
+/// issues, and the order of an ACME server.
+///
+/// A key without a certificate may be that of an earlier version, which somebody replaced because it is not to be used
+/// any more. So a renewal goes on with one that is on record, and with no other.
 ///
 /// A server that has taken up an order issues its certificate whether or not anybody comes back for it, and counts it:
 /// another order would be one more, and the key that was made for the first would stay behind. Nothing in here is
 /// believed: the server is asked, and an order that is worth nothing is followed by a new one.
 struct PendingOrder: Codable {
-    /// SHA-1 of the public key, as it is the `CKA_ID` of keys and certificates.
+    /// SHA-1 of the public key, as it is the `CKA_ID` of keys and certificates; empty where it is not known yet.
     var key: Data
+    /// The label under which the key is made for a renewal; `nil` where the key itself is known.
+    var label: String?
     /// Whether the key was made for this certificate, and is of no use without it.
     var isKeyNew: Bool
     /// Keys that were made for orders before it, which were given up for this one.
@@ -33,6 +39,22 @@ struct PendingOrder: Codable {
         request = Digest.sha256(order.request.toBeSigned)
         self.directory = directory
         date = Date()
+    }
+
+    /// What is on record before the key of a renewal is made: whoever is killed after that is followed by somebody who
+    /// knows it.
+    init(keyCalled label: String) {
+        key = Data()
+        self.label = label
+        isKeyNew = false
+        request = Data()
+        directory = ""
+        date = Date()
+    }
+
+    /// Whether a key is the one that was made for it.
+    func isMade(_ key: Data, called label: String) -> Bool {
+        isKeyNew && self.key == key || self.label.map { $0.isIdentical(to: label) } ?? false
     }
 
     /// The keys that were made for it and for those before it.

@@ -380,6 +380,29 @@ import Testing
         #expect(try keychain.find(.key(label: "x").keyClass(.private)).count == 1)
     }
 
+    @Test func `a renewal for a new key goes on with its own, and not with one that was replaced`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        func keys() throws -> Set<Data?> { Set(try keychain.find(.keys.keyClass(.private)).map(\.publicKeyHash)) }
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let renewal = try keychain.renewIdentity(first, key: .new(nil), issuer: SelfIssuer())
+        // Whoever removes the certificate leaves the key behind.
+        let old = try keychain.only(.certificate(label: try #require(renewal.kept.first)))
+        try keychain.delete(old)
+        let before = try keys()
+        #expect(before.count == 2)
+        let next = try keychain.renewIdentity(renewal.identity, issuer: SelfIssuer()).identity
+        #expect(!before.contains(next.key.publicKeyHash))
+        // One that was made for a renewal that failed is no such key, whoever was to issue.
+        #expect(code { _ = try keychain.renewIdentity(next, issuer: CommandIssuer(["false"])) } == .issuerFailed)
+        let waiting = try keys().subtracting(before).subtracting([next.key.publicKeyHash])
+        #expect(waiting.count == 1)
+        let last = try keychain.renewIdentity(next, issuer: CommandIssuer(authority.command())).identity
+        #expect(waiting.contains(last.key.publicKeyHash))
+        #expect(try keys().count == 4)
+    }
+
     @Test func `names of versions are no names of identities`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
