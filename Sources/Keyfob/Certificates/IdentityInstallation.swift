@@ -41,7 +41,13 @@ extension Keychain {
     ) throws -> IdentityInstallation {
         _ = try keys()
         let key = try installableKey(name, for: certificate, fileName: fileName)
-        return try install(name, key: key, certificate: certificate, chain: chain, policy: nil)
+        let made = try install(name, key: key, certificate: certificate, chain: chain, policy: nil)
+        // No renewal comes back to the key once it has lost this certificate. That is installed, whatever becomes of
+        // the record.
+        if let label = key.label?.text {
+            do { try release(certificate.publicKey.identifier, called: label, isWaiting: false) } catch {}
+        }
+        return made
     }
 
     /// Puts an issued certificate together with its key. - Throws: As the blocking form.

@@ -74,7 +74,7 @@ extension Keychain {
                 name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime),
                 isFirst: true)
-            forgetOrder(for: name)
+            forgetOrder(for: name, report)
             return made
         } catch {
             throw abandoning(key, isNew: isNew, after: error, issuer)
@@ -158,7 +158,7 @@ extension Keychain {
                 name, key: try object(of: next), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(
                     issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span), renewing: old)
-            forgetOrder(for: name)
+            forgetOrder(for: name, report)
             return made
         } catch {
             guard let pending else { throw error }

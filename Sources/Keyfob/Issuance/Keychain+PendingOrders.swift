@@ -71,16 +71,37 @@ extension Keychain {
         OrderLocks(keychain: configuration.uuid, directories).isHeld(name)
     }
 
+    /// Leaves a key to its owner, who has it certified himself: no renewal goes on with it, and none destroys it.
+    ///
+    /// - Parameters:
+    ///   - label: What the key is called.
+    ///   - isWaiting: Whether a renewal that is under way is waited for; else the record is left to that.
+    /// - Throws: `KeychainError`; `vaultBusy` while a certificate is ordered for the identity that it was made for, and
+    ///   where the record of it cannot be changed.
+    func release(_ key: Data, called label: String, isWaiting: Bool = true) throws {
+        let orders = PendingOrders(self)
+        for name in [label, IdentityVersion.name(ofVersion: label)].compactMap(\.self) {
+            guard orders[name]?.concerns(key, called: label) ?? false, isWaiting || !isOrdering(name) else { continue }
+            try ordering(name) { try orders.release(key, called: label, for: name) }
+        }
+    }
+
     /// Forgets the order of a name once the name has a certificate, and destroys the keys of orders that were given up.
     ///
     /// Within `ordering` only: the key of an order that is under way is no left-over.
-    func forgetOrder(for name: String) {
+    ///
+    /// - Parameter report: Told of each key that is destroyed.
+    func forgetOrder(for name: String, _ report: (String) -> Void) {
         let orders = PendingOrders(self)
         guard let order = orders[name] else { return orders.remove(name) }
         // The certificate is installed, whatever becomes of this. A key that cannot be destroyed now is destroyed after
         // the next renewal.
         do {
-            for identifier in order.newKeys { try uncertifiedKey(identifier).map { try delete($0) } }
+            for identifier in order.newKeys {
+                guard let key = try uncertifiedKey(identifier) else { continue }
+                try delete(key)
+                report("key \"\(key.label ?? "")\" of an order that was given up destroyed")
+            }
             orders.remove(name)
         } catch {}
     }

@@ -60,6 +60,11 @@ struct PendingOrder: Codable {
     /// The keys that were made for it and for those before it.
     var newKeys: Set<Data> { isKeyNew ? keysGivenUp.union([key]) : keysGivenUp }
 
+    /// Whether a key is used or destroyed by whoever follows.
+    func concerns(_ key: Data, called label: String) -> Bool {
+        isMade(key, called: label) || keysGivenUp.contains(key)
+    }
+
     /// Whether it brings the certificate that another order asks for.
     func isSame(as other: PendingOrder) -> Bool {
         (key, request, directory) == (other.key, other.request, other.directory)
@@ -93,7 +98,25 @@ struct PendingOrders: Sendable {
     func note(_ order: PendingOrder, for name: String) {
         var order = order
         order.keysGivenUp = (self[name]?.newKeys ?? []).subtracting([order.key])
-        do { try files.write(SecretBytes(JSONEncoder().encode(order)), for: name) } catch {}
+        do { try write(order, for: name) } catch {}
+    }
+
+    /// Takes a key off the record: from here on nobody goes on with it, and nobody destroys it.
+    ///
+    /// - Throws: `KeychainError` where that cannot be written down.
+    func release(_ key: Data, called label: String, for name: String) throws {
+        guard var order = self[name] else { return }
+        order.keysGivenUp.remove(key)
+        if order.isMade(key, called: label) {
+            // The order is for a certificate of that key.
+            guard !order.keysGivenUp.isEmpty else { return try files.remove(name) }
+            (order.key, order.label, order.isKeyNew, order.url) = (Data(), nil, false, nil)
+        }
+        try write(order, for: name)
+    }
+
+    private func write(_ order: PendingOrder, for name: String) throws {
+        try files.write(SecretBytes(JSONEncoder().encode(order)), for: name)
     }
 
     /// Forgets an order.
