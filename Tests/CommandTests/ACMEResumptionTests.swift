@@ -152,11 +152,44 @@ import Testing
             let renewal = ["identity", "renew", "web", "--force"]
             try bench.kill("before", "/cert", renewal + ["--new-key", "--issuer", "acme:" + server.directory]
                 + creation(bench, server.directory).dropFirst(7))
-            #expect(try bench.keys().count == 2)
+            let keys = try bench.keys()
+            try #require(keys.count == 2)
             let renewed = try bench.keyfob(renewal + ["--same-key"] + issuer)
             #expect(renewed.status == 0 && renewed.output.contains("new key: no"), "\(renewed.output)\(renewed.error)")
+            let remark = "key \"\(keys[1])\" of an order that was given up destroyed"
+            #expect(renewed.output.contains(remark), "\(renewed.output)")
             #expect(try bench.keys() == ["web"] && bench.records() == [])
         }
+    }
+
+    @Test func `a key of which somebody has written a request is neither destroyed nor used again`() throws {
+        let bench = try Bench()
+        let server = try ScriptedACMEServer(bench.home, fault: "")
+        #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
+        let renewal = ["identity", "renew", "web", "--force"]
+        try bench.kill("before", "/cert", renewal + ["--new-key"])
+        let label = try #require(try bench.keys().last)
+        let request = ["key", "csr", label, "--cn", "web.example", "-o", bench.home.file("own.csr")]
+        #expect(try bench.keyfob(request + ["--dry-run"]).status == 0)
+        #expect(try bench.records().count == 1)
+        let written = try bench.keyfob(request)
+        #expect(written.status == 0, "\(written.error)")
+        #expect(try bench.records() == [])
+
+        let same = try bench.keyfob(renewal + ["--same-key"])
+        #expect(same.status == 0 && !same.output.contains("destroyed"), "\(same)")
+        #expect(try bench.keys() == ["web", label])
+        let other = try bench.keyfob(renewal + ["--new-key"])
+        #expect(other.status == 0 && !other.output.contains("order of before"), "\(other)")
+        #expect(try bench.keys().count == 3)
+        // What was ordered for it elsewhere has come.
+        try bench.home.shell(
+            """
+            openssl x509 -req -in own.csr -CA acme-ca.pem -CAkey acme-ca.key -CAcreateserial -days 5 -out own.pem \
+                2> openssl.log
+            """)
+        let installed = try bench.keyfob(["identity", "install", "web", "--cert", bench.home.file("own.pem")])
+        #expect(installed.status == 0, "\(installed.error)")
     }
 
     /// What may have become of a record until somebody reads it.

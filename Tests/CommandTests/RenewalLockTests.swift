@@ -100,11 +100,31 @@ import Testing
             """)
         #expect(first.contains("status 0"), "\(first)")
         let second = try bench.home.shell("cat second")
-        #expect(second.contains("was renewed by another process meanwhile"), "\(second)")
+        #expect(second.contains("was changed by another process meanwhile; nothing was done"), "\(second)")
         #expect(second.contains("status 13"), "\(second)")
         #expect(try bench.publicKeys().count == 2)
         let current = try bench.home.keyfob("identity", "show", "web")
         #expect(current.status == 0 && !current.output.contains("elf-signed"), "\(current.output)")
+    }
+
+    @Test func `an import is not undone by the renewal that it overtook, whose order is kept`() throws {
+        let bench = try Bench()
+        try bench.home.makeSelfSigned("new")
+        let first = try bench.beside(#""$keyfob" identity import new.key new.pem --name web --replace"#)
+        #expect(first.contains("status 13"), "\(first)")
+        #expect(first.contains("meanwhile; the certificate that was issued for the version before is not"), "\(first)")
+        #expect(first.contains("The key is kept: the same command goes on with it"), "\(first)")
+        try #require(bench.home.keyfob("cert", "export", "web", "-o", bench.home.file("now.pem")).status == 0)
+        try bench.home.shell(
+            """
+            openssl x509 -in new.pem -outform DER -out new.der; openssl x509 -in now.pem -outform DER | cmp - new.der
+            """)
+        // Who puts the version before back gets what was issued for it.
+        let imported = try bench.home.shell("cat log")
+        let before = try #require(imported.firstMatch(of: /web@[0-9-]+/), "\(imported)").0
+        #expect(try bench.home.keyfob("identity", "use", String(before)).status == 0)
+        let renewed = try bench.home.keyfob("identity", "renew", "web", "--force")
+        #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
     }
 
     @Test func `of two timers at once the second has nothing to do`() throws {
@@ -124,8 +144,57 @@ import Testing
             rm hold
             wait $first; wait $second; cat first second
             """, environment: ["keyfob": Tool.keyfob([]).path])
-        #expect(output.contains("nothing to do: old was renewed by another process meanwhile"), "\(output)")
+        let remark = "nothing to do any more: identity \"old\" was changed by another process meanwhile"
+        #expect(output.contains(remark), "\(output)")
         #expect(output.split(separator: "\n").count { $0.contains("installed") } == 1, "\(output)")
+    }
+
+    /// How long the certificate lasts that `b` gets meanwhile, which says whether it is due again.
+    @Test(arguments: [("30d", "status 0"), ("2s", "status 13")])
+    func `one that was renewed since the list of all was made keeps its new key`(
+        lifetime: String, status: String
+    ) throws {
+        let bench = try Bench()
+        try bench.home.makeLateIssuer("acme-ca")
+        try bench.home.shell(
+            """
+            echo '90 days ago' > begin
+            cat > issue <<'END'
+            cd "$(dirname "$0")"
+            touch held
+            while [ -e hold ]; do sleep 0.05; done
+            exec ./issue-late
+            END
+            """)
+        for (name, options) in [
+            ("a", ["--issuer", "exec:/bin/sh " + bench.home.file("issue")]),
+            ("b", ["--self-signed", "--lifetime", "2s"]),
+        ] {
+            let made = try Tool.keyfob(
+                ["identity", "create", name, "--dns", "\(name).example"] + options,
+                environment: bench.home.environment
+            ).run()
+            try #require(made.status == 0, "\(made.error)")
+        }
+        let all = try bench.home.shell(
+            """
+            rm held; touch hold
+            "$keyfob" identity renew --all > all 2>&1 &
+            all=$!
+            for i in $(seq 1200); do [ -e held ] && break; sleep 0.05; done
+            {
+            "$keyfob" identity renew b --force --new-key --lifetime \(lifetime)
+            "$keyfob" cert export b -o before.pem
+            } > log 2>&1 || { cat log all; rm -f hold; exit 1; }
+            rm hold
+            status=0; wait $all || status=$?
+            "$keyfob" cert export b -o after.pem > log
+            cmp before.pem after.pem
+            echo "status $status"; cat all
+            """, environment: ["keyfob": Tool.keyfob([]).path])
+        #expect(all.hasPrefix(status + "\n") && all.contains("installed"), "\(all)")
+        let remark = "identity \"b\" was changed by another process meanwhile; nothing was done."
+        #expect(all.contains(remark) && all.contains("nothing to do any more") == (lifetime == "30d"), "\(all)")
     }
 
     @Test(arguments: ["mkdir \"$f\"", "ln -s /etc/passwd \"$f\""])

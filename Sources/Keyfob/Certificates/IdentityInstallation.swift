@@ -41,7 +41,13 @@ extension Keychain {
     ) throws -> IdentityInstallation {
         _ = try keys()
         let key = try installableKey(name, for: certificate, fileName: fileName)
-        return try install(name, key: key, certificate: certificate, chain: chain, policy: nil)
+        let made = try install(name, key: key, certificate: certificate, chain: chain, policy: nil)
+        // No renewal comes back to the key once it has lost this certificate. That is installed, whatever becomes of
+        // the record.
+        if let label = key.label?.text {
+            do { try release(certificate.publicKey.identifier, called: label, isWaiting: false) } catch {}
+        }
+        return made
     }
 
     /// Puts an issued certificate together with its key. - Throws: As the blocking form.
@@ -128,7 +134,8 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - policy: How the identity is renewed; `nil` keeps what was said of the version before.
-    ///   - renewed: The certificate whose next version this is; `nil` where only the name says so.
+    ///   - renewed: The certificate whose next version this is; `nil` where only the name says so. `vaultBusy` where
+    ///     another one has taken the name from it.
     ///   - isFirst: Whether there may be no version before; `duplicateItem` where somebody else was faster.
     func install(
         _ name: String, key: TokenObject, certificate: Certificate, chain: [Certificate], policy: RenewalPolicy?,
@@ -155,6 +162,13 @@ extension Keychain {
                 let bearers = try Succession.bearers(
                     of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
                 guard bearers.isEmpty || !isFirst else { throw isTaken(name) }
+                if let renewed, !bearers.contains(where: { $0.certificateDER == renewed.der }),
+                    !objects.contains(where: { $0.certificateDER == certificate.der && $0.label == .string(name) })
+                {
+                    // An issuer takes its time, and who imports, installs or puts back a version does not wait for
+                    // the lock of orders: what they chose since is not to be undone.
+                    throw Self.changed(name, "the certificate that was issued for the version before is not installed.")
+                }
                 succession = try Succession(
                     of: name, certificate, among: objects,
                     replacing: predecessors(

@@ -93,8 +93,9 @@ extension ItemAttributes {
 extension Keychain {
     /// Those bearers of a name that make room for a certificate: not those of another owner, who calls his own so.
     ///
-    /// The one that is renewed. Where that has made room already, or it is not said which, those of the owners of the
-    /// certificate's other versions; else those that are nobody's, and where there are none all: the name alone tells.
+    /// The one that is renewed. Where that has made room for this very certificate already, or it is not said which,
+    /// those of the owners of the certificate's other versions; else those that are nobody's, and where there are none
+    /// all: the name alone tells.
     ///
     /// - Parameter renewed: The certificate whose next version it is.
     func predecessors(

@@ -53,7 +53,7 @@ extension Keychain {
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> IdentityInstallation {
-        try ordering(name, isFirst: true) { try made(name, specification, issuer, report) }
+        try ordering(name) { try made(name, specification, issuer, report) }
     }
 
     private func made(
@@ -74,7 +74,7 @@ extension Keychain {
                 name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime),
                 isFirst: true)
-            forgetOrder(for: name)
+            forgetOrder(for: name, report)
             return made
         } catch {
             throw abandoning(key, isNew: isNew, after: error, issuer)
@@ -95,8 +95,9 @@ extension Keychain {
     ///     decides; a certificate that was imported lives as long as it did.
     ///   - issuer: Who issues it.
     /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` where another process renews the identity
-    ///   for longer than the keychain waits, or has renewed it meanwhile, `issuerFailed` also where an issuer elsewhere
-    ///   gave the certificate that is in use, and as `createIdentity`. The name stays with the version in use then.
+    ///   for longer than the keychain waits, or the name is another certificate's by now, `issuerFailed` also where an
+    ///   issuer elsewhere gave the certificate that is in use, and as `createIdentity`. The name stays with the version
+    ///   in use then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func renewIdentity(
@@ -108,7 +109,7 @@ extension Keychain {
                 .refused, "an older version is not renewed.", hint: "Renew the version in use.",
                 details: ["name": identity.label ?? ""])
         }
-        return try ordering(name) { try renewed(identity, name, key, lifetime, issuer, report) }
+        return try ordering(name, replacing: identity.der) { try renewed(identity, name, key, lifetime, issuer, report) }
     }
 
     private func renewed(
@@ -151,17 +152,17 @@ extension Keychain {
             let issued = try certificate(
                 CertificateOrder(
                     request: request, key: next, lifetime: span, report: report, name: name,
-                    isKeyNew: pending.map { $0.isNew || isOrdered($0.key, for: name) } ?? false),
+                    isKeyNew: pending != nil),
                 issuer, replacing: old)
             let made = try install(
                 name, key: try object(of: next), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(
                     issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span), renewing: old)
-            forgetOrder(for: name)
+            forgetOrder(for: name, report)
             return made
         } catch {
             guard let pending else { throw error }
-            throw abandoning(pending.key, isNew: pending.isNew, after: error, issuer)
+            throw abandoning(pending.key, isNew: pending.isNew, after: error, issuer, renewing: name)
         }
     }
 
@@ -220,13 +221,15 @@ extension Keychain {
         return issued
     }
 
-    /// A key of the name that has no certificate, such as an interrupted attempt leaves; else a new one.
+    /// A key of the name that has no certificate, such as an interrupted attempt leaves; else a new one, which is on
+    /// record before it is there if it is for a renewal.
     private func pendingKey(
         _ name: String, _ specification: KeySpecification, isFirst: Bool
     ) throws -> (TokenKey, isNew: Bool) {
-        if let waiting = try waitingKey(name, specification) { return (waiting, false) }
+        if let waiting = try waitingKey(name, specification, isFirst: isFirst) { return (waiting, false) }
         let taken = Set(try index.objects(keys()).compactMap { $0.label?.text })
         let label = isFirst ? name : IdentityVersion.label(name, Date(), taken: taken)
+        if !isFirst { PendingOrders(self).note(PendingOrder(keyCalled: label), for: name) }
         do {
             return (try tokenKey(for: generateKey(specification, label: label, isLabelUnique: true)), true)
         } catch let error as KeychainError where isFirst && error.code == .duplicateItem {
@@ -250,14 +253,20 @@ extension Keychain {
 
     /// A key of the name that has no certificate; `nil` where there is none.
     ///
+    /// - Parameter isFirst: Whether it is for an identity that is to be made. A renewal takes none but its own: another
+    ///   may be one that somebody replaced because it is not to be used any more.
     /// - Throws: `KeychainError` with code `duplicateItem` where it is not as one that would be made, or one of several.
-    private func waitingKey(_ name: String, _ specification: KeySpecification) throws -> TokenKey? {
+    private func waitingKey(
+        _ name: String, _ specification: KeySpecification, isFirst: Bool
+    ) throws -> TokenKey? {
+        let order = isFirst ? nil : PendingOrders(self)[name]
         let objects = try index.objects(keys())
         let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
         let waiting = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).filter { item in
             guard let object = item.object, let label = item.attributes[.label]?.text,
                 label.isIdentical(to: name) || IdentityVersion.isVersion(label, of: name)
             else { return false }
+            guard isFirst || order?.isMade(object.keyIdentifier, called: label) ?? false else { return false }
             return !certified.contains(object.keyIdentifier)
         }
         guard let first = waiting.first else { return nil }
@@ -287,7 +296,7 @@ extension Keychain {
         try checkIsFree(name)
         let subject = try requestedSubject(specification, issuer)
         let publicKey: PublicKey
-        if let waiting = try waitingKey(name, specification.key) {
+        if let waiting = try waitingKey(name, specification.key, isFirst: true) {
             publicKey = waiting.publicKey
         } else {
             try specification.key.validate()
@@ -313,8 +322,11 @@ extension Keychain {
 
     /// The error of an attempt that failed. A key that was made for it goes, unless a certificate for it may be on
     /// its way: an issuer elsewhere may have answered without our knowing. Then the error says that the key is kept.
+    ///
+    /// - Parameter name: The name of an identity that was to be renewed: the key is used again if it is on record.
     private func abandoning(
-        _ key: TokenKey, isNew: Bool, after error: any Error, _ issuer: any CertificateIssuer
+        _ key: TokenKey, isNew: Bool, after error: any Error, _ issuer: any CertificateIssuer,
+        renewing name: String? = nil
     ) -> any Error {
         let isLocal = issuer.issuerDescription.isLocal
         guard isNew || !isLocal else { return error }
@@ -327,17 +339,23 @@ extension Keychain {
         let own = Criteria(
             .key, [.keyClass: .number(KeyClass.private.rawValue), .applicationLabel: .data(key.publicKey.identifier)])
         guard let item = try? findOnToken(own).first else { return error }
-        guard isLocal else { return Self.keeping(item, after: error) }
+        guard isLocal else {
+            let label = item.attributes[.label]?.text ?? ""
+            let isUsedAgain = name.map { name in
+                PendingOrders(self)[name]?.isMade(key.publicKey.identifier, called: label) ?? false
+            } ?? true
+            return Self.keeping(item, isUsedAgain: isUsedAgain, after: error)
+        }
         // The first error is the one to report; a key that cannot be removed is used by the next attempt.
         try? delete(KeyItem(item: item))
         return error
     }
 
     /// The error of an attempt whose key is kept, with what can be done with that.
-    private static func keeping(_ key: Item, after error: any Error) -> any Error {
+    private static func keeping(_ key: Item, isUsedAgain: Bool, after error: any Error) -> any Error {
         guard let error = error as? KeychainError, let label = key.attributes[.label]?.text else { return error }
-        let remark = "The key is kept: the same command goes on with it, keyfob key rm \(ShellWord.operand(label)) "
-            + "removes it."
+        let remark = "The key is kept: \(isUsedAgain ? "the same command goes on with it, " : "")"
+            + "keyfob key rm \(ShellWord.operand(label)) removes it."
         return KeychainError(
             error.code, error.message, hint: [error.hint, remark].compactMap(\.self).joined(separator: "\n"),
             details: error.details, cause: error.cause)

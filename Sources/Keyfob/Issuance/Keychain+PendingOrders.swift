@@ -2,7 +2,7 @@ import Foundation
 import OpenSSL
 import PKCS11
 
-/// The keys that were made for certificates of ACME servers, from the order to the installation.
+/// The keys that were made for certificates, from the order to the installation.
 extension Keychain {
     /// Whether `renewIdentity` with these arguments is for another key than before.
     ///
@@ -14,7 +14,7 @@ extension Keychain {
         return try identity.label.map { try orderedKey(for: $0) != nil } ?? false
     }
 
-    /// The key that was made for the order of a name, and has no certificate yet.
+    /// The key that was made for the order of a name at an ACME server, and has no certificate yet.
     func orderedKey(for name: String) throws -> KeyItem? {
         guard let order = PendingOrders(self)[name], order.isKeyNew else { return nil }
         return try uncertifiedKey(order.key)
@@ -36,23 +36,34 @@ extension Keychain {
 
     /// Runs `body` while no other process orders a certificate for the name.
     ///
-    /// - Parameter isFirst: Whether the name is to be free, which `body` sees for itself.
+    /// - Parameter old: The certificate that is renewed, in DER; `nil` where the name is to be free, which `body` sees
+    ///   for itself.
     /// - Throws: `KeychainError` with code `vaultBusy` where another is at it until the time of the options is over, or
-    ///   has installed a certificate while it was waited for; what `body` throws.
-    func ordering<Result>(_ name: String, isFirst: Bool = false, _ body: () throws -> Result) throws -> Result {
-        let own = Criteria(.identity, [.label: .string(name)])
-        let before = isFirst ? [] : Set(try findOnToken(own).map(\.certificateDER))
-        return try OrderLocks(keychain: configuration.uuid, directories).ordering(name, until: deadline) {
-            // A renewal goes by the certificate and the key that the caller has seen. To go on with them would bring
-            // back a key that was replaced a moment ago.
-            guard try before.isEmpty || Set(findOnToken(own).map(\.certificateDER)) == before else {
-                throw KeychainError(
-                    .vaultBusy, "identity \"\(name)\" was renewed by another process meanwhile; nothing was done.",
-                    hint: "See what it has now: keyfob identity show \(ShellWord.operand(name))",
-                    details: ["name": name])
+    ///   `old` does not bear the name any more; what `body` throws.
+    func ordering<Result>(
+        _ name: String, replacing old: Data? = nil, _ body: () throws -> Result
+    ) throws -> Result {
+        try OrderLocks(keychain: configuration.uuid, directories).ordering(name, until: deadline) {
+            // A renewal goes by the certificate and the key that the caller has seen, however long ago. To go on with
+            // them would bring back a key that was replaced since.
+            if let old {
+                var own = Criteria(.identity, [.label: .string(name)])
+                own.includesSynchronizable = true
+                guard try findOnToken(own).contains(where: { $0.certificateDER == old }) else {
+                    throw Self.changed(name, "nothing was done.")
+                }
             }
             return try body()
         }
+    }
+
+    /// The error for an identity whose name is not that of the certificate any more that is to be renewed.
+    ///
+    /// - Parameter outcome: What became of the renewal.
+    static func changed(_ name: String, _ outcome: String) -> KeychainError {
+        KeychainError(
+            .vaultBusy, "identity \"\(name)\" was changed by another process meanwhile; \(outcome)",
+            hint: "See what it has now: keyfob identity show \(ShellWord.operand(name))", details: ["name": name])
     }
 
     /// Whether somebody orders a certificate for the name at this moment.
@@ -60,16 +71,37 @@ extension Keychain {
         OrderLocks(keychain: configuration.uuid, directories).isHeld(name)
     }
 
+    /// Leaves a key to its owner, who has it certified himself: no renewal goes on with it, and none destroys it.
+    ///
+    /// - Parameters:
+    ///   - label: What the key is called.
+    ///   - isWaiting: Whether a renewal that is under way is waited for; else the record is left to that.
+    /// - Throws: `KeychainError`; `vaultBusy` while a certificate is ordered for the identity that it was made for, and
+    ///   where the record of it cannot be changed.
+    func release(_ key: Data, called label: String, isWaiting: Bool = true) throws {
+        let orders = PendingOrders(self)
+        for name in [label, IdentityVersion.name(ofVersion: label)].compactMap(\.self) {
+            guard orders[name]?.concerns(key, called: label) ?? false, isWaiting || !isOrdering(name) else { continue }
+            try ordering(name) { try orders.release(key, called: label, for: name) }
+        }
+    }
+
     /// Forgets the order of a name once the name has a certificate, and destroys the keys of orders that were given up.
     ///
     /// Within `ordering` only: the key of an order that is under way is no left-over.
-    func forgetOrder(for name: String) {
+    ///
+    /// - Parameter report: Told of each key that is destroyed.
+    func forgetOrder(for name: String, _ report: (String) -> Void) {
         let orders = PendingOrders(self)
         guard let order = orders[name] else { return orders.remove(name) }
         // The certificate is installed, whatever becomes of this. A key that cannot be destroyed now is destroyed after
         // the next renewal.
         do {
-            for identifier in order.newKeys { try uncertifiedKey(identifier).map { try delete($0) } }
+            for identifier in order.newKeys {
+                guard let key = try uncertifiedKey(identifier) else { continue }
+                try delete(key)
+                report("key \"\(key.label ?? "")\" of an order that was given up destroyed")
+            }
             orders.remove(name)
         } catch {}
     }

@@ -227,6 +227,13 @@ struct IdentityRenewCommand: ParsableCommand {
         return try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: global.dryRun)
     }
 
+    /// How much of its certificate's lifetime has passed, in whole percent.
+    private static func percentUsed(of identity: Identity, on date: Date) throws -> Int {
+        Int((try identity.lifetimeUsed(on: date) * 100).rounded(.down))
+    }
+
+    private static func isDue(_ percent: Int) -> Bool { Double(percent) >= RenewalPolicy.dueAfter * 100 }
+
     /// What became of an identity.
     private enum Outcome { case renewed, unchanged, leftToAnother }
 
@@ -234,14 +241,13 @@ struct IdentityRenewCommand: ParsableCommand {
         _ identity: Identity, _ keychain: Keychain, _ output: Output, _ now: Date, _ pending: PendingHooks
     ) throws -> (Document, Outcome) {
         let label = Visible.text(identity.label ?? "")
-        let percent = Int((try identity.lifetimeUsed(on: now) * 100).rounded(.down))
+        let percent = try Self.percentUsed(of: identity, on: now)
         guard let description = try issuance.description() ?? identity.renewalPolicy?.issuer else {
             throw KeychainError(
                 .invalidArgument, "nobody has said who renews identity \"\(identity.label ?? "")\".",
                 hint: "Give --self-signed or --issuer once; it is kept.", details: ["name": identity.label ?? ""])
         }
-        let isDue = Double(percent) >= RenewalPolicy.dueAfter * 100
-        guard isDue || force else {
+        guard Self.isDue(percent) || force else {
             try output.say(
                 "Nothing to do: \(label) is at \(max(0, percent))% of its lifetime; renewal starts at "
                     + "\(Int(RenewalPolicy.dueAfter * 100))%. Use --force to renew now.")
@@ -270,20 +276,20 @@ struct IdentityRenewCommand: ParsableCommand {
                 ) { steps.add($0) }
             }
         } catch {
-            let isBusy = (error as? KeychainError)?.code == .vaultBusy
+            let failure = error as? KeychainError
             // Where nothing was renewed there is nothing to do after it; where that cannot be told, there may be. While
             // another process is at it, the record may be that one's too.
-            let now = try? keychain.only(.identity(label: identity.label ?? "")).der
-            if isFirst, now == identity.der, !keychain.isOrdering(identity.label ?? "") {
+            let current = try? keychain.only(.identity(label: identity.label ?? ""))
+            if isFirst, current?.der == identity.der, !keychain.isOrdering(identity.label ?? "") {
                 try pending.remove(identity.label ?? "")
             }
-            // Of two timers one comes second, and has nothing to complain of.
-            if !force, isBusy, let now, now != identity.der {
-                try output.say("  nothing to do: \(label) was renewed by another process meanwhile")
-                let current = try keychain.only(.identity(label: identity.label ?? ""))
-                return (try document(unchanged: current, keychain, output), .leftToAnother)
-            }
-            throw error
+            // Of two timers one comes second, and has nothing to complain of; nor has who finds at its turn that
+            // somebody was there since the list was made. One that is due all the same is told.
+            guard !force, let failure, failure.code == .vaultBusy, let current, current.der != identity.der,
+                try !Self.isDue(Self.percentUsed(of: current, on: now))
+            else { throw error }
+            try output.say("  nothing to do any more: \(Visible.text(failure.message))")
+            return (try document(unchanged: current, keychain, output), .leftToAnother)
         }
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
         try output.say("  " + (steps.all + ["certificate valid until \(end)"]).joined(separator: ", "))

@@ -16,7 +16,8 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
             "keyfob key csr web -o web.csr"),
         discussion: """
             The token signs it; the key stays there. Without names, the request asks for what the certificate of the \
-            same name has. Then: keyfob identity install NAME --cert FILE. --format also takes pem and der.
+            same name has. Then: keyfob identity install NAME --cert FILE. A key that an interrupted renewal has left \
+            is yours then: no other renewal uses it, or destroys it. --format also takes pem and der.
             """)
 
     /// A digest for the signature.
@@ -58,8 +59,9 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
         let publicKey = try keychain.knownPublicKey(of: key)
         let (subject, extensions) = try asked(for: label, publicKey, in: keychain)
         let scheme = try scheme(for: publicKey)
-        let request = try keychain.certificationRequest(
-            for: key, subject: subject, extensions: extensions, scheme: scheme)
+        let request = try global.dryRun
+            ? keychain.trialRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
+            : keychain.certificationRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
         let document = Document([
             "name": .string(label), "file": .optional(file.path), "dry_run": .boolean(global.dryRun),
             "subject": .string(request.subject.description),

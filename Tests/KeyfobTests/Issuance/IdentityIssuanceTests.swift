@@ -260,6 +260,56 @@ import Testing
         #expect(try test.keychain.versions(of: "web").count == 2)
     }
 
+    /// An issuer while which somebody else does something.
+    private struct Overtaken: CertificateIssuer {
+        let meanwhile: @Sendable () throws -> Void
+        var issuerDescription: IssuerDescription { .itself }
+
+        func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
+            try meanwhile()
+            return try SelfIssuer().issue(order)
+        }
+    }
+
+    @Test(arguments: [RenewalKey.same, .new(nil)], ["import", "install", "use"])
+    func `what somebody gave the name to while a certificate was issued keeps it`(
+        _ key: RenewalKey, way: String
+    ) throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let identity = try keychain.renewIdentity(first, key: .new(nil), issuer: SelfIssuer()).identity
+        let other = try test.reopen()
+        let issuer = Overtaken {
+            switch way {
+            case "import":
+                let files = try TestCertificate("web")
+                _ = try other.importIdentity(
+                    key: PrivateKey.load(files.keyPEM), certificate: Certificate(der: files.der), label: "web",
+                    isReplacing: true)
+            case "install":
+                let current = try other.only(.identity(label: "web"))
+                let request = try other.certificationRequest(
+                    for: current, subject: DistinguishedName(commonName: "web"),
+                    extensions: .endEntity([.dns("web")], [.serverAuth], key: .ec(.p256)))
+                _ = try other.installIdentity("web", certificate: TestAuthority().issue(request))
+            default:
+                let before = try #require(try other.versions(of: "web").last)
+                _ = try other.use(before)
+            }
+        }
+        let error = #expect(throws: KeychainError.self) {
+            try keychain.renewIdentity(identity, key: key, issuer: issuer)
+        }
+        #expect(error?.code == .vaultBusy && error?.message.contains("is not installed") == true, "\(error as Any)")
+        let versions = try test.reopen().versions(of: "web")
+        #expect(versions.count == (way == "use" ? 2 : 3) && versions[0].der != identity.der)
+        #expect(versions.count { $0.nameOfVersion == nil } == 1)
+        #expect((versions[0].der == first.der) == (way == "use"))
+        // The key of a certificate that this process made itself is of no use.
+        #expect(try keychain.find(.keys.keyClass(.private)).count == (way == "import" ? 3 : 2))
+    }
+
     /// How many descriptors of this process are of files in a directory with some name.
     private func openFiles(below directory: URL, _ name: String) throws -> Int {
         let place = directory.resolvingSymlinksInPath().path
@@ -328,6 +378,29 @@ import Testing
         let late = try keychain.createIdentity("x", specification, issuer: issuer).identity
         #expect(late.key.publicKeyHash == waiting[0].publicKeyHash)
         #expect(try keychain.find(.key(label: "x").keyClass(.private)).count == 1)
+    }
+
+    @Test func `a renewal for a new key goes on with its own, and not with one that was replaced`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let authority = try TestAuthority()
+        func keys() throws -> Set<Data?> { Set(try keychain.find(.keys.keyClass(.private)).map(\.publicKeyHash)) }
+        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let renewal = try keychain.renewIdentity(first, key: .new(nil), issuer: SelfIssuer())
+        // Whoever removes the certificate leaves the key behind.
+        let old = try keychain.only(.certificate(label: try #require(renewal.kept.first)))
+        try keychain.delete(old)
+        let before = try keys()
+        #expect(before.count == 2)
+        let next = try keychain.renewIdentity(renewal.identity, issuer: SelfIssuer()).identity
+        #expect(!before.contains(next.key.publicKeyHash))
+        // One that was made for a renewal that failed is no such key, whoever was to issue.
+        #expect(code { _ = try keychain.renewIdentity(next, issuer: CommandIssuer(["false"])) } == .issuerFailed)
+        let waiting = try keys().subtracting(before).subtracting([next.key.publicKeyHash])
+        #expect(waiting.count == 1)
+        let last = try keychain.renewIdentity(next, issuer: CommandIssuer(authority.command())).identity
+        #expect(waiting.contains(last.key.publicKeyHash))
+        #expect(try keys().count == 4)
     }
 
     @Test func `names of versions are no names of identities`() throws {
