@@ -388,8 +388,8 @@ import Testing
         let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
         let renewal = try keychain.renewIdentity(first, key: .new(nil), issuer: SelfIssuer())
         // Whoever removes the certificate leaves the key behind.
-        let old = try keychain.only(.certificate(label: try #require(renewal.kept.first)))
-        try keychain.delete(old)
+        let version = try #require(renewal.kept.first)
+        try keychain.delete(keychain.only(.certificate(label: version)))
         let before = try keys()
         #expect(before.count == 2)
         let next = try keychain.renewIdentity(renewal.identity, issuer: SelfIssuer()).identity
