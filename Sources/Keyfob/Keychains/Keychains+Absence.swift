@@ -27,28 +27,31 @@ extension Keychains {
         }
     }
 
-    /// The error with the directory in which what is missing lies, where that is one of another `XDG_DATA_HOME`.
+    /// The error with the directory in which the vault lies, where that is one of another `XDG_DATA_HOME`.
     private func elsewhere(_ error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
-        guard let place = otherPlace(of: error.code, configuration) else { return error }
-        return KeychainError(
-            error.code, error.message,
-            hint: "It is in \(place). Say so as when it was made: \(Self.variable(for: place))     "
-                + "Or move what lies there to \(directories.data.filePath)",
-            details: error.details, cause: error.cause)
+        guard error.code == .vaultUnavailable, Self.isMissing(configuration.vault),
+            let hint = wayToVault(configuration)
+        else { return error }
+        return KeychainError(error.code, error.message, hint: hint, details: error.details, cause: error.cause)
     }
 
-    private func otherPlace(of code: KeychainError.Code, _ configuration: KeychainConfiguration) -> String? {
-        switch code {
-        case .tokenAbsent where configuration.module == .softHSM && directories.tokens == directories.data:
-            guard let made = otherData(of: configuration), !Self.isMissing(made + "/tokens") else { return nil }
-            return made
-        case .vaultUnavailable where Self.isMissing(configuration.vault):
-            // Where it is unless that variable says otherwise.
-            let usual = Directories(environment: ["HOME": EnvironmentVariable.value("HOME") ?? ""]).data.filePath
-            return Self.isMissing(usual + Self.vaultName(configuration)) ? nil : usual
-        default:
-            return nil
+    /// Where the vault of a keychain is that our directory lacks, and how it is reached; `nil` where it is nowhere.
+    private func wayToVault(_ configuration: KeychainConfiguration) -> String? {
+        let own = directories.data.filePath
+        if let other = configuration.vaultElsewhere, !Self.isMissing(other) {
+            let hint = "Restore it from a backup. The configuration names \(other), which stays as it is: this "
+                + "keychain may be a copy of that one. "
+            guard let place = otherData(of: configuration) else {
+                return hint + "Where it is meant, move it, and what lies beside it, to \(own)/vaults"
+            }
+            return hint + "Where it is meant, say so as when it was made: \(Self.variable(for: place))     "
+                + "Or move what lies in \(place) to \(own)"
         }
+        // Where it is unless that variable says otherwise.
+        let usual = Directories(environment: ["HOME": EnvironmentVariable.value("HOME") ?? ""]).data.filePath
+        guard !Self.isMissing(usual + Self.vaultName(configuration)) else { return nil }
+        return "It is in \(usual). Say so as when it was made: \(Self.variable(for: usual))     "
+            + "Or move what lies there to \(own)"
     }
 
     /// What the path of a vault that Keyfob made ends with.
@@ -56,13 +59,12 @@ extension Keychains {
         "/vaults/\(configuration.uuid.uuidString.lowercased()).sqlite"
     }
 
-    /// The directory of Keyfob's data that a keychain was made in, where it is another than it would be now and
-    /// `XDG_DATA_HOME` can name it.
+    /// The directory of Keyfob's data that a keychain was made in, where ours has no vault of it and `XDG_DATA_HOME`
+    /// can name the other.
     func otherData(of configuration: KeychainConfiguration) -> String? {
         let name = Self.vaultName(configuration)
-        guard configuration.vault.hasSuffix("/keyfob" + name) else { return nil }
-        let place = String(configuration.vault.dropLast(name.count))
-        return place == directories.data.filePath ? nil : place
+        guard let vault = configuration.vaultElsewhere, vault.hasSuffix("/keyfob" + name) else { return nil }
+        return String(vault.dropLast(name.count))
     }
 
     /// The assignment that makes `place` the directory of Keyfob's data.

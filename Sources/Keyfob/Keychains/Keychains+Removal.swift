@@ -192,32 +192,6 @@ extension Keychains {
             details: ["keychain": name, "path": directories.first ?? ""])
     }
 
-    /// Whether the vault lies where every keychain that is made here has it.
-    private func isOwnVault(_ path: String) -> Bool {
-        let data = directories.data.standardizedPath.filePath
-        return URL(fileURLWithPath: path, isDirectory: false).standardizedPath.filePath.hasPrefix(data + "/")
-    }
-
-    /// Refuses a keychain whose vault lies elsewhere: its configuration alone was copied here, and the vault is still
-    /// in use where it came from. One that is certain not to exist is nobody's.
-    private func requireOwnVault(_ configuration: KeychainConfiguration) throws(KeychainError) {
-        let (vault, name) = (configuration.vault, configuration.name)
-        guard !isOwnVault(vault) else { return }
-        var status = stat()
-        if unsafe lstat(vault, &status) != 0, errno == ENOENT || errno == ENOTDIR { return }
-        var hint = "Where the configuration was copied from there, remove the copy alone: rm "
-            + ShellWord.quoted(file(name).filePath)
-        if let other = otherData(of: configuration) {
-            let command = "\(Self.variable(for: other)) keyfob keychain rm \(ShellWord.quoted(name))"
-            hint += "     Where it is yours, made with another XDG_DATA_HOME, and to go with all that is in it: " + command
-        }
-        throw KeychainError(
-            .refused,
-            "the vault of keychain \"\(name)\" is not in \(directories.data.filePath), and not removed: \(vault).",
-            hint: hint,
-            details: ["keychain": name, "path": vault])
-    }
-
     private static let noteSuffix = ".removing"
     private static let tokenlessSuffix = ".removing-rest"
 
@@ -286,7 +260,7 @@ extension Keychains {
         // A token that nobody can name is nobody's to remove.
         guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) else { return }
         // What was only copied here, as from another home, opens nothing; nor is there anything to be kept for it.
-        let isDispensable = isDispensable || !isOwnVault(configuration.vault)
+        let isDispensable = isDispensable || !isOwnVault(configuration)
         let isThere = FileManager.default.fileExists(atPath: softHSM.root.filePath)
         if isThere {
             do throws(KeychainError) {
@@ -318,7 +292,7 @@ extension Keychains {
         try OrderLocks(keychain: configuration.uuid, directories).removeAll()
         if try !fileNames().contains(configuration.name + ".json") { try clearDefault(configuration.name) }
         // Not even what the note of a removal says: notes are copied as configurations are.
-        guard isOwnVault(configuration.vault) else { return }
+        guard isOwnVault(configuration) else { return }
         try SQLiteStore.remove(path: configuration.vault)
     }
 }

@@ -1,0 +1,54 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Homes that were copied, or restored from a backup, without a part of what Keyfob keeps in them.
+@Suite struct RestoredHomeTests {
+    private func move(_ old: String, _ new: String) throws {
+        if FileManager.default.fileExists(atPath: new) { try FileManager.default.removeItem(atPath: new) }
+        try FileManager.default.moveItem(atPath: old, toPath: new)
+    }
+
+    /// A household with a secret `a` and an identity `web`, whose PIN is to be read anew.
+    private func household() throws -> Household {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let made = try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"])
+        try #require(made.status == 0, "\(made.error)")
+        try #require(household.keyfob(["lock"]).status == 0)
+        return household
+    }
+
+    private func expectWhole(_ household: Household) throws {
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+        let checked = try household.keyfob(["identity", "check", "web"])
+        #expect(checked.status == 0, "\(checked)")
+        #expect(try household.keyfob(["keychain", "check"]).status == 0)
+    }
+
+    @Test(arguments: ["keyfob/vaults", "keyfob"])
+    func `a copy without its vault does not work on the vault of the original`(missing: String) throws {
+        let household = try household()
+        let (original, home) = (household.directory.file("home"), household.directory.file("copy"))
+        try FileManager.default.copyItem(atPath: original, toPath: home)
+        try FileManager.default.removeItem(atPath: home + "/.local/share/" + missing)
+        let vault = try household.vault()
+        let commands = [
+            ["identity", "rm", "web", "--yes"], ["secret", "rm", "a", "--yes"], ["set", "b", "--stdin"], ["get", "a"],
+            ["keychain", "check"],
+        ]
+        for command in commands {
+            let refused = try household.failure(command, input: Data("x".utf8), environment: ["HOME": home])
+            #expect(refused.code == "db.unavailable" && refused.status == 1, "\(command): \(refused)")
+            #expect(refused.hint.contains("backup") && refused.hint.contains(vault), "\(command): \(refused.hint)")
+            #expect(refused.hint.contains("XDG_DATA_HOME=\(original)/.local/share "), "\(command): \(refused.hint)")
+        }
+        let told = try household.keyfob(["get", "a"], environment: ["HOME": home])
+        #expect(told.error.contains("the vault \(home)/.local/share/keyfob/vaults/"), "\(told.error)")
+        try expectWhole(household)
+        // Who means it can say so.
+        let shared = try household.keyfob(
+            ["get", "a"], environment: ["HOME": home, "XDG_DATA_HOME": original + "/.local/share"])
+        #expect(shared.output == "value\n", "\(shared)")
+    }
+}
