@@ -7,7 +7,7 @@ extension Keychains {
     ///
     /// Where another process has removed the keychain meanwhile, all else that is wrong with it comes of that.
     func explanation(of error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
-        guard wasRemoved(configuration) else { return elsewhere(error, configuration) }
+        guard wasRemoved(configuration) else { return remedied(error, configuration) }
         let name = configuration.name
         return KeychainError(
             .noSuchKeychain, "keychain \"\(name)\" was removed while it was in use; nothing was stored in it.",
@@ -27,12 +27,21 @@ extension Keychains {
         }
     }
 
-    /// The error with the directory in which the vault lies, where that is one of another `XDG_DATA_HOME`.
-    private func elsewhere(_ error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
-        guard error.code == .vaultUnavailable, Self.isMissing(configuration.vault),
-            let hint = wayToVault(configuration)
-        else { return error }
-        return KeychainError(error.code, error.message, hint: hint, details: error.details, cause: error.cause)
+    /// The error with what to do where the vault is not there.
+    private func remedied(_ error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
+        guard error.code == .vaultUnavailable, lacksVault(configuration) else { return error }
+        return KeychainError(
+            error.code, error.message, hint: remedyOfMissingVault(configuration), details: error.details,
+            cause: error.cause)
+    }
+
+    /// What to do where the vault of a keychain is not there.
+    func remedyOfMissingVault(_ configuration: KeychainConfiguration) -> String {
+        if let way = wayToVault(configuration) { return way }
+        let loss = configuration.module == .softHSM
+            ? "remove the keychain, and with it the keys and certificates on its token" : "remove the keychain"
+        return "Mount what it lies on, or restore it from a backup. Where it is gone for good, \(loss): "
+            + "keyfob keychain rm \(ShellWord.quoted(configuration.name)) --without-vault"
     }
 
     /// Where the vault of a keychain is that our directory lacks, and how it is reached; `nil` where it is nowhere.

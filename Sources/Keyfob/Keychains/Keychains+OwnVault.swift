@@ -1,8 +1,20 @@
 import Foundation
 import Glibc
 
-/// Whose the vault of a keychain is, before that is removed.
+/// Whose the vault of a keychain is, and whether it is there, before the keychain is removed.
 extension Keychains {
+    /// Whether it is certain that the vault of a keychain is not there.
+    package func lacksVault(_ configuration: KeychainConfiguration) -> Bool { Self.isMissing(configuration.vault) }
+
+    /// Refuses a keychain whose vault is not there: it may be out of sight, and what is on the token is whole.
+    func requireVault(_ configuration: KeychainConfiguration) throws(KeychainError) {
+        guard lacksVault(configuration) else { return }
+        let (name, vault) = (configuration.name, configuration.vault)
+        throw KeychainError(
+            .vaultUnavailable, "the vault of keychain \"\(name)\" is not there: \(vault); nothing was removed.",
+            hint: remedyOfMissingVault(configuration), details: ["keychain": name, "path": vault])
+    }
+
     /// Whether the vault lies where every keychain that is made here has it.
     func isOwnVault(_ configuration: KeychainConfiguration) -> Bool {
         guard configuration.vaultElsewhere == nil else { return false }

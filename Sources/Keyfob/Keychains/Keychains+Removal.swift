@@ -21,18 +21,22 @@ extension Keychains {
     /// - Parameters:
     ///   - name: The keychain.
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there.
+    ///   - withoutVault: Whether it goes also where its vault is not there.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file,
     ///   `refused` where its vault is the one of another home directory or nobody can tell whether its token is there,
-    ///   `tokenAbsent`, `timedOut` while another process rewrites a token without end.
-    public func removal(of name: String, withoutToken: Bool = false) throws -> Removal {
+    ///   `tokenAbsent`, `vaultUnavailable` where its token is there, or not Keyfob's, and its vault is not, `timedOut`
+    ///   while another process rewrites a token without end.
+    public func removal(
+        of name: String, withoutToken: Bool = false, withoutVault: Bool = false
+    ) throws -> Removal {
         do {
             let configuration = try configuration(name)
             try requireOwnVault(configuration)
             switch try ownToken(of: configuration) {
-            case .present: break
+            case .present where !withoutVault: try requireVault(configuration)
             case .absent where !withoutToken: throw tokenAbsent(configuration)
             case .unclear(let directories) where !withoutToken: throw tokenUnclear(configuration, directories)
-            case .absent, .unclear: break
+            case .present, .absent, .unclear: break
             }
             return .whole(configuration)
         } catch let error as KeychainError {
@@ -71,16 +75,19 @@ extension Keychains {
     ///   - name: The keychain.
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there. Wherever that
     ///     is, it stays, and its PIN goes.
+    ///   - withoutVault: Whether it goes also where its vault is not there, and with it the token that Keyfob made.
     ///   - timeout: How long to wait for another process that makes or removes one.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` and `timedOut` while another process
-    ///   makes or removes one, `refused` and `tokenAbsent` as
-    ///   `removal(of:withoutToken:)`, and what the system refuses.
-    public func delete(_ name: String, withoutToken: Bool = false, timeout: Duration = .seconds(10)) throws {
+    ///   makes or removes one, `refused`, `tokenAbsent` and `vaultUnavailable` as
+    ///   `removal(of:withoutToken:withoutVault:)`, and what the system refuses.
+    public func delete(
+        _ name: String, withoutToken: Bool = false, withoutVault: Bool = false, timeout: Duration = .seconds(10)
+    ) throws {
         // Without a lock first: who has no keychain has no directory for one.
-        _ = try removal(of: name, withoutToken: withoutToken)
+        _ = try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault)
         let deadline = Deadline.after(timeout)
         try withLock(until: deadline) {
-            switch try removal(of: name, withoutToken: withoutToken) {
+            switch try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault) {
             case .whole(let configuration):
                 // An earlier one of the same name, which no longer has a configuration.
                 try finishRemoval(name, withoutToken: withoutToken, until: deadline)
@@ -208,7 +215,7 @@ extension Keychains {
 
     /// Removes what belongs to the configuration in the note, and then the note.
     ///
-    /// - Parameter withoutToken: As for `delete(_:withoutToken:timeout:)`.
+    /// - Parameter withoutToken: As for `delete(_:withoutToken:withoutVault:timeout:)`.
     private func finishRemoval(_ name: String, withoutToken: Bool = false, until deadline: Deadline) throws {
         for (place, isTokenGone) in [(tokenlessNote(name), true), (note(name), false)] {
             guard let bytes = try PrivateFile.read(place, limit: 1 << 20) else { continue }

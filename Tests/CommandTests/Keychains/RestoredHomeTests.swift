@@ -51,4 +51,31 @@ import Testing
             ["get", "a"], environment: ["HOME": home, "XDG_DATA_HOME": original + "/.local/share"])
         #expect(shared.output == "value\n", "\(shared)")
     }
+
+    @Test func `a keychain whose vault is out of sight keeps its keys until somebody wants it removed without`() throws {
+        let household = try household()
+        let (vaults, away) = (household.data + "/vaults", household.directory.file("vaults"))
+        try move(vaults, away)
+        let told = try household.failure(["get", "a"])
+        #expect(told.code == "db.unavailable" && told.hint.contains("backup"), "\(told)")
+        // Not that it might be made anew.
+        #expect(told.hint.contains("with it the keys and certificates on its token"), "\(told.hint)")
+        #expect(told.hint.hasSuffix("keyfob keychain rm login --without-vault"), "\(told.hint)")
+        for arguments in [["--yes"], ["--yes", "--dry-run"], ["--yes", "--without-token"]] {
+            let refused = try household.failure(["keychain", "rm", "login"] + arguments)
+            #expect(refused.code == "db.unavailable" && refused.status == 1, "\(arguments): \(refused)")
+            #expect(refused.hint.contains("--without-vault"), "\(arguments): \(refused.hint)")
+        }
+        try move(away, vaults)
+        try expectWhole(household)
+
+        try move(vaults, away)
+        let command = ["keychain", "rm", "login", "--yes", "--without-vault"]
+        let would = try household.keyfob(command + ["--dry-run"])
+        #expect(would.status == 0 && would.output.contains("its vault was not found and is not removed"), "\(would)")
+        let removed = try household.keyfob(command)
+        #expect(removed.status == 0 && removed.output.contains("Its vault was not found and is not removed."), "\(removed)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/tokens").isEmpty)
+        #expect(try household.failure(["status"]).code == "keychain.not_initialized")
+    }
 }
