@@ -27,12 +27,29 @@ extension Keychains {
         }
     }
 
-    /// The error with what to do where the vault is not there.
+    /// The error with what to do where the vault is not there, or the PIN that Keyfob made.
     private func remedied(_ error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
-        guard error.code == .vaultUnavailable, lacksVault(configuration) else { return error }
-        return KeychainError(
-            error.code, error.message, hint: remedyOfMissingVault(configuration), details: error.details,
-            cause: error.cause)
+        let hint: String
+        if error.code == .vaultUnavailable, lacksVault(configuration) {
+            hint = remedyOfMissingVault(configuration)
+        } else if let file = ownPINFile(lackedBy: error, configuration) {
+            hint = "Mount what it lies on, or restore it from a backup: \(file). "
+                + "Keyfob made that PIN, and nobody has it but that file."
+        } else {
+            return error
+        }
+        return KeychainError(error.code, error.message, hint: hint, details: error.details, cause: error.cause)
+    }
+
+    /// The file in which Keyfob keeps a PIN that it made itself, where the error is that it is not there or empty.
+    private func ownPINFile(lackedBy error: KeychainError, _ configuration: KeychainConfiguration) -> String? {
+        let file = KeychainConfiguration.pinFile(of: configuration.uuid, in: directories).filePath
+        // Another source may be named in its place, and one of somebody's own says what to do with it.
+        switch error.code {
+        case .fileUnavailable where error.details["path"] == file: return file
+        case .pinRequired where error.details["source"] == PINSource.file(file).description: return file
+        default: return nil
+        }
     }
 
     /// What to do where the vault of a keychain is not there.

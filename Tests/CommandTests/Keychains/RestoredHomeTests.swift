@@ -52,6 +52,34 @@ import Testing
         #expect(shared.output == "value\n", "\(shared)")
     }
 
+    @Test(arguments: [true, false])
+    func `a PIN that Keyfob made is to be restored, and nobody is to type it`(isCopy: Bool) throws {
+        let household = try household()
+        let home = household.directory.file(isCopy ? "copy" : "home")
+        if isCopy { try FileManager.default.copyItem(atPath: household.directory.file("home"), toPath: home) }
+        let (pins, away) = (home + "/.local/share/keyfob/pins", household.directory.file("pins"))
+        try move(pins, away)
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: away).first)
+        let file = pins + "/" + name
+        let environment = ["HOME": home]
+        func expectRemedy(_ code: String) throws {
+            let failure = try household.failure(["get", "a"], environment: environment)
+            #expect(failure.code == code && failure.hint.contains("from a backup: \(file)."), "\(failure)")
+            #expect(!failure.hint.contains("unlock"), "\(failure.hint)")
+        }
+        try expectRemedy("file.unavailable")
+        // One of the user's own is theirs to mend.
+        let own = ["get", "a", "--pin-source", "file:" + household.directory.file("none")]
+        let other = try household.failure(own, environment: environment)
+        #expect(other.code == "file.unavailable" && other.hint.contains("keyfob unlock login"), "\(other)")
+        try move(away, pins)
+        let pin = try Data(contentsOf: URL(fileURLWithPath: file))
+        try Data().write(to: URL(fileURLWithPath: file))
+        try expectRemedy("pin.required")
+        try pin.write(to: URL(fileURLWithPath: file))
+        #expect(try household.keyfob(["get", "a"], environment: environment).output == "value\n")
+    }
+
     @Test func `a keychain whose vault is out of sight is removed only by who says so`() throws {
         let household = try household()
         let (vaults, away) = (household.data + "/vaults", household.directory.file("vaults"))
