@@ -168,14 +168,12 @@ extension Keychains {
         case .unclear: break
         }
         // A kill may have emptied its file.
-        let unusable = try softHSM.heal().unusable
+        let unusable = try softHSM.unusableDirectories()
         switch try softHSM.awaitToken(serial: serial, label: label) {
         case .whole: return .present
         case .absent: return .absent
         case .unclear where unusable.isEmpty: throw softHSM.rewriting(serial: serial, label: label)
-        case .unclear:
-            return .unclear(
-                unusable.map { softHSM.tokensDirectory.appendingPathComponent($0, isDirectory: true).filePath })
+        case .unclear: return .unclear(unusable)
         }
     }
 

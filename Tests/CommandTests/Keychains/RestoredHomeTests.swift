@@ -80,6 +80,24 @@ import Testing
         #expect(try household.keyfob(["get", "a"], environment: environment).output == "value\n")
     }
 
+    @Test func `a token whose file was restored empty is told by its directory`() throws {
+        let household = try household()
+        let tokens = household.data + "/tokens"
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)
+        let file = URL(fileURLWithPath: tokens + "/" + name + "/token.object")
+        let whole = try Data(contentsOf: file)
+        try Data().write(to: file)
+        try FileManager.default.removeItem(atPath: household.data + "/token-copies")
+        for command in [["get", "a"], ["keychain", "check"], ["key", "ls"]] {
+            let absent = try household.failure(command)
+            #expect(absent.code == "token.absent" && absent.status == 7, "\(command): \(absent)")
+            #expect(absent.hint.contains("\(tokens)/\(name), which cannot be read"), "\(command): \(absent.hint)")
+            #expect(absent.hint.contains("restore token.object"), "\(command): \(absent.hint)")
+        }
+        try whole.write(to: file)
+        try expectWhole(household)
+    }
+
     @Test func `a keychain whose vault is out of sight is removed only by who says so`() throws {
         let household = try household()
         let (vaults, away) = (household.data + "/vaults", household.directory.file("vaults"))
