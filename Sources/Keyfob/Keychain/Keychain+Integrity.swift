@@ -18,7 +18,7 @@ extension Keychain {
         do {
             rows = try store.integrityFindings(keys.tree, damage: keys.damage)
             rows += try store.read { try damagedPlans($0, keys) }.map { $0.finding }
-            return try rows + lost + missingObjects(keys).map { $0.finding(on: token.label) }
+            return try rows + lost + missingObjectFindings(keys)
         } catch let error as KeychainError where error.code == .vaultDamaged {
             // Pages, or tables, from which no row can be read at all.
             return (rows.isEmpty ? [VaultFinding(.fileDamaged, error.message)] : rows) + lost

@@ -33,6 +33,14 @@ public struct KeychainConfiguration: Codable, Sendable {
     public var accessGroups: [String]?
     /// When the keychain was made.
     public var created: Date
+    /// The vault that the file names, where Keyfob made it in another directory and there is none of it in ours. Never
+    /// written.
+    var vaultElsewhere: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case schema, name, uuid, token, module, vault, pinSource, sealedPIN, recoverySeal, unlockTimeout, accessGroups
+        case created
+    }
 
     /// Where a PKCS#11 module comes from.
     public enum ModuleLocation: Codable, Sendable, Hashable {
@@ -66,13 +74,18 @@ public struct KeychainConfiguration: Codable, Sendable {
 
 extension KeychainConfiguration {
     /// The configuration where the home directory was moved, copied, or restored under another name since it was
-    /// written: a vault that Keyfob made is the one in our directory, where there is one; so is the file of the PIN.
+    /// written: a vault that Keyfob made is the one in our directory, also where that is not there; so is the file of
+    /// the PIN.
     ///
-    /// A copy that went on with the vault of the original would change that, and remove it with itself.
+    /// A copy that went on with the vault of the original would change that, leave its own plans in it, and remove it
+    /// with itself.
     func moved(to directories: Directories) -> KeychainConfiguration {
         let stem = uuid.uuidString.lowercased()
         var moved = self
-        if let own = Self.own("", vault, "/vaults/\(stem).sqlite", directories) { moved.vault = own }
+        if let own = Self.own("", vault, "/vaults/\(stem).sqlite", directories) {
+            moved.vault = own
+            if unsafe access(own, F_OK) != 0 { moved.vaultElsewhere = vault }
+        }
         if let pinSource, let own = Self.own("file:", pinSource, "/pins/\(stem).pin", directories) {
             moved.pinSource = own
         }
@@ -85,13 +98,12 @@ extension KeychainConfiguration {
             .appendingPathComponent(uuid.uuidString.lowercased() + ".pin", isDirectory: false)
     }
 
-    /// Our file of that name behind a scheme, where it is there and `other` names one elsewhere.
+    /// Our file of that name behind a scheme, where `other` names one elsewhere.
     private static func own(
         _ scheme: String, _ other: String, _ name: String, _ directories: Directories
     ) -> String? {
         let path = directories.data.filePath + name
-        guard other.hasPrefix(scheme), other.hasSuffix(name), other != scheme + path, unsafe access(path, F_OK) == 0
-        else { return nil }
+        guard other.hasPrefix(scheme), other.hasSuffix(name), other != scheme + path else { return nil }
         return scheme + path
     }
 }

@@ -21,18 +21,22 @@ extension Keychains {
     /// - Parameters:
     ///   - name: The keychain.
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there.
+    ///   - withoutVault: Whether it goes also where its vault is not there.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file,
     ///   `refused` where its vault is the one of another home directory or nobody can tell whether its token is there,
-    ///   `tokenAbsent`, `timedOut` while another process rewrites a token without end.
-    public func removal(of name: String, withoutToken: Bool = false) throws -> Removal {
+    ///   `tokenAbsent`, `vaultUnavailable` where its token is there, or not Keyfob's, and its vault is not, `timedOut`
+    ///   while another process rewrites a token without end.
+    public func removal(
+        of name: String, withoutToken: Bool = false, withoutVault: Bool = false
+    ) throws -> Removal {
         do {
             let configuration = try configuration(name)
             try requireOwnVault(configuration)
             switch try ownToken(of: configuration) {
-            case .present: break
+            case .present where !withoutVault: try requireVault(configuration)
             case .absent where !withoutToken: throw tokenAbsent(configuration)
             case .unclear(let directories) where !withoutToken: throw tokenUnclear(configuration, directories)
-            case .absent, .unclear: break
+            case .present, .absent, .unclear: break
             }
             return .whole(configuration)
         } catch let error as KeychainError {
@@ -71,16 +75,19 @@ extension Keychains {
     ///   - name: The keychain.
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there. Wherever that
     ///     is, it stays, and its PIN goes.
+    ///   - withoutVault: Whether it goes also where its vault is not there, and with it the token that Keyfob made.
     ///   - timeout: How long to wait for another process that makes or removes one.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` and `timedOut` while another process
-    ///   makes or removes one, `refused` and `tokenAbsent` as
-    ///   `removal(of:withoutToken:)`, and what the system refuses.
-    public func delete(_ name: String, withoutToken: Bool = false, timeout: Duration = .seconds(10)) throws {
+    ///   makes or removes one, `refused`, `tokenAbsent` and `vaultUnavailable` as
+    ///   `removal(of:withoutToken:withoutVault:)`, and what the system refuses.
+    public func delete(
+        _ name: String, withoutToken: Bool = false, withoutVault: Bool = false, timeout: Duration = .seconds(10)
+    ) throws {
         // Without a lock first: who has no keychain has no directory for one.
-        _ = try removal(of: name, withoutToken: withoutToken)
+        _ = try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault)
         let deadline = Deadline.after(timeout)
         try withLock(until: deadline) {
-            switch try removal(of: name, withoutToken: withoutToken) {
+            switch try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault) {
             case .whole(let configuration):
                 // An earlier one of the same name, which no longer has a configuration.
                 try finishRemoval(name, withoutToken: withoutToken, until: deadline)
@@ -161,14 +168,12 @@ extension Keychains {
         case .unclear: break
         }
         // A kill may have emptied its file.
-        let unusable = try softHSM.heal().unusable
+        let unusable = try softHSM.unusableDirectories()
         switch try softHSM.awaitToken(serial: serial, label: label) {
         case .whole: return .present
         case .absent: return .absent
         case .unclear where unusable.isEmpty: throw softHSM.rewriting(serial: serial, label: label)
-        case .unclear:
-            return .unclear(
-                unusable.map { softHSM.tokensDirectory.appendingPathComponent($0, isDirectory: true).filePath })
+        case .unclear: return .unclear(unusable)
         }
     }
 
@@ -192,32 +197,6 @@ extension Keychains {
             details: ["keychain": name, "path": directories.first ?? ""])
     }
 
-    /// Whether the vault lies where every keychain that is made here has it.
-    private func isOwnVault(_ path: String) -> Bool {
-        let data = directories.data.standardizedPath.filePath
-        return URL(fileURLWithPath: path, isDirectory: false).standardizedPath.filePath.hasPrefix(data + "/")
-    }
-
-    /// Refuses a keychain whose vault lies elsewhere: its configuration alone was copied here, and the vault is still
-    /// in use where it came from. One that is certain not to exist is nobody's.
-    private func requireOwnVault(_ configuration: KeychainConfiguration) throws(KeychainError) {
-        let (vault, name) = (configuration.vault, configuration.name)
-        guard !isOwnVault(vault) else { return }
-        var status = stat()
-        if unsafe lstat(vault, &status) != 0, errno == ENOENT || errno == ENOTDIR { return }
-        var hint = "Where the configuration was copied from there, remove the copy alone: rm "
-            + ShellWord.quoted(file(name).filePath)
-        if let other = otherData(of: configuration) {
-            let command = "\(Self.variable(for: other)) keyfob keychain rm \(ShellWord.quoted(name))"
-            hint += "     Where it is yours, made with another XDG_DATA_HOME, and to go with all that is in it: " + command
-        }
-        throw KeychainError(
-            .refused,
-            "the vault of keychain \"\(name)\" is not in \(directories.data.filePath), and not removed: \(vault).",
-            hint: hint,
-            details: ["keychain": name, "path": vault])
-    }
-
     private static let noteSuffix = ".removing"
     private static let tokenlessSuffix = ".removing-rest"
 
@@ -234,7 +213,7 @@ extension Keychains {
 
     /// Removes what belongs to the configuration in the note, and then the note.
     ///
-    /// - Parameter withoutToken: As for `delete(_:withoutToken:timeout:)`.
+    /// - Parameter withoutToken: As for `delete(_:withoutToken:withoutVault:timeout:)`.
     private func finishRemoval(_ name: String, withoutToken: Bool = false, until deadline: Deadline) throws {
         for (place, isTokenGone) in [(tokenlessNote(name), true), (note(name), false)] {
             guard let bytes = try PrivateFile.read(place, limit: 1 << 20) else { continue }
@@ -286,7 +265,7 @@ extension Keychains {
         // A token that nobody can name is nobody's to remove.
         guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) else { return }
         // What was only copied here, as from another home, opens nothing; nor is there anything to be kept for it.
-        let isDispensable = isDispensable || !isOwnVault(configuration.vault)
+        let isDispensable = isDispensable || !isOwnVault(configuration)
         let isThere = FileManager.default.fileExists(atPath: softHSM.root.filePath)
         if isThere {
             do throws(KeychainError) {
@@ -318,7 +297,7 @@ extension Keychains {
         try OrderLocks(keychain: configuration.uuid, directories).removeAll()
         if try !fileNames().contains(configuration.name + ".json") { try clearDefault(configuration.name) }
         // Not even what the note of a removal says: notes are copied as configurations are.
-        guard isOwnVault(configuration.vault) else { return }
+        guard isOwnVault(configuration) else { return }
         try SQLiteStore.remove(path: configuration.vault)
     }
 }

@@ -179,30 +179,16 @@ public struct Keychains: Sendable {
                 details: ["keychain": configuration.name, "path": path], cause: error)
         }
         let uri: PKCS11URI
-        do { uri = try PKCS11URI(configuration.token) } catch {
+        do { uri = try tokenURI(of: configuration) } catch {
             expected?.takeBack()
-            throw KeychainError(
-                .invalidConfiguration, "the token of keychain \"\(configuration.name)\" is not a PKCS#11 URI.",
-                cause: error)
+            throw error
         }
         let opening = options.opensTokenAhead ? try opening(of: configuration, expected: expected) : nil
         // Now: an unlocked keychain never reads its source, and programs may be started all the same.
         EnvironmentVariable.withhold(namedBy: uri.pinSource)
         EnvironmentVariable.withhold(namedBy: configuration.pinSource)
-        let softHSM = softHSM
-        let isOurs = configuration.module == .softHSM
-        var pool = SessionPool.Configuration()
-        pool.deadline = options.timeout
-        pool.allowFinalTry = options.allowsFinalTry
-        pool.slowCallNotice = options.slowCallNotice
         let state = Lock(Keychain.LockState())
-        let explain: @Sendable (KeychainError) -> KeychainError = { [self] in explanation(of: $0, configuration) }
-        let token = TokenStore(
-            uri: uri, softHSM: isOurs ? softHSM : nil, configuration: pool, explain: explain,
-            openModule: {
-                try Self.module(configuration.module, softHSM: softHSM, deadline: .after(options.timeout))
-            },
-            pin: { state.withLock { $0.pin } })
+        let token = token(of: configuration, uri, options) { state.withLock { $0.pin } }
         if let opening {
             token.beginOpening(opening) { [directories] in
                 guard let pin = Self.unlockedPIN(configuration, directories) else { return }
@@ -218,7 +204,8 @@ public struct Keychains: Sendable {
         do {
             store = try SQLiteStore(
                 path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
-                keepsQueue: options.isOneShot, busyTimeout: options.timeoutInSeconds, explain: explain)
+                keepsQueue: options.isOneShot, busyTimeout: options.timeoutInSeconds,
+                explain: { [self] in explanation(of: $0, configuration) })
         } catch {
             token.awaitOpening()
             throw error

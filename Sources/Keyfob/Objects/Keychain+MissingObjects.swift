@@ -12,13 +12,27 @@ extension Keychain {
         var name: String
 
         /// What a check of the keychain says of it.
-        func finding(on token: String) -> VaultFinding {
+        ///
+        /// - Parameter files: The directory of the token's files, where the token is one of ours.
+        fileprivate func finding(on token: String, files: String?) -> VaultFinding {
             let kind = itemClass == .certificate ? "certificate" : "key"
+            // Of a key that was made on the token there is nothing else to bring it back.
+            let restoring = files.map { "restore the token's files from a backup (\($0)), " } ?? ""
             return VaultFinding(
                 .objectAbsent,
-                "\(kind) \(name) is not on token \"\(token)\" any more: import it again, or forget it by accepting the "
-                    + "items as they are", itemClass: itemClass)
+                "\(kind) \(name) is not on token \"\(token)\" any more: \(restoring)import it again, or forget it by "
+                    + "accepting the items as they are", itemClass: itemClass)
         }
+    }
+
+    /// What a check of the keychain says of the items whose object is gone. - Throws: As `missingObjects(_:)`.
+    func missingObjectFindings(_ keys: VaultKeys) throws -> [VaultFinding] {
+        let missing = try missingObjects(keys)
+        guard !missing.isEmpty else { return [] }
+        let files = token.softHSM.map { softHSM in
+            (softHSM.directory(serial: token.uri.serial, label: token.label) ?? softHSM.tokensDirectory).filePath
+        }
+        return missing.map { $0.finding(on: token.label, files: files) }
     }
 
     /// The items whose object is gone, with nobody in the middle of a change.

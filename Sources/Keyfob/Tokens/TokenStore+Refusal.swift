@@ -19,10 +19,8 @@ extension TokenStore {
             // Files are nothing that anybody could insert.
             return explain(
                 KeychainError(
-                    .tokenAbsent, refusal.message,
-                    hint: "It belongs in \(softHSM.tokensDirectory.filePath): mount what that lies on, or restore it "
-                        + "from a backup. What is there: keyfob token ls",
-                    details: refusal.details, cause: error))
+                    .tokenAbsent, refusal.message, hint: remedyOfAbsence(from: softHSM), details: refusal.details,
+                    cause: error))
         }
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
         // SoftHSM does not say that its directory is gone, nor that it takes no more. What cannot be found out of it
@@ -36,5 +34,20 @@ extension TokenStore {
             }
         }
         return refusal
+    }
+
+    /// What to do where a token of ours is not to be seen.
+    ///
+    /// Blocks for a second where there is one whose file cannot be read, which it may be.
+    private func remedyOfAbsence(from softHSM: SoftHSMDirectory) -> String {
+        // What cannot be found out of it is no second failure.
+        if let serial = uri.serial, case .unclear? = try? softHSM.awaitToken(serial: serial, label: label),
+            let places = try? softHSM.unusableDirectories(), !places.isEmpty
+        {
+            return "It may be in \(places.joined(separator: ", ")), which cannot be read: restore token.object in it "
+                + "from a backup."
+        }
+        return "It belongs in \(softHSM.tokensDirectory.filePath): mount what that lies on, or restore it from a "
+            + "backup. What is there: keyfob token ls"
     }
 }

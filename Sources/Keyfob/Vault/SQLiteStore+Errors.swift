@@ -17,7 +17,7 @@ extension SQLiteStore {
     static func missing(_ path: String) -> KeychainError {
         KeychainError(
             .vaultUnavailable, "the vault \(path) is missing.",
-            hint: "Restore it from a backup, or remove the keychain and create it again.")
+            hint: "Mount what it lies on, or restore it from a backup.")
     }
 
     /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).

@@ -25,6 +25,9 @@ struct KeychainRemove: ParsableCommand {
     @Flag(help: "Remove it although the token that keyfob made for it is not there; the token's PIN goes, too.")
     var withoutToken = false
 
+    @Flag(help: "Remove it although its vault is not there; a token that keyfob made, and all its keys, go, too.")
+    var withoutVault = false
+
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
@@ -42,13 +45,16 @@ struct KeychainRemove: ParsableCommand {
         let keychains = Keychains()
         let what: String
         var stays = ""
-        switch try keychains.removal(of: name, withoutToken: withoutToken) {
+        switch try keychains.removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault) {
         case .whole(let configuration):
+            let isVaultGone = keychains.lacksVault(configuration)
             if withoutToken, try keychains.ownToken(of: configuration) != .present {
                 what = "with its passwords and the PIN of its token; the token was not found and is not removed"
                 stays = " Its token was not found and is not removed; its PIN is gone."
             } else if configuration.module == .softHSM {
-                what = "with its passwords, keys and certificates"
+                what = isVaultGone
+                    ? "with its keys and certificates; its vault was not found and is not removed"
+                    : "with its passwords, keys and certificates"
             } else {
                 what = "with its passwords; keys and certificates stay on the token"
                 let key = "the key that sealed the passwords"
@@ -59,6 +65,7 @@ struct KeychainRemove: ParsableCommand {
                 case nil: " Its keys and certificates stay on the token, and so does \(key), if it is there: \(label)."
                 }
             }
+            if isVaultGone { stays += " Its vault was not found and is not removed." }
         case .rest:
             what = "as far as an earlier removal or creation has left it"
             if let (_, ids) = try keychains.leftWrappingKeys(of: name) {
@@ -79,7 +86,8 @@ struct KeychainRemove: ParsableCommand {
         }
         try Confirmation(global).require(
             "Remove keychain \"\(name)\" \(what)? This cannot be undone.", typing: name)
-        try keychains.delete(name, withoutToken: withoutToken, timeout: global.keychainOptions().timeout)
+        try keychains.delete(
+            name, withoutToken: withoutToken, withoutVault: withoutVault, timeout: global.keychainOptions().timeout)
         try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
     }
 

@@ -46,7 +46,12 @@ struct KeychainReport {
             location = try unlocked.location(of: stateName)
             expiry = try unlocked.expiry(of: stateName)
             if location != nil { state = .unlocked }
-            let keychain = try keychains.open(configuration, options: options)
+            let keychain: Keychain
+            do { keychain = try keychains.open(configuration, options: options) } catch {
+                // It may be there all the same. What is wrong with it, too, is not the first thing.
+                token = try? keychains.tokenInfo(of: configuration, options: options)
+                throw error
+            }
             if state == .locked, try !keychain.pinSource().source.isInteractive { state = .unattended }
             token = try keychain.tokenInfo()
             if isWithoutLogin {

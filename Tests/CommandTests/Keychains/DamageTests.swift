@@ -116,7 +116,7 @@ import Testing
         let (usual, other) = (household.directory.file("home/.local/share"), household.directory.file("other"))
         let moved = ["XDG_DATA_HOME": other]
         let absent = try household.failure(["get", "a"], environment: moved)
-        #expect(absent.code == "token.absent" && absent.status == 7, "\(absent)")
+        #expect(absent.code == "db.unavailable" && absent.status == 1, "\(absent)")
         #expect(absent.hint.contains("XDG_DATA_HOME=\(usual) "), "\(absent.hint)")
         let kept = try household.failure(["keychain", "rm", "login", "--yes"], environment: moved)
         let command = "XDG_DATA_HOME=\(usual) keyfob keychain rm login"

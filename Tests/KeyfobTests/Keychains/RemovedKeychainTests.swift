@@ -1,6 +1,7 @@
 import Foundation
 import KeyfobPrimitives
 import KeyfobTesting
+import PKCS11
 import TestSupport
 import Testing
 
@@ -25,6 +26,19 @@ import Testing
         #expect(code { _ = try test.reopen() } == .vaultUnavailable)
         try FileManager.default.moveItem(atPath: vault + ".away", toPath: vault)
         #expect(code { _ = try test.reopen().find(.genericPasswords) } == nil)
+    }
+
+    @Test func `a keychain whose vault is not there is removed only by who says so`() throws {
+        let test = try TestKeychain()
+        let keychains = Keychains(test.throwaway.directories)
+        let (name, vault) = (test.keychain.name, test.configuration.vault)
+        try FileManager.default.moveItem(atPath: vault, toPath: vault + ".away")
+        #expect(code { _ = try keychains.removal(of: name) } == .vaultUnavailable)
+        #expect(code { try keychains.delete(name) } == .vaultUnavailable)
+        let serial = try #require(test.keychain.token.uri.serial)
+        #expect(try keychains.softHSM.token(serial: serial, label: name) != nil)
+        #expect(code { try keychains.delete(name, withoutVault: true) } == nil)
+        #expect(try keychains.softHSM.token(serial: serial, label: name) == nil)
     }
 
     @Test func `a keychain that is just being removed is gone, also where its vault is still there`() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import KeyfobPrimitives
 import OpenSSL
 import PKCS11
@@ -23,6 +24,10 @@ import Testing
         let findings = try checked.vaultFindings()
         #expect(findings.map(\.code) == [.objectAbsent], "\(findings)")
         #expect(findings.first?.description.hasPrefix("\(kind) \"web\" is not on") == true, "\(findings)")
+        let token = checked.token
+        let files = try #require(token.softHSM?.directory(serial: token.uri.serial, label: token.label))
+        let remedy = "any more: restore the token's files from a backup (\(files.filePath)), import it again, or"
+        #expect(findings.first?.description.contains(remedy) == true, "\(findings)")
         let rows = try checked.store.read { try $0.rowCount() }
         #expect(try checked.acceptVault() == rows - 1)
         #expect(try checked.vaultFindings().isEmpty)

@@ -149,6 +149,11 @@ extension SoftHSMDirectory {
         try PrivateFile.write(current.bytes, to: copyFile(identifier))
     }
 
+    /// Heals, and returns the paths of the directories whose `token.object` stays unusable. - Throws: As `heal()`.
+    func unusableDirectories() throws(KeychainError) -> [String] {
+        try heal().unusable.map { tokensDirectory.appendingPathComponent($0, isDirectory: true).filePath }
+    }
+
     /// Where the objects of a token lie; `nil` where that cannot be told.
     func directory(serial: String?, label: String) -> URL? {
         // Asked after a failure, which is what the caller is told then.

@@ -1,0 +1,48 @@
+import KeyfobPrimitives
+package import PKCS11
+
+/// The token of a keychain, by its configuration.
+extension Keychains {
+    /// What the token of a keychain says about itself, also where the vault cannot be opened.
+    ///
+    /// Blocks for loading the module. Needs no login.
+    ///
+    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, `invalidConfiguration` where the token's URI cannot
+    ///   be read, and what the token refuses.
+    package func tokenInfo(
+        of configuration: KeychainConfiguration, options: Keychain.Options = .init()
+    ) throws -> TokenInfo {
+        let token = try token(of: configuration, tokenURI(of: configuration), options) { nil }
+        do { return try token.info() } catch let error as PKCS11Error { throw token.refusal(error, .read) }
+    }
+
+    /// The URI of a keychain's token. - Throws: `KeychainError` with code `invalidConfiguration`.
+    func tokenURI(of configuration: KeychainConfiguration) throws(KeychainError) -> PKCS11URI {
+        do { return try PKCS11URI(configuration.token) } catch {
+            throw KeychainError(
+                .invalidConfiguration, "the token of keychain \"\(configuration.name)\" is not a PKCS#11 URI.",
+                cause: error)
+        }
+    }
+
+    /// The store of a keychain's token, whose module is loaded by the first call that needs it.
+    ///
+    /// - Parameter pin: Gives the PIN when the token wants a login; `nil` reads without one.
+    func token(
+        of configuration: KeychainConfiguration, _ uri: PKCS11URI, _ options: Keychain.Options,
+        pin: @escaping @Sendable () throws -> SecretBytes?
+    ) -> TokenStore {
+        let softHSM = softHSM
+        var pool = SessionPool.Configuration()
+        pool.deadline = options.timeout
+        pool.allowFinalTry = options.allowsFinalTry
+        pool.slowCallNotice = options.slowCallNotice
+        return TokenStore(
+            uri: uri, softHSM: configuration.module == .softHSM ? softHSM : nil, configuration: pool,
+            explain: { [self] in explanation(of: $0, configuration) },
+            openModule: {
+                try Self.module(configuration.module, softHSM: softHSM, deadline: .after(options.timeout))
+            },
+            pin: pin)
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Homes that were copied, or restored from a backup, without a part of what Keyfob keeps in them.
+@Suite struct RestoredHomeTests {
+    private func move(_ old: String, _ new: String) throws {
+        if FileManager.default.fileExists(atPath: new) { try FileManager.default.removeItem(atPath: new) }
+        try FileManager.default.moveItem(atPath: old, toPath: new)
+    }
+
+    /// A household with a secret `a` and an identity `web`, whose PIN is to be read anew.
+    private func household() throws -> Household {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let made = try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"])
+        try #require(made.status == 0, "\(made.error)")
+        try #require(household.keyfob(["lock"]).status == 0)
+        return household
+    }
+
+    private func expectWhole(_ household: Household) throws {
+        #expect(try household.keyfob(["get", "a"]).output == "value\n")
+        let checked = try household.keyfob(["identity", "check", "web"])
+        #expect(checked.status == 0, "\(checked)")
+        #expect(try household.keyfob(["keychain", "check"]).status == 0)
+    }
+
+    @Test(arguments: ["keyfob/vaults", "keyfob"])
+    func `a copy without its vault does not work on the vault of the original`(missing: String) throws {
+        let household = try household()
+        let (original, home) = (household.directory.file("home"), household.directory.file("copy"))
+        try FileManager.default.copyItem(atPath: original, toPath: home)
+        try FileManager.default.removeItem(atPath: home + "/.local/share/" + missing)
+        let vault = try household.vault()
+        let commands = [
+            ["identity", "rm", "web", "--yes"], ["secret", "rm", "a", "--yes"], ["set", "b", "--stdin"], ["get", "a"],
+            ["keychain", "check"],
+        ]
+        for command in commands {
+            let refused = try household.failure(command, input: Data("x".utf8), environment: ["HOME": home])
+            #expect(refused.code == "db.unavailable" && refused.status == 1, "\(command): \(refused)")
+            #expect(refused.hint.contains("backup") && refused.hint.contains(vault), "\(command): \(refused.hint)")
+            #expect(refused.hint.contains("XDG_DATA_HOME=\(original)/.local/share "), "\(command): \(refused.hint)")
+        }
+        let told = try household.keyfob(["get", "a"], environment: ["HOME": home])
+        #expect(told.error.contains("the vault \(home)/.local/share/keyfob/vaults/"), "\(told.error)")
+        try expectWhole(household)
+        // Who means it can say so.
+        let shared = try household.keyfob(
+            ["get", "a"], environment: ["HOME": home, "XDG_DATA_HOME": original + "/.local/share"])
+        #expect(shared.output == "value\n", "\(shared)")
+    }
+
+    @Test(arguments: [true, false])
+    func `a PIN that Keyfob made is to be restored, and nobody is to type it`(isCopy: Bool) throws {
+        let household = try household()
+        let home = household.directory.file(isCopy ? "copy" : "home")
+        if isCopy { try FileManager.default.copyItem(atPath: household.directory.file("home"), toPath: home) }
+        let (pins, away) = (home + "/.local/share/keyfob/pins", household.directory.file("pins"))
+        try move(pins, away)
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: away).first)
+        let file = pins + "/" + name
+        let environment = ["HOME": home]
+        func expectRemedy(_ code: String) throws {
+            let failure = try household.failure(["get", "a"], environment: environment)
+            #expect(failure.code == code && failure.hint.contains("from a backup: \(file)."), "\(failure)")
+            #expect(!failure.hint.contains("unlock"), "\(failure.hint)")
+        }
+        try expectRemedy("file.unavailable")
+        // One of the user's own is theirs to mend.
+        let own = ["get", "a", "--pin-source", "file:" + household.directory.file("none")]
+        let other = try household.failure(own, environment: environment)
+        #expect(other.code == "file.unavailable" && other.hint.contains("keyfob unlock login"), "\(other)")
+        try move(away, pins)
+        let pin = try Data(contentsOf: URL(fileURLWithPath: file))
+        try Data().write(to: URL(fileURLWithPath: file))
+        try expectRemedy("pin.required")
+        try pin.write(to: URL(fileURLWithPath: file))
+        #expect(try household.keyfob(["get", "a"], environment: environment).output == "value\n")
+    }
+
+    @Test func `a token whose file was restored empty is told by its directory`() throws {
+        let household = try household()
+        let tokens = household.data + "/tokens"
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)
+        let file = URL(fileURLWithPath: tokens + "/" + name + "/token.object")
+        let whole = try Data(contentsOf: file)
+        try Data().write(to: file)
+        try FileManager.default.removeItem(atPath: household.data + "/token-copies")
+        for command in [["get", "a"], ["keychain", "check"], ["key", "ls"]] {
+            let absent = try household.failure(command)
+            #expect(absent.code == "token.absent" && absent.status == 7, "\(command): \(absent)")
+            #expect(absent.hint.contains("\(tokens)/\(name), which cannot be read"), "\(command): \(absent.hint)")
+            #expect(absent.hint.contains("restore token.object"), "\(command): \(absent.hint)")
+        }
+        try whole.write(to: file)
+        try expectWhole(household)
+    }
+
+    @Test func `a keychain whose vault is out of sight is removed only by who says so`() throws {
+        let household = try household()
+        let (vaults, away) = (household.data + "/vaults", household.directory.file("vaults"))
+        try move(vaults, away)
+        let told = try household.failure(["get", "a"])
+        #expect(told.code == "db.unavailable" && told.hint.contains("backup"), "\(told)")
+        // Not that it might be made anew.
+        #expect(told.hint.contains("with it the keys and certificates on its token"), "\(told.hint)")
+        #expect(told.hint.hasSuffix("keyfob keychain rm login --without-vault"), "\(told.hint)")
+        // Whoever looks learns that they are there.
+        let status = try household.document(["status"])
+        #expect(status["token_present"] as? Bool == true && status["token_model"] is String, "\(status)")
+        #expect((status["problem"] as? [String: Any])?["code"] as? String == "db.unavailable", "\(status)")
+        #expect(try household.keyfob(["status"]).output.contains("login   present ("))
+        for arguments in [["--yes"], ["--yes", "--dry-run"], ["--yes", "--without-token"]] {
+            let refused = try household.failure(["keychain", "rm", "login"] + arguments)
+            #expect(refused.code == "db.unavailable" && refused.status == 1, "\(arguments): \(refused)")
+            #expect(refused.hint.contains("--without-vault"), "\(arguments): \(refused.hint)")
+        }
+        try move(away, vaults)
+        try expectWhole(household)
+
+        try move(vaults, away)
+        let command = ["keychain", "rm", "login", "--yes", "--without-vault"]
+        let would = try household.keyfob(command + ["--dry-run"])
+        #expect(would.status == 0 && would.output.contains("its vault was not found and is not removed"), "\(would)")
+        let removed = try household.keyfob(command)
+        #expect(removed.status == 0 && removed.output.contains("Its vault was not found"), "\(removed)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/tokens").isEmpty)
+        #expect(try household.failure(["status"]).code == "keychain.not_initialized")
+    }
+}
