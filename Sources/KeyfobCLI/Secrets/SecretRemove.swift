@@ -9,6 +9,7 @@ struct SecretRemove: ParsableCommand {
             "keyfob rm db/old",
             "keyfob rm db/old ci/token --yes",
             "keyfob rm db/prod --user app --dry-run"),
+        discussion: "An item's name is the one that keyfob ls shows, and neither its server nor a label beside that.",
         aliases: ["remove", "delete"])
 
     @Argument(help: "The items' names.", completion: NameCompletion.passwords)
@@ -32,7 +33,7 @@ struct SecretRemove: ParsableCommand {
         var missing: [String] = []
         for name in names {
             let item: Item
-            do { item = try selection.choice.one(name, isOwn: true, in: keychain) } catch let error as KeychainError
+            do { item = try selection.choice.one(name, for: .removing, in: keychain) } catch let error as KeychainError
                 where ifExists && error.code == .itemNotFound
             {
                 missing.append("\"\(Visible.text(name))\"")
