@@ -30,6 +30,7 @@ struct SecretRemove: ParsableCommand {
         let keychain = try global.openKeychain()
         // All names are looked up before anything goes: a slip in the last must not cost the first.
         var items: [Item] = []
+        var known: Set<PersistentReference?> = []
         var missing: [String] = []
         for name in names {
             let item: Item
@@ -39,7 +40,7 @@ struct SecretRemove: ParsableCommand {
                 missing.append("\"\(Visible.text(name))\"")
                 continue
             }
-            if !items.contains(where: { $0.reference == item.reference }) { items.append(item) }
+            if known.insert(item.reference).inserted { items.append(item) }
         }
         if !missing.isEmpty {
             try output.say("Nothing to do: there is no item \(ListOfNames(missing).text) in \"\(keychain.name)\".")

@@ -101,4 +101,11 @@ import Testing
         #expect(try household.keyfob(["get", "mail", "--server", "mail"]).output == "C\n")
         #expect(try household.keyfob(["get", "work mail", "--server", "mail"]).output == "B\n")
     }
+
+    @Test func `a name that is given twice is removed once`() throws {
+        let household = try household()
+        let removal = try household.document(["rm", "mail", "work mail", "mail", "--yes"])
+        let names = (removal["removed"] as? [[String: Any]] ?? []).map { $0["name"] as? String }
+        #expect(names == ["mail", "work mail"])
+    }
 }
