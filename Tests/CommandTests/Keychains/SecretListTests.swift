@@ -31,4 +31,28 @@ import Testing
         let table = try household.keyfob(["ls"] + options).output.split(separator: "\n").dropFirst()
         #expect(table.compactMap { $0.split(separator: " ").first.map(String.init) } == names)
     }
+
+    @Test func `a YAML list makes the same document as JSON, bytes and all, and so does one of nothing`() throws {
+        let household = try household()
+        // As long as a line that is folded.
+        try household.set(String(repeating: "a name ", count: 40) + "\u{e9}\n", "x")
+        let members = [
+            "name", "user", "kind", "label", "server", "created", "modified", "protocol", "port", "path",
+            "reference_b64",
+        ]
+        func value(_ member: Any?) -> Value {
+            if let text = member as? String { return .string(text) }
+            return (member as? Int).map { Value.count($0) } ?? .null
+        }
+        for options in [[], ["--user", "nobody"]] {
+            let items = try #require(try household.document(["ls"] + options)["items"] as? [[String: Any]])
+            let list = items.map { item in Value.object(members.map { Value.Member($0, value(item[$0])) }) }
+            #expect(list.count == (options.isEmpty ? 5 : 0))
+            let whole = Document([
+                "keychain": "login", "items": .array(list), "count": .count(list.count), "damaged": 0,
+            ])
+            let streamed = try household.keyfob(["ls", "--format", "yaml"] + options).output
+            #expect(try streamed == whole.rendered(as: .yaml))
+        }
+    }
 }
