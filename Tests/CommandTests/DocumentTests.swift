@@ -30,6 +30,20 @@ import Testing
         #expect(yaml == "schema: \"keyfob/v1\"\nanswer: \"no\"\nwhen: \"2025-11-21\"\nn: 7\nlist:\n- \"a\"\n")
     }
 
+    @Test func `an element of a YAML list is text as soon as it comes, and a part of the whole`() throws {
+        let elements: [[Value.Member]] = [
+            [.init("name", "no"), .init("uses", ["sign", "derive"]), .init("of", ["n": 1, "z": []])],
+            [.init("name", .string(String(repeating: "long ", count: 40)))], [.init("none", .null)],
+        ]
+        let first = [Value.Member("keychain", "login")]
+        let list = Value.Member("items", .array(elements.map { .object($0) }))
+        let whole = try Document(members: first + [list, .init("count", 3)]).rendered(as: .yaml)
+        var stream = ListStream(.yaml, members: first, listName: "items")
+        for element in elements { try stream.add(element) }
+        let text = stream.buffer
+        #expect(whole == text + "count: 3\n")
+    }
+
     @Test func `a shell that evaluates the env form gets the very bytes`() throws {
         let secret = "it's $HOME `id` \\ \"x\"\nline 2"
         let text = try Document(["secret": .string(secret), "sub": ["two-part": "v"]]).rendered(as: .env)

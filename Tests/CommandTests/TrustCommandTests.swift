@@ -37,6 +37,8 @@ import Testing
         #expect(verified.output == "ok  www.example.org <- R10 <- Root (trusted by the keychain)\n")
         let chain = try home.keyfob("cert", "chain", "web")
         #expect(chain.status == 0 && chain.output.contains("in the keychain, trusted by the keychain"))
+        let whole = try IdentityHome.json(home.keyfob("cert", "chain", "web", "--json"))
+        #expect(whole["chain_complete"] as? Bool == true && (whole["chain"] as? [Any])?.count == 3)
         #expect(
             try home.keyfob("trust", "ls").output.split(separator: "\n").map { $0.split(separator: " ").first } == [
                 "NAME", "corp",
@@ -150,7 +152,7 @@ import Testing
         #expect(try home.keyfob("cert", "verify", mark).status == 0)
     }
 
-    @Test func `an incomplete chain is one document, and so is an issuer that is junk`() throws {
+    @Test func `an incomplete chain is shown as far as it goes, and an issuer that is junk is an error`() throws {
         let home = try IdentityHome()
         let port = try home.freePorts(1)[0]
         try home.shell("mkdir www; echo '<html>moved</html>' >www/ca.der")
@@ -171,8 +173,16 @@ import Testing
         let vain = try home.keyfob("cert", "chain", "no", "--fetch")
         #expect(vain.status == 11 && !vain.error.contains("--fetch"), "\(vain.error)")
         let incomplete = try home.keyfob("cert", "chain", "aia", "--json")
-        #expect(incomplete.status == 11 && incomplete.output.isEmpty)
+        #expect(incomplete.status == 11)
         #expect(try IdentityHome.code(incomplete) == "cert.chain_incomplete")
+        let document = try #require(
+            try JSONSerialization.jsonObject(with: Data(incomplete.output.utf8)) as? [String: Any])
+        #expect(document["chain_complete"] as? Bool == false && document["trusted"] as? Bool == false)
+        let chain = document["chain"] as? [[String: Any]] ?? []
+        #expect(chain.compactMap { $0["common_name"] as? String } == ["www.example.org"], "\(incomplete.output)")
+        // The same rows as in the other forms.
+        let rows = try home.keyfob("cert", "chain", "aia", "--format", "tsv")
+        #expect(rows.status == 11 && rows.output.split(separator: "\n").count == 2, "\(rows)")
         let fetched = try home.keyfob("cert", "chain", "aia", "--fetch")
         #expect(fetched.status == 1)
         #expect(fetched.error.contains("http://127.0.0.1:\(port)/ca.der answered with"), "\(fetched.error)")

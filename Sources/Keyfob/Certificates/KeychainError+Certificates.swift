@@ -12,7 +12,7 @@ extension CertificateVerification {
     ///   - root: What commands call the root that nobody trusts, where the keychain has it.
     ///   - successor: What `keyfob trust add` is told to trust the next certificate of an anchor that has expired,
     ///     where the keychain has one: what it is called there, and what the anchor is trusted for.
-    ///   - renewal: How the certificate gets its successor; `nil` where `keyfob identity renew` and the name do it.
+    ///   - renewal: How the certificate gets its successor; `nil` where nobody can tell whether its key is here.
     public func error(
         name: String, isFile: Bool = false, hasFetched: Bool = false, root: String? = nil,
         successor: String? = nil, renewal: String? = nil
@@ -82,8 +82,8 @@ extension CertificateVerification {
                 culprit.extendedKeyUsage.isEmpty
                     ? nil : "It is for: " + culprit.extendedKeyUsage.map(\.description).joined(separator: ", "))
         default:
-            let next = renewal.map { ". " + $0 } ?? ": keyfob identity renew --new-key \(ShellWord.operand(name))"
-            let remedy = isLeaf && !isFile ? next : ", from the authority above it."
+            let next = renewal ?? KeychainError.renewal(of: name, options: " --new-key")
+            let remedy = isLeaf && !isFile ? ". " + next : ", from the authority above it."
             let hint: String? = switch code {
             case .weakSignature, .weakKey, .weakAuthorityKey:
                 "Nobody should accept it any more. It needs a new one"
@@ -144,8 +144,7 @@ extension KeychainError {
     /// that is.
     ///
     /// - Parameters:
-    ///   - renewal: What helps against one that has expired; `nil` for an identity of the keychain that somebody
-    ///     renews.
+    ///   - renewal: What helps against one that has expired; `nil` where nobody can tell whether its key is here.
     ///   - remark: What else the hint for one that is not valid yet says.
     package static func validity(
         of certificate: Certificate, name: String, on date: Date, renewal: @autoclosure () -> String? = nil,
@@ -161,7 +160,7 @@ extension KeychainError {
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(day)"
                     + (isNow ? " (\(ago))." : ", before \(date.formatted(format))."),
-                hint: renewal() ?? "Renew: keyfob identity renew \(ShellWord.operand(name))",
+                hint: renewal() ?? Self.renewal(of: name),
                 details: ["certificate": name, "not_after": certificate.notAfter.formatted(format)])
         }
         guard date < certificate.notBefore else { return nil }
@@ -173,5 +172,13 @@ extension KeychainError {
                 + (isNow ? "; this machine's clock says" : ", and not yet at") + " \(date.formatted(format)).",
             hint: hint.isEmpty ? nil : hint,
             details: ["certificate": name, "not_before": certificate.notBefore.formatted(format)])
+    }
+
+    /// How a certificate gets its successor, where nobody can tell without asking for a PIN whether its key is here.
+    ///
+    /// - Parameter options: Of the command that renews an identity, each with a space before it.
+    fileprivate static func renewal(of name: String, options: String = "") -> String {
+        "If its key is here: keyfob identity renew \(ShellWord.operand(name, with: options))     "
+            + "If it is not, get a new one from the authority above it: keyfob cert import FILE"
     }
 }

@@ -141,6 +141,28 @@ extension Keychain {
         }
     }
 
+    /// Calls `body` for every password of the classes, synchronizable ones too, in the order in which all of them were
+    /// added, until it returns `false`; as `forEach(_:damaged:_:)`.
+    ///
+    /// - Parameter damaged: Is given the error of every row that fails its integrity check.
+    /// - Throws: As `forEach(_:damaged:_:)`.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func forEachPassword(
+        of classes: [ItemClass], damaged: (any Error) -> Void, _ body: (Item) throws -> Bool
+    ) throws {
+        let criteria = try classes.map { itemClass in
+            var all = Criteria(itemClass)
+            all.includesSynchronizable = true
+            return try all.normalized()
+        }
+        let keys = try keys()
+        try store.read(keys.tree) { reader in
+            try forEachRow(criteria, keys, reader: reader, onDamage: { _, error in damaged(error) }) { _, item in
+                try body(item)
+            }
+        }
+    }
+
     // MARK: Secrets
 
     /// The secret of an item, or `nil` for an item without one. Exactly one token operation.

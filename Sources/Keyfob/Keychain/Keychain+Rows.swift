@@ -71,22 +71,35 @@ extension Keychain {
         _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
         onDamage: (SealedRow, any Error) throws -> Void, _ body: (SealedRow, Item) throws -> Bool
     ) throws {
+        try forEachRow([criteria], keys, reader: reader, withSecrets: withSecrets, onDamage: onDamage, body)
+    }
+
+    /// The same for rows of several classes in one walk, in the order in which all of them were added; each is measured
+    /// by the criteria of its class. Of several nothing is looked up: all rows of the classes are opened.
+    func forEachRow(
+        _ criteria: [Criteria], _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
+        onDamage: (SealedRow, any Error) throws -> Void, _ body: (SealedRow, Item) throws -> Bool
+    ) throws {
         func visit(_ row: SealedRow) throws -> Bool {
             let item: Item
             do { item = try self.item(row, keys) } catch {
                 try onDamage(row, error)
                 return true
             }
-            guard item.itemClass == criteria.itemClass, criteria.matches(item.attributes) else { return true }
+            guard criteria.contains(where: { $0.itemClass == item.itemClass && $0.matches(item.attributes) }) else {
+                return true
+            }
             return try body(row, item)
         }
-        if let reference = criteria.reference {
+        let only = criteria.count == 1 ? criteria.first : nil
+        if let reference = only?.reference {
             if let row = try reader.row(identity: reference.identity, withSecret: withSecrets) { _ = try visit(row) }
             return
         }
         try reader.forEachRow(
-            classDigest: keys.digest(of: criteria.itemClass),
-            terms: try keys.searchTerms(criteria.itemClass, criteria.attributes), withSecrets: withSecrets, visit)
+            classDigests: criteria.map { keys.digest(of: $0.itemClass) },
+            terms: try only.map { try keys.searchTerms($0.itemClass, $0.attributes) } ?? [], withSecrets: withSecrets,
+            visit)
     }
 
     /// The item in a row.

@@ -41,11 +41,11 @@ extension ItemStore {
 
 /// Reads of one consistent state.
 protocol StoreReader {
-    /// Rows that carry all of `terms`, in the order they were added.
+    /// Rows of the classes that carry all of `terms`, in the order in which all of them were added.
     ///
-    /// `body` returns `false` to stop. `newestFirst` turns the order round by modification.
+    /// `body` returns `false` to stop.
     func forEachRow(
-        classDigest: Data, terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
+        classDigests: [Data], terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
     ) throws
 
     /// The row of an identity.
@@ -77,6 +77,15 @@ protocol StoreReader {
 
     /// The object of the index under a key.
     func indexedObject(key: Data) throws -> IndexedObject?
+}
+
+extension StoreReader {
+    /// The rows of one class; as `forEachRow(classDigests:terms:withSecrets:_:)`.
+    func forEachRow(
+        classDigest: Data, terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
+    ) throws {
+        try forEachRow(classDigests: [classDigest], terms: terms, withSecrets: withSecrets, body)
+    }
 }
 
 /// Changes within one transaction.

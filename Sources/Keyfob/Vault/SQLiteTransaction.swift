@@ -77,9 +77,13 @@ struct SQLiteTransaction: StoreWriter {
     // MARK: Reading
 
     func forEachRow(
-        classDigest: Data, terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
+        classDigests: [Data], terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
     ) throws {
         let columns = withSecrets ? Self.columns : Self.columnsWithoutSecret
+        let marks = Array(repeating: "?", count: classDigests.count).joined(separator: ", ")
+        // By the index of the classes SQLite would read one after the other, and then sort all rows of them in memory:
+        // the sign keeps it off that.
+        let isOfClass = classDigests.count == 1 ? "item.class = ?" : "+item.class IN (\(marks))"
         var arguments: [Data] = []
         let sql: String
         if let first = terms.first {
@@ -89,14 +93,14 @@ struct SQLiteTransaction: StoreWriter {
             }
             sql = """
                 SELECT \(columns) FROM term CROSS JOIN item ON item.id = term.item
-                WHERE term.digest = ? \(probes.joined(separator: " ")) AND item.class = ? ORDER BY term.item
+                WHERE term.digest = ? \(probes.joined(separator: " ")) AND \(isOfClass) ORDER BY term.item
                 """
             arguments.append(first)
             for term in terms.dropFirst() { arguments.append(term) }
         } else {
-            sql = "SELECT \(columns) FROM item WHERE item.class = ? ORDER BY item.id"
+            sql = "SELECT \(columns) FROM item WHERE \(isOfClass) ORDER BY item.id"
         }
-        arguments.append(classDigest)
+        arguments += classDigests
         let rows = try Row.fetchCursor(idleStatement(sql), arguments: StatementArguments(arguments))
         while let row = try rows.next() {
             guard try body(sealedRow(row, withSecret: withSecrets)) else { return }

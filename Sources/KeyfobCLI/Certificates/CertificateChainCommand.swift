@@ -12,7 +12,8 @@ struct CertificateChainCommand: ParsableCommand {
             "keyfob cert chain server.pem --untrusted chain.pem"),
         discussion: """
             --fetch asks the places that the certificates themselves name (authority information access) and stores \
-            what it gets; that an issuer was fetched makes nobody trust it. Exits with 11 when an issuer is missing.
+            what it gets; that an issuer was fetched makes nobody trust it. Exits with 11 when an issuer is missing, \
+            after what was found is printed.
             """)
 
     @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI of a certificate in the keychain.")
@@ -50,9 +51,11 @@ struct CertificateChainCommand: ParsableCommand {
             let trust = isAnchor ? "trusted by the \(result.origin?.rawValue ?? "caller")" : ""
             return (index, one, [place, trust].filter { !$0.isEmpty }.joined(separator: ", "))
         }
+        let isComplete = result.isTrusted || result.chain.last?.isSelfSigned == true
         let document = Document([
             "name": .string(name), "trusted": .boolean(result.isTrusted), "origin": .optional(result.origin?.rawValue),
             "fetched": .count(fetched.count),
+            "chain_complete": .boolean(isComplete),
             "chain": .array(
                 rows.map { index, one, place in
                     .object(
@@ -73,10 +76,7 @@ struct CertificateChainCommand: ParsableCommand {
         }
         // That nobody trusts it is another question: keyfob cert verify.
         let reason = result.error(name: name, isFile: certificate.isFile, hasFetched: fetch && !global.dryRun)
-        let error = reason.flatMap { $0.code == .chainIncomplete ? $0 : nil }
-        // A program reads one document: the result, or the error.
-        if let error, output.format.isMachineReadable { throw error }
         try output.emit(document, table: table)
-        if let error { throw error }
+        if let reason, reason.code == .chainIncomplete { throw reason }
     }
 }

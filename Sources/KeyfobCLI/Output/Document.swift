@@ -55,7 +55,7 @@ struct Document: Equatable, Sendable {
     func rendered(as format: OutputFormat, isListing: Bool = true) throws -> String {
         switch format {
         case .json: value.json + "\n"
-        case .yaml: try Yams.serialize(node: value.yamlNode, allowUnicode: true, sortKeys: false)
+        case .yaml: try value.yaml()
         case .env: environmentLines
         case .tsv, .table: tabSeparated(isListing: isListing)
         }
@@ -138,6 +138,11 @@ struct Document: Equatable, Sendable {
 }
 
 extension Value {
+    /// The value as a YAML document.
+    ///
+    /// - Throws: `YamlError` of Yams, should its emitter fail.
+    func yaml() throws -> String { try Yams.serialize(node: yamlNode, allowUnicode: true, sortKeys: false) }
+
     /// All values that are not lists or objects, each with the names that lead to it.
     fileprivate func leaves(_ path: [String] = []) -> [(path: [String], text: String)] {
         switch self {
@@ -169,7 +174,7 @@ extension Value {
         }
     }
 
-    fileprivate var yamlNode: Node {
+    private var yamlNode: Node {
         switch self {
         case .null: Node("null", Tag(.null))
         case .boolean(let flag): Node(flag ? "true" : "false", Tag(.bool))

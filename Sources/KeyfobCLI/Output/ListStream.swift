@@ -1,6 +1,6 @@
 /// A document with one list of any length, printed as its elements come.
 ///
-/// JSON and tab-separated values are written at once; YAML and `env` are made when the list is complete.
+/// JSON, YAML and tab-separated values are written at once; `env` is made when the list is complete.
 struct ListStream: ~Copyable {
     private static let flushSize = 32 << 10
 
@@ -9,7 +9,8 @@ struct ListStream: ~Copyable {
     private let first: [Value.Member]
     private var elements: [Value] = []
     private var count = 0
-    private var buffer = ""
+    /// What is not written yet.
+    private(set) var buffer = ""
 
     /// Begins a document with `members` and then the list `listName`.
     init(_ format: OutputFormat, members: [Value.Member], listName: String) {
@@ -22,7 +23,9 @@ struct ListStream: ~Copyable {
         }
     }
 
-    /// Adds an element. - Throws: `KeychainError.fileUnavailable` when standard output takes no more.
+    /// Adds an element.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable` when standard output takes no more; `YamlError` of Yams.
     mutating func add(_ members: [Value.Member]) throws {
         defer { count += 1 }
         switch format {
@@ -31,7 +34,11 @@ struct ListStream: ~Copyable {
         case .tsv:
             if count == 0 { buffer += members.map(\.name).joined(separator: "\t") + "\n" }
             buffer += members.map { Document.escapedCell(Self.text($0.value)) }.joined(separator: "\t") + "\n"
-        case .yaml, .env, .table:
+        case .yaml:
+            if count == 0 { buffer += try yamlHead() }
+            // Lists stand at the margin of the object that they are in: one of this element alone is a part of it.
+            buffer += try Value.array([.object(members)]).yaml()
+        case .env, .table:
             elements.append(.object(members))
         }
         if buffer.utf8.count >= Self.flushSize { try flush() }
@@ -43,11 +50,19 @@ struct ListStream: ~Copyable {
         case .json:
             buffer += "]" + members.map { ",\(Value.string($0.name).json):\($0.value.json)" }.joined() + "}\n"
         case .tsv: break
+        case .yaml where count > 0:
+            if !members.isEmpty { buffer += try Value.object(members).yaml() }
         case .yaml, .env, .table:
             let list = Value.Member(listName, .array(elements))
             buffer += try Document(members: first + [list] + members).rendered(as: format)
         }
         try flush()
+    }
+
+    /// What stands before the elements of a YAML list that is not empty.
+    private func yamlHead() throws -> String {
+        let empty = try Document(members: first + [.init(listName, .array([]))]).rendered(as: .yaml)
+        return empty.dropLast(" []\n".count) + "\n"
     }
 
     private mutating func flush() throws {

@@ -22,18 +22,14 @@ extension Item {
         self.text(name).isIdentical(to: text)
     }
 
-    /// The name by which commands find the item.
+    /// The name by which lists show the item and commands find it.
     var nameText: String {
         let names: [AttributeName] = itemClass == .internetPassword ? [.label, .server] : [.service, .label]
         return names.lazy.map { text($0) }.first { !$0.isEmpty } ?? ""
     }
 
-    /// Whether a name is the item's own, and not a label beside it.
-    func isNamed(_ name: String) -> Bool {
-        let own = text(itemClass == .internetPassword ? .server : .service)
-        return own.isIdentical(to: name)
-            || (itemClass == .internetPassword || own.isEmpty) && hasText(.label, name)
-    }
+    /// Whether lists show the item under a name; its server and label may be others.
+    func isNamed(_ name: String) -> Bool { nameText.isIdentical(to: name) }
 
     /// The account.
     var userText: String { text(.account) }

@@ -5,12 +5,25 @@ import KeyfobPrimitives
 
 /// Which password a command is about.
 ///
-/// NAME is the service of a generic password, or the label or server of an internet password. Generic
-/// passwords go first, so that a name that scripts use never changes its meaning when a server is added.
+/// NAME is what lists show: the service of a generic password, or the label of an internet password. Only where they
+/// show it for none, the server of an internet password or the label of a generic one will do, for what is not removed.
+/// Of what is read, generic passwords go first, so that a name that scripts use never changes its meaning when a server
+/// is added.
 struct PasswordChoice {
     /// The two kinds of passwords.
     enum Kind: String, CaseIterable, ExpressibleByArgument {
         case generic, internet
+    }
+
+    /// What becomes of the item. The less of it is left, the more plainly a name has to say which.
+    enum Use {
+        /// It is read, or copied.
+        case reading
+        /// Its secret gives way to another: neither kind goes first where lists show the name for both.
+        case replacing
+        /// It goes. As for `replacing`, and nothing but what lists show is its name: the same removal, run once more,
+        /// would remove what happens to have that for a server or a label.
+        case removing
     }
 
     /// The account; `nil` for any.
@@ -52,37 +65,34 @@ struct PasswordChoice {
         return InternetProtocol(rawValue: scheme)
     }
 
-    /// The items that a name stands for.
+    /// The items that a name stands for: those that lists show under it, and only where there is none, those that have
+    /// it for their server, or else for their label.
     ///
-    /// One probe of the vault's index for a generic password; up to three more where there is none.
-    func find(_ name: String, in keychain: Keychain) throws -> [Item] {
-        if isInternet {
-            let found = try keychain.passwords(.internetPassword, having: .server, server ?? name).filter(fits)
-            guard found.isEmpty || server != nil else { return found }
-            // With a server given, the name is the label or the server itself.
-            let named = found.filter { $0.hasText(.label, name) || $0.hasText(.server, name) }
-            return named.isEmpty && server == nil
-                ? try keychain.passwords(.internetPassword, having: .label, name).filter(fits) : named
+    /// One probe of the vault's index for a generic password that is read. Up to three more for all else: that an item
+    /// is the only one of its name is known only when every place is looked at where a name may stand.
+    func find(_ name: String, for use: Use = .reading, in keychain: Keychain) throws -> [Item] {
+        func items(_ itemClass: ItemClass, _ attribute: AttributeName, _ text: String) throws -> [Item] {
+            try keychain.passwords(itemClass, having: attribute, text).filter(fits)
         }
-        let places: [(ItemClass, AttributeName)] = [
-            (.genericPassword, .service), (.internetPassword, .server), (.genericPassword, .label),
-            (.internetPassword, .label),
-        ]
-        for (itemClass, attribute) in places where kind == nil || itemClass == .genericPassword {
-            let found = try keychain.passwords(itemClass, having: attribute, name).filter(fits)
-            if !found.isEmpty { return found }
-        }
-        return []
+        var listed = isInternet ? [] : try items(.genericPassword, .service, name)
+        guard listed.isEmpty || use != .reading else { return listed }
+        // Of a server that is given, all are looked at below.
+        if kind != .generic, server == nil { listed += try items(.internetPassword, .label, name) }
+        let served = kind == .generic ? [] : try items(.internetPassword, .server, server ?? name)
+        let labelled = isInternet ? [] : try items(.genericPassword, .label, name)
+        let known = Set(listed.map(\.reference))
+        listed += (served + labelled).filter { $0.isNamed(name) && !known.contains($0.reference) }
+        guard listed.isEmpty else { return listed }
+        let others = served.filter { $0.hasText(.server, name) }
+        return others.isEmpty ? labelled : others
     }
 
     /// The one item that a name stands for.
     ///
-    /// - Parameter isOwn: Whether a label beside the item's own name does not count: what removes would, run once more,
-    ///   remove what happens to have that.
     /// - Throws: `KeychainError`; `itemNotFound` with the nearest name, `ambiguous` with the accounts.
-    func one(_ name: String, isOwn: Bool = false, in keychain: Keychain) throws -> Item {
-        let all = try find(name, in: keychain)
-        let found = isOwn ? all.filter { $0.isNamed(name) } : all
+    func one(_ name: String, for use: Use = .reading, in keychain: Keychain) throws -> Item {
+        let all = try find(name, for: use, in: keychain)
+        let found = use == .removing ? all.filter { $0.isNamed(name) } : all
         if let other = all.first, found.isEmpty { throw keychain.noSuchPassword(name, besides: other) }
         guard let item = found.first else { throw keychain.noSuchPassword(name, user: user) }
         guard found.count == 1 else { throw Self.ambiguity(name, found, in: keychain) }
@@ -91,6 +101,7 @@ struct PasswordChoice {
 
     /// The error for a name that several items have, with what tells them from each other.
     private static func ambiguity(_ name: String, _ found: [Item], in keychain: Keychain) -> KeychainError {
+        guard Set(found.map(\.itemClass)).count == 1 else { return ambiguousKind(name, found, in: keychain) }
         let isInternet = found[0].itemClass == .internetPassword
         let areAccountsEnough = Set(found.map { Array($0.userText.utf8) }).count == found.count
         let all = found.map { item in
@@ -106,6 +117,19 @@ struct PasswordChoice {
             hint: areAccountsEnough || isInternet
                 ? "Say which: --user ACCOUNT, or --user \"\" for the one without\(options)"
                 : "It is their label. Use one's name, and --user ACCOUNT where that has several.",
+            details: ["name": name, "keychain": keychain.name, "candidates": all.joined(separator: "\n")])
+    }
+
+    /// The error for a name that items of both kinds have.
+    private static func ambiguousKind(_ name: String, _ found: [Item], in keychain: Keychain) -> KeychainError {
+        let all = found.map { item in
+            let place = item.itemClass == .internetPassword ? item.addressText : item.userText
+            return Visible.text(place.isEmpty ? item.kindText : "\(item.kindText) \(place)")
+        }
+        let list = all.prefix(10).joined(separator: ", ") + (found.count > 10 ? ", …" : "")
+        return KeychainError(
+            .ambiguous, "\"\(Visible.text(name))\" matches \(found.count) items: \(list).",
+            hint: "Say which: --kind generic or --kind internet",
             details: ["name": name, "keychain": keychain.name, "candidates": all.joined(separator: "\n")])
     }
 
@@ -157,11 +181,12 @@ extension Keychain {
             details: ["name": name, "keychain": self.name])
     }
 
-    /// The error for a name that is no more than the label of an item, where that is not enough.
+    /// The error for a name that is no more than the server or the label of an item, where that is not enough.
     func noSuchPassword(_ name: String, besides item: Item) -> KeychainError {
         let error = noSuchPassword(name)
+        let place = item.itemClass == .internetPassword ? "server" : "label"
         return KeychainError(
-            error.code, error.message, hint: "It is the label of another one: keyfob rm "
+            error.code, error.message, hint: "It is the \(place) of another one: keyfob rm "
                 + item.words(and: item.userText.isEmpty ? " --user=''" : ""),
             details: error.details)
     }

@@ -68,7 +68,9 @@ struct SecretCopy: ParsableCommand {
         if target.name == source.name, try target.stored(like: item)?.reference == stored.reference {
             throw UsageError("an item cannot be copied to itself.", hint: hint(stored))
         }
-        let (outcome, changed) = try storing.store(item, in: target, isDryRun: global.dryRun) {
+        let (outcome, changed) = try storing.store(
+            item, called: newName ?? name, in: target, isDryRun: global.dryRun
+        ) {
             try SecretGet.secret(of: stored, in: source)
         }
         try SecretStoring.report(

@@ -35,7 +35,7 @@ struct SecretEdit: ParsableCommand {
         let output = try global.output()
         try selection.check(name: name)
         let keychain = try global.openKeychain()
-        let item = try selection.choice.one(name, in: keychain)
+        let item = try selection.choice.one(name, for: .replacing, in: keychain)
         let old = try keychain.secret(of: item) ?? SecretBytes([])
         guard SensitiveOutput.isReadable(old) else {
             throw KeychainError(

@@ -13,7 +13,10 @@ struct SecretGet: ParsableCommand {
             "keyfob get db/prod",
             "keyfob get db/prod --user app --json",
             "keyfob get tls/session-key --raw > key.bin"),
-        discussion: "Text is printed with a newline after it; binary values, and all with --raw, as they are.")
+        discussion: """
+            Text is printed with a newline after it; binary values, and all with --raw, as they are. An item's name is \
+            the one that keyfob ls shows; where it shows that for none, a server or a label will do.
+            """)
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
     var name: String

@@ -69,9 +69,7 @@ struct SecretList: ParsableCommand {
             details: ["keychain": keychain.name, "damaged": String(damage.count)], cause: damage.first)
     }
 
-    private func walk(
-        _ keychain: Keychain, damaged: @escaping (any Error) -> Void, _ body: (Item) throws -> Void
-    ) throws {
+    private func walk(_ keychain: Keychain, damaged: (any Error) -> Void, _ body: (Item) throws -> Void) throws {
         guard sort == .added else {
             var items: [Item] = []
             try walkByAge(keychain, damaged: damaged) { items.append($0) }
@@ -91,24 +89,15 @@ struct SecretList: ParsableCommand {
         try walkByAge(keychain, damaged: damaged, body)
     }
 
-    private func walkByAge(
-        _ keychain: Keychain, damaged: @escaping (any Error) -> Void, _ body: (Item) throws -> Void
-    ) throws {
-        func visit(_ item: Item) throws -> Bool {
+    private func walkByAge(_ keychain: Keychain, damaged: (any Error) -> Void, _ body: (Item) throws -> Void) throws {
+        var classes: [ItemClass] = []
+        if !selection.choice.isInternet { classes.append(.genericPassword) }
+        if selection.kind != .generic { classes.append(.internetPassword) }
+        try keychain.forEachPassword(of: classes, damaged: damaged) { item in
             if let prefix, !item.nameText.utf8.starts(with: prefix.utf8) { return true }
             if let server = selection.server, !item.hasText(.server, server) { return true }
             if selection.choice.fits(item) { try body(item) }
             return true
-        }
-        if !selection.choice.isInternet {
-            var query = Query<GenericPassword>()
-            query.criteria.includesSynchronizable = true
-            try keychain.forEach(query, damaged: damaged) { try visit($0.item) }
-        }
-        if selection.kind != .generic {
-            var query = Query<InternetPassword>()
-            query.criteria.includesSynchronizable = true
-            try keychain.forEach(query, damaged: damaged) { try visit($0.item) }
         }
     }
 

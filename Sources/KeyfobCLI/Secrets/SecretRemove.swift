@@ -9,6 +9,7 @@ struct SecretRemove: ParsableCommand {
             "keyfob rm db/old",
             "keyfob rm db/old ci/token --yes",
             "keyfob rm db/prod --user app --dry-run"),
+        discussion: "An item's name is the one that keyfob ls shows, and neither its server nor a label beside that.",
         aliases: ["remove", "delete"])
 
     @Argument(help: "The items' names.", completion: NameCompletion.passwords)
@@ -29,16 +30,17 @@ struct SecretRemove: ParsableCommand {
         let keychain = try global.openKeychain()
         // All names are looked up before anything goes: a slip in the last must not cost the first.
         var items: [Item] = []
+        var known: Set<PersistentReference?> = []
         var missing: [String] = []
         for name in names {
             let item: Item
-            do { item = try selection.choice.one(name, isOwn: true, in: keychain) } catch let error as KeychainError
+            do { item = try selection.choice.one(name, for: .removing, in: keychain) } catch let error as KeychainError
                 where ifExists && error.code == .itemNotFound
             {
                 missing.append("\"\(Visible.text(name))\"")
                 continue
             }
-            if !items.contains(where: { $0.reference == item.reference }) { items.append(item) }
+            if known.insert(item.reference).inserted { items.append(item) }
         }
         if !missing.isEmpty {
             try output.say("Nothing to do: there is no item \(ListOfNames(missing).text) in \"\(keychain.name)\".")

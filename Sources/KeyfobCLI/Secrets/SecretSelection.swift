@@ -11,7 +11,8 @@ struct SecretSelection: ParsableArguments {
     @Option(help: ArgumentHelp("generic, or internet for a password of a server.", valueName: "kind"))
     var kind: PasswordChoice.Kind?
 
-    @Option(help: ArgumentHelp("The server of an internet password; NAME where not given.", valueName: "host"))
+    @Option(
+        help: ArgumentHelp("The server of an internet password; a new one's is NAME otherwise.", valueName: "host"))
     var server: String?
 
     @Option(

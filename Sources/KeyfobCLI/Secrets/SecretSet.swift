@@ -41,7 +41,7 @@ struct SecretSet: ParsableCommand {
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
         var isRead = false
-        let (outcome, stored) = try storing.store(item, in: keychain, isDryRun: global.dryRun) {
+        let (outcome, stored) = try storing.store(item, called: name, in: keychain, isDryRun: global.dryRun) {
             if global.dryRun, input.asks(global) { return nil }
             isRead = true
             return try input.read(name: name, global)

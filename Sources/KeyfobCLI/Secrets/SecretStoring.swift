@@ -32,11 +32,14 @@ struct SecretStoring: ParsableArguments {
     /// Stores a value, which is asked for only when it is needed. A dry run looks at it all the same: it is refused
     /// where the run would be, and has nothing to do where that would have.
     ///
-    /// - Parameter read: Reads the value; `nil` where a person would have to type it for a dry run.
+    /// - Parameters:
+    ///   - name: What a person calls the item.
+    ///   - read: Reads the value; `nil` where a person would have to type it for a dry run.
     /// - Returns: What was done, and the item as it is then.
-    /// - Throws: `KeychainError` with code `duplicateItem` where the item exists and nothing says what to do.
+    /// - Throws: `KeychainError` with code `duplicateItem` where the item exists and nothing says what to do,
+    ///   `ambiguous` where a person may well mean another one than that which would be replaced.
     func store(
-        _ item: Item, in keychain: Keychain, isDryRun: Bool, _ read: () throws -> SecretBytes?
+        _ item: Item, called name: String, in keychain: Keychain, isDryRun: Bool, _ read: () throws -> SecretBytes?
     ) throws -> (outcome: Outcome, item: Item) {
         var known: SecretBytes?
         // Again where another process was faster: what was said about existing items holds for its item too.
@@ -45,6 +48,7 @@ struct SecretStoring: ParsableArguments {
             if let stored {
                 if ifMissing { return (.kept, stored) }
                 guard replace else { throw Self.duplicate(stored, keychain) }
+                if !stored.isNamed(item.nameText) { try Self.requireNoOther(name, than: stored, in: keychain) }
             }
             guard let value = try known ?? read() else {
                 guard let stored else { return (.added, item) }
@@ -86,6 +90,21 @@ struct SecretStoring: ParsableArguments {
         if let label { item.attributes[.label] = .string(label) }
         if let comment { item.attributes[.comment] = .string(comment) }
         return item
+    }
+
+    /// Refuses to replace the secret of an item that lists show under another name, where they show another password of
+    /// the account under this one: a name without a server is that of a server, too.
+    private static func requireNoOther(_ name: String, than stored: Item, in keychain: Keychain) throws {
+        guard stored.itemClass == .internetPassword, !stored.isNamed(name) else { return }
+        let choice = PasswordChoice(user: stored.userText, kind: .internet)
+        guard let other = try choice.find(name, in: keychain).first(where: { $0.isNamed(name) }) else { return }
+        throw KeychainError(
+            .ambiguous,
+            "\"\(Visible.text(name))\" is the name of another item than \"\(Visible.text(stored.nameText))\", whose "
+                + "secret would be replaced; nothing was stored.",
+            hint: "Say which: keyfob set \(other.words(and: " --replace"))     "
+                + "Or: keyfob set \(stored.words(and: " --replace"))",
+            details: ["name": name, "keychain": keychain.name])
     }
 
     private static func duplicate(_ stored: Item, _ keychain: Keychain) -> KeychainError {

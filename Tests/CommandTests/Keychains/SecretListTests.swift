@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@testable import KeyfobCLI
+
+/// Lists of passwords.
+@Suite struct SecretListTests {
+    /// A household with passwords of both kinds by turns.
+    private func household() throws -> Household {
+        let household = try Household.unattended()
+        for (name, options) in [
+            ("z.example.org", ["--kind", "internet", "--protocol", "https", "--port", "8443"]), ("generic", []),
+            ("a.example.org", ["--kind", "internet"]), ("last", ["--user", "no: \"one\""]),
+        ] as [(String, [String])] {
+            try household.set(name, "x", options)
+        }
+        return household
+    }
+
+    @Test(arguments: [
+        ([], ["z.example.org", "generic", "a.example.org", "last"]), (["--kind", "generic"], ["generic", "last"]),
+        (["--kind", "internet"], ["z.example.org", "a.example.org"]), (["--protocol", "https"], ["z.example.org"]),
+        (["--user", ""], ["z.example.org", "generic", "a.example.org"]),
+    ] as [([String], [String])])
+    func `a list has the passwords of both kinds in the order in which they were added`(
+        options: [String], names: [String]
+    ) throws {
+        let household = try household()
+        let items = try #require(try household.document(["ls"] + options)["items"] as? [[String: Any]])
+        #expect(items.compactMap { $0["name"] as? String } == names)
+        let table = try household.keyfob(["ls"] + options).output.split(separator: "\n").dropFirst()
+        #expect(table.compactMap { $0.split(separator: " ").first.map(String.init) } == names)
+    }
+
+    @Test func `a YAML list makes the same document as JSON, bytes and all, and so does one of nothing`() throws {
+        let household = try household()
+        // As long as a line that is folded.
+        try household.set(String(repeating: "a name ", count: 40) + "\u{e9}\n", "x")
+        let members = [
+            "name", "user", "kind", "label", "server", "created", "modified", "protocol", "port", "path",
+            "reference_b64",
+        ]
+        func value(_ member: Any?) -> Value {
+            if let text = member as? String { return .string(text) }
+            return (member as? Int).map { Value.count($0) } ?? .null
+        }
+        for options in [[], ["--user", "nobody"]] {
+            let items = try #require(try household.document(["ls"] + options)["items"] as? [[String: Any]])
+            let list = items.map { item in Value.object(members.map { Value.Member($0, value(item[$0])) }) }
+            #expect(list.count == (options.isEmpty ? 5 : 0))
+            let whole = Document([
+                "keychain": "login", "items": .array(list), "count": .count(list.count), "damaged": 0,
+            ])
+            let streamed = try household.keyfob(["ls", "--format", "yaml"] + options).output
+            #expect(try streamed == whole.rendered(as: .yaml))
+        }
+    }
+}
