@@ -128,8 +128,14 @@ public struct Keychains: Sendable {
 
     private func missing(_ name: String, isNamed: Bool) throws -> KeychainError {
         // By the names of the files: whoever lists keychains asks for each, and must not be asked back.
-        let others = try fileNames().filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
-            .map { String($0.dropLast(5)) }
+        let files = try fileNames()
+        let others = files.filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.map { String($0.dropLast(5)) }
+        if let remedy = remedyOfStoppedRemoval(of: name, among: files) {
+            return KeychainError(
+                others.isEmpty ? .notInitialized : .noSuchKeychain,
+                "there is no keychain \"\(name)\": its removal has not come to its end.", hint: remedy,
+                details: ["keychain": name])
+        }
         if others.isEmpty {
             return KeychainError(
                 .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init",
