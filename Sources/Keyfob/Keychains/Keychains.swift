@@ -302,8 +302,8 @@ public struct Keychains: Sendable {
         }
     }
 
-    /// - Parameter keys: `CKA_ID`s that the draft is to go on noting; see `KeychainDraft`.
-    func write(_ configuration: KeychainConfiguration, to draft: URL? = nil, noting keys: [Data]? = nil) throws {
+    /// - Parameter draft: The place of one that is to get its name later; see `KeychainDraft`.
+    func write(_ configuration: KeychainConfiguration, to draft: URL? = nil) throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -312,8 +312,7 @@ public struct Keychains: Sendable {
         let years = Date(timeIntervalSince1970: -62_135_596_800)...Date(timeIntervalSince1970: 253_402_300_799)
         configuration.created = min(max(configuration.created, years.lowerBound), years.upperBound)
         try PrivateFile.createDirectory(folder)
-        let replacement = KeychainDraft.Replacement(configuration: configuration, wrappingKeys: keys)
-        try PrivateFile.write(SecretBytes(encoder.encode(replacement)), to: draft ?? file(configuration.name))
+        try PrivateFile.write(SecretBytes(encoder.encode(configuration)), to: draft ?? file(configuration.name))
     }
 
     /// Takes the place of the default one away from a keychain that is no more.
