@@ -168,7 +168,10 @@ import Testing
         try home.shell(
             """
             umask 077
-            echo '{"uuid":"\(uuid)","before":[]}' >home/.config/keyfob/keychains/.gone.creating
+            witness=home/.local/share/keyfob/vaults/\(uuid.lowercased()).sqlite.draft
+            : >$witness
+            printf '{"uuid":"%s","before":[],"witness":%s}' \(uuid) "$(stat -c %Z $witness)" \
+                >home/.config/keyfob/keychains/.gone.creating
             : >home/.config/keyfob/keychains/.other.creating.17.42.new
             : >home/.local/share/keyfob/pins/\(uuid.lowercased()).pin.17.42.new
             """)
@@ -179,6 +182,7 @@ import Testing
         #expect(try lines("ls -A home/.config/keyfob/keychains") == count)
         #expect(try lines("ls home/.local/share/keyfob/pins") == count)
         #expect(try lines("ls home/.local/share/keyfob/vaults | grep 'sqlite$'") == count)
+        #expect(try lines("ls home/.local/share/keyfob/vaults | grep 'draft$' || true") == 0)
         #expect(try home.keyfob("token", "ls", "--format", "tsv").output.split(separator: "\n").count == count + 1)
     }
 

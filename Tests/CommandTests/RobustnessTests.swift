@@ -257,15 +257,13 @@ import Testing
         let begun = try token(["token.object", "token.lock", "generation"])
         let full = try token(["token.object", UUID().uuidString.lowercased() + ".object"])
         let earlier = try token(["token.object"])
-        let folder = home + "/.config/keyfob/keychains"
-        for path in [home + "/.config", home + "/.config/keyfob", folder, home + "/.local", data] {
+        for path in [home + "/.config", home + "/.config/keyfob", home + "/.local", data] {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
-        let note = ["uuid": UUID().uuidString, "before": [URL(fileURLWithPath: earlier).lastPathComponent]] as [String: Any]
-        _ = FileManager.default.createFile(
-            atPath: folder + "/.login.creating", contents: try JSONSerialization.data(withJSONObject: note),
-            attributes: [.posixPermissions: 0o600])
+        try DraftNote.leave(
+            "login", uuid: UUID().uuidString, ["before": [URL(fileURLWithPath: earlier).lastPathComponent]], home: home,
+            data: data)
         let made = try Tool.keyfob(["init", "--unattended"], environment: environment).run()
         #expect(made.status == 0, "\(made.error)")
         #expect([begun, full, earlier].map { FileManager.default.fileExists(atPath: $0) } == [false, true, true])

@@ -65,25 +65,26 @@ extension Keychains {
         try PrivateFile.createDirectory(vaults)
         var configuration = KeychainConfiguration(
             schema: KeychainConfiguration.schema, name: name, uuid: uuid, token: "", module: .softHSM,
-            vault: vaults.appendingPathComponent(uuidText + ".sqlite", isDirectory: false).path, pinSource: nil,
-            sealedPIN: nil, recoverySeal: nil, unlockTimeout: 8 * 3600, created: Date())
+            vault: KeychainDraft.vault(of: uuid, in: directories).path, pinSource: nil, sealedPIN: nil,
+            recoverySeal: nil, unlockTimeout: 8 * 3600, created: Date())
         var undo: [() throws -> Void] = []
         var (mayLeaveKeys, left) = (false, left)
-        let draft = KeychainDraft(name, in: directories)
+        var draft = KeychainDraft(name, in: directories)
         do {
+            try draft.begin(uuid, left)
             undo.append {
                 // Without the note nobody would know of them.
                 guard !mayLeaveKeys else { return }
-                if let left { return try draft.note(left, of: uuid) }
-                try PrivateFile.remove(draft.file)
+                if let left { return try draft.note(left) }
+                try draft.abandon()
             }
-            try draft.begin(uuid, left)
             let pin: SecretBytes
             var recovery: RecoveryCode?
             switch choice {
             case .new(let protection):
                 let token = try softHSM.createToken(label: name, deadline: deadline)
                 undo.append { try softHSM.destroyToken(token.uri) }
+                try draft.note(token: token.uri)
                 pin = token.pin
                 configuration.token = token.uri.description
                 switch protection {
@@ -119,7 +120,7 @@ extension Keychains {
             let old = left.map { $0.token == configuration.token ? $0.ids : [] } ?? []
             let row = try keychain.createWrappingKey(pin: pin, id: id) {
                 guard !mayLeaveKeys, configuration.module != .softHSM else { return }
-                try draft.note(KeychainDraft.LeftKeys(token: configuration.token, ids: old + [id]), of: uuid)
+                try draft.note(KeychainDraft.LeftKeys(token: configuration.token, ids: old + [id]))
                 mayLeaveKeys = true
                 undo.append {
                     for id in old + [id] { try keychain.destroyWrappingKeys(id) }
@@ -128,7 +129,7 @@ extension Keychains {
                 }
             }
             for id in old { try keychain.destroyWrappingKeys(id) }
-            try write(configuration, to: draft.file, noting: mayLeaveKeys ? [id] : nil)
+            try write(configuration, to: draft.configuration)
             // Before it is there: one that is called login would be the default one already, and nobody's choice.
             let isFirst = try defaultName() == nil
             try draft.finish()

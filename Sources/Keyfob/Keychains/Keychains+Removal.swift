@@ -23,9 +23,9 @@ extension Keychains {
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there.
     ///   - withoutVault: Whether it goes also where its vault is not there.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file,
-    ///   `refused` where its vault is the one of another home directory or nobody can tell whether its token is there,
-    ///   `tokenAbsent`, `vaultUnavailable` where its token is there, or not Keyfob's, and its vault is not, `timedOut`
-    ///   while another process rewrites a token without end.
+    ///   `refused` where its vault is the one of another home directory, nobody can tell whether its token is there, or
+    ///   that is there again after a removal that was stopped, `tokenAbsent`, `vaultUnavailable` where its token is
+    ///   there, or not Keyfob's, and its vault is not, `timedOut` while another process rewrites a token without end.
     public func removal(
         of name: String, withoutToken: Bool = false, withoutVault: Bool = false
     ) throws -> Removal {
@@ -47,8 +47,9 @@ extension Keychains {
                     note(name).lastPathComponent, tokenlessNote(name).lastPathComponent,
                     KeychainDraft(name, in: directories).file.lastPathComponent,
                 ]
-                guard try notes.isDisjoint(with: fileNames()) else { return .rest }
-                throw error
+                guard try !notes.isDisjoint(with: fileNames()) else { throw error }
+                try requireTokenGone(name, withoutToken: withoutToken)
+                return .rest
             default: throw error
             }
         }
@@ -91,7 +92,7 @@ extension Keychains {
             case .whole(let configuration):
                 // An earlier one of the same name, which no longer has a configuration.
                 try finishRemoval(name, withoutToken: withoutToken, until: deadline)
-                try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
+                try UnlockedState(directories: directories).remove(configuration.stateName)
                 guard unsafe rename(file(name).path, note(name).path) == 0 else {
                     throw KeychainError.file("remove", file(name).path, errno)
                 }
@@ -186,7 +187,7 @@ extension Keychains {
             details: ["keychain": configuration.name, "path": tokens])
     }
 
-    private func tokenUnclear(_ configuration: KeychainConfiguration, _ directories: [String]) -> KeychainError {
+    func tokenUnclear(_ configuration: KeychainConfiguration, _ directories: [String]) -> KeychainError {
         let (name, places) = (configuration.name, directories.joined(separator: ", "))
         return KeychainError(
             .refused,
@@ -197,31 +198,19 @@ extension Keychains {
             details: ["keychain": name, "path": directories.first ?? ""])
     }
 
-    private static let noteSuffix = ".removing"
-    private static let tokenlessSuffix = ".removing-rest"
-
-    /// What becomes of the configuration while the rest is removed: no listing takes it for a keychain.
-    func note(_ name: String) -> URL {
-        folder.appendingPathComponent(".\(name)\(Self.noteSuffix)", isDirectory: false)
-    }
-
-    /// What becomes of the note when the token is destroyed. Whoever finds the other one, and no token, does not know
-    /// whether it is gone or out of sight. Both are made by a rename, for which there is room on a full disk.
-    func tokenlessNote(_ name: String) -> URL {
-        folder.appendingPathComponent(".\(name)\(Self.tokenlessSuffix)", isDirectory: false)
-    }
-
     /// Removes what belongs to the configuration in the note, and then the note.
     ///
     /// - Parameter withoutToken: As for `delete(_:withoutToken:withoutVault:timeout:)`.
+    /// - Throws: `KeychainError`; as `requireTokenGone(_:withoutToken:)`.
     private func finishRemoval(_ name: String, withoutToken: Bool = false, until deadline: Deadline) throws {
+        try requireTokenGone(name, withoutToken: withoutToken)
         for (place, isTokenGone) in [(tokenlessNote(name), true), (note(name), false)] {
             guard let bytes = try PrivateFile.read(place, limit: 1 << 20) else { continue }
             do {
                 // It was a configuration that could be read; what it is now says nothing about anything.
                 let configuration = KeychainConfiguration(json: bytes.copyBytes())?.moved(to: directories)
                 if let configuration, !isBack(configuration, as: name) {
-                    try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
+                    try UnlockedState(directories: directories).remove(configuration.stateName)
                     if !isTokenGone {
                         try destroyToken(of: configuration, name, isDispensable: withoutToken, until: deadline)
                     } else if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {
@@ -240,12 +229,6 @@ extension Keychains {
                     details: error.details, cause: error)
             }
         }
-    }
-
-    /// Whether the keychain of a note has its configuration again, as from a backup: nobody wants it removed any more.
-    private func isBack(_ noted: KeychainConfiguration, as name: String) -> Bool {
-        // One that cannot be read is none, or is spared by who asks.
-        (try? configuration(name))?.uuid == noted.uuid
     }
 
     /// Destroys the token that Keyfob made for a keychain, and notes that it is gone.

@@ -128,8 +128,14 @@ public struct Keychains: Sendable {
 
     private func missing(_ name: String, isNamed: Bool) throws -> KeychainError {
         // By the names of the files: whoever lists keychains asks for each, and must not be asked back.
-        let others = try fileNames().filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
-            .map { String($0.dropLast(5)) }
+        let files = try fileNames()
+        let others = files.filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.map { String($0.dropLast(5)) }
+        if let remedy = remedyOfStoppedRemoval(of: name, among: files) {
+            return KeychainError(
+                others.isEmpty ? .notInitialized : .noSuchKeychain,
+                "there is no keychain \"\(name)\": its removal has not come to its end.", hint: remedy,
+                details: ["keychain": name])
+        }
         if others.isEmpty {
             return KeychainError(
                 .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init",
@@ -220,8 +226,8 @@ public struct Keychains: Sendable {
         _ configuration: KeychainConfiguration, _ directories: Directories
     ) -> SecretBytes? {
         do {
-            let name = configuration.uuid.uuidString.lowercased()
-            return try UnlockedState(directories: directories).load(name).flatMap(Keychain.decode)?.pin
+            let state = UnlockedState(directories: directories)
+            return try state.load(configuration.stateName).flatMap(Keychain.decode)?.pin
         } catch {
             // Whoever needs the state reads it again, and reports what is wrong with it.
             return nil
@@ -283,8 +289,8 @@ public struct Keychains: Sendable {
         }
     }
 
-    /// - Parameter keys: `CKA_ID`s that the draft is to go on noting; see `KeychainDraft`.
-    func write(_ configuration: KeychainConfiguration, to draft: URL? = nil, noting keys: [Data]? = nil) throws {
+    /// - Parameter draft: The place of one that is to get its name later; see `KeychainDraft`.
+    func write(_ configuration: KeychainConfiguration, to draft: URL? = nil) throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -293,8 +299,7 @@ public struct Keychains: Sendable {
         let years = Date(timeIntervalSince1970: -62_135_596_800)...Date(timeIntervalSince1970: 253_402_300_799)
         configuration.created = min(max(configuration.created, years.lowerBound), years.upperBound)
         try PrivateFile.createDirectory(folder)
-        let replacement = KeychainDraft.Replacement(configuration: configuration, wrappingKeys: keys)
-        try PrivateFile.write(SecretBytes(encoder.encode(replacement)), to: draft ?? file(configuration.name))
+        try PrivateFile.write(SecretBytes(encoder.encode(configuration)), to: draft ?? file(configuration.name))
     }
 
     /// Takes the place of the default one away from a keychain that is no more.

@@ -5,45 +5,24 @@ import KeyfobPrimitives
 /// A file beside the vault, there for as long as a plan is under way: it tells the plan from one out of a backup.
 ///
 /// A copy of the vault that was taken in the middle of a change holds the plan of it. To carry that out when the copy
-/// is put back would destroy what has been imported again since, or whose import came to its end. But the time at which
-/// a file was last changed (`st_ctime`) is the kernel's: no program that puts files back can set it. So a plan whose
-/// witness is missing, or is of another time than the plan says, was not left here by a kill.
+/// is put back would destroy what has been imported again since, or whose import came to its end. A plan whose
+/// ``Witness`` is missing, or is of another time than the plan says, was not left here by a kill.
 ///
 /// Made, asked and removed with the vault's lock held.
 struct PlanWitness {
-    private let path: String
+    private let file: Witness
 
     /// The witness of the plan with that identity; one that is there or not.
-    init(of plan: Data, in vault: String) { path = vault + Self.infix + plan.hexadecimal }
+    init(of plan: Data, in vault: String) { file = Witness(path: vault + Self.infix + plan.hexadecimal) }
 
-    /// Makes it, and has it on the disk before it returns. Blocks for the sync.
-    ///
-    /// - Returns: When the kernel says that it was changed, in seconds since 1970: a fraction does not outlast a
-    ///   restart on every file system.
-    /// - Throws: `refused`, `diskFull` or `fileUnavailable`.
-    func make() throws(KeychainError) -> Int {
-        guard let file = OpenFile(path: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) else {
-            throw .file("write", path, errno)
-        }
-        do throws(KeychainError) {
-            try file.synchronize()
-            let url = URL(fileURLWithPath: path, isDirectory: false)
-            try PrivateFile.synchronizeDirectory(url.deletingLastPathComponent())
-            return try file.status().st_ctim.tv_sec
-        } catch {
-            remove()
-            throw error
-        }
-    }
+    /// As `Witness.make`.
+    func make() throws(KeychainError) -> Int { try file.make() }
 
     /// Whether it is the file that `make` made then.
-    func isOriginal(of time: Int) -> Bool {
-        var status = stat()
-        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_ctim.tv_sec == time
-    }
+    func isOriginal(of time: Int) -> Bool { file.isOriginal(of: time) }
 
     /// Removes it, once the plan is out of the vault. One that a kill leaves goes with `removeAll`.
-    func remove() { unsafe unlink(path) }
+    func remove() { file.remove() }
 
     /// Removes what kills have left of a vault's witnesses.
     ///

@@ -12,8 +12,9 @@ struct KeychainRemove: ParsableCommand {
             "keyfob keychain rm site --dry-run",
             "keyfob keychain rm ci --yes"),
         discussion:
-            "What a removal that was stopped has left, the same command removes. Of a keychain whose configuration is "
-            + "damaged only that file goes, for nobody knows which token and vault were its own.",
+            "What a removal that was stopped has left, the same command removes, unless the token that was destroyed "
+            + "has been put back since. Of a keychain whose configuration is damaged only that file goes, for nobody "
+            + "knows which token and vault were its own.",
         aliases: ["remove", "delete"])
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)

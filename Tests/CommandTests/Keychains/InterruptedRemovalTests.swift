@@ -54,6 +54,30 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
+    @Test(arguments: [
+        ["rm", "login", "--yes"], ["rm", "login", "--yes", "--without-token"], ["create", "login", "--unattended"],
+    ])
+    func `a token that was put back after its removal was stopped keeps all that opens it`(command: [String]) throws {
+        let household = try Household.unattended()
+        try household.set("a", "value")
+        let folder = household.directory.file("home/.config/keyfob/keychains")
+        // As a kill leaves it when the token is gone; token, PIN and vault are back, as from a backup.
+        try FileManager.default.moveItem(
+            atPath: folder + "/login.json", toPath: folder + "/.login.removing-rest")
+        let absent = try household.failure(["get", "a"])
+        #expect(absent.code == "keychain.not_initialized" && absent.hint.contains("mv -n "), "\(absent)")
+        let refused = try household.failure(["keychain"] + command)
+        #expect(refused.code == "refused", "\(refused)")
+        let other = try household.keyfob(["keychain", "create", "other", "--unattended"])
+        #expect(other.status == 0, "\(other.error)")
+
+        // The way back that is told.
+        let way = try #require(refused.hint.firstMatch(of: /mv -n .+/)?.0, "\(refused)")
+        #expect(try Tool("/bin/sh", ["-c", String(way)]).run().status == 0)
+        #expect(try household.keyfob(["get", "a", "-k", "login"]).output == "value\n")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["login.json", "other.json"])
+    }
+
     @Test func `a token that may be the one that cannot be read is not said to be absent`() throws {
         let household = try Household.unattended()
         try household.set("a", "value")

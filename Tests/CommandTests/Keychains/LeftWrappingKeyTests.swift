@@ -25,6 +25,22 @@ import Testing
 
     /// How many secret keys are on the token.
     private func secretKeys(_ environment: [String: String]) throws -> Int {
+        try listSecretKeys(environment).components(separatedBy: "Secret Key Object").count - 1
+    }
+
+    /// The `CKA_ID` of the only secret key on the token.
+    private func secretKeyID(_ environment: [String: String]) throws -> Data {
+        let list = try listSecretKeys(environment)
+        var digits = try #require(list.firstMatch(of: /ID: +([0-9a-f]{40})/)?.1, "\(list)")
+        var id = Data()
+        while !digits.isEmpty {
+            id.append(try #require(UInt8(digits.prefix(2), radix: 16)))
+            digits = digits.dropFirst(2)
+        }
+        return id
+    }
+
+    private func listSecretKeys(_ environment: [String: String]) throws -> String {
         let listed = try Tool(
             "/usr/bin/env",
             [
@@ -33,7 +49,7 @@ import Testing
             ], environment: environment
         ).run()
         try #require(listed.status == 0, "\(listed.error)")
-        return listed.output.components(separatedBy: "Secret Key Object").count - 1
+        return listed.output
     }
 
     @Test func `a key that the token made and did not tell of is removed with the attempt that failed`() throws {
@@ -81,6 +97,37 @@ import Testing
         let checked = try household.keyfob(
             ["keychain", "check", "card", "--pin-source", "env:CARD_PIN"], environment: environment)
         #expect(checked.status == 0, "\(checked.output)\(checked.error)")
+    }
+
+    @Test(arguments: [DraftNote.Witness.restored, .original])
+    func `a note of a key that has sealed a keychain since does not take the key away`(
+        witness: DraftNote.Witness
+    ) throws {
+        let (household, module, environment) = try household()
+        let made = try create(in: household, module, environment)
+        try #require(made.status == 0, "\(made.error)")
+        let options = ["-k", "card", "--pin-source", "env:CARD_PIN"]
+        let stored = try household.keyfob(
+            ["set", "a", "--stdin"] + options, input: Data("value".utf8), environment: environment)
+        try #require(stored.status == 0, "\(stored.error)")
+        let (home, away) = (household.directory.file("home"), household.directory.file("card.json"))
+        let file = home + "/.config/keyfob/keychains/card.json"
+        let json = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: file)))
+        let configuration = try #require(json as? [String: Any])
+        try FileManager.default.moveItem(atPath: file, toPath: away)
+        try DraftNote.leave(
+            "card", uuid: try #require(configuration["uuid"] as? String),
+            [
+                "token": try #require(configuration["token"] as? String),
+                "wrappingKeys": [try secretKeyID(environment).base64EncodedString()],
+            ], witness: witness, home: home, data: household.data)
+        let again = try create(in: household, module, environment)
+        #expect(again.status == 0, "\(again.error)")
+        #expect(try secretKeys(environment) == 2)
+
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.moveItem(atPath: away, toPath: file)
+        #expect(try household.keyfob(["get", "a"] + options, environment: environment).output == "value\n")
     }
 
     @Test func `what is removed of a keychain that was never made names the key that may be left, and how`() throws {
