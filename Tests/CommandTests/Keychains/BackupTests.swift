@@ -4,13 +4,7 @@ import Testing
 
 /// Backups that are put back, or lie, where they do harm.
 @Suite struct BackupTests {
-    private static let canTrace: Bool = {
-        // Where strace(1) is not installed it cannot be started.
-        let result = try? Tool("/usr/bin/env", ["strace", "-f", "-o", "/dev/null", "true"]).run()
-        return result?.status == 0
-    }()
-
-    @Test(.enabled(if: canTrace))
+    @Test(.enabled(if: Machine.canTrace))
     func `a vault that is put back beside the log of a killed command is refused, and sound without that`() throws {
         let household = try Household.unattended()
         try household.set("a", "value")

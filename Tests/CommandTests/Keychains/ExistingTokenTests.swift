@@ -148,13 +148,7 @@ import Testing
         #expect(keys.count == 1 && keys.first?["name"] as? String == "k", "\(keys)")
     }
 
-    private static let canTrace: Bool = {
-        // Where strace(1) is not installed it cannot be started.
-        let result = try? Tool("/usr/bin/env", ["strace", "-f", "-o", "/dev/null", "true"]).run()
-        return result?.status == 0
-    }()
-
-    @Test(.enabled(if: canTrace))
+    @Test(.enabled(if: Machine.canTrace))
     func `a list of keys looks once into the vault of each other keychain on the token`() throws {
         let household = try Household()
         let environment = try token(in: household)

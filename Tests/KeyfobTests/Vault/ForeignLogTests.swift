@@ -87,7 +87,8 @@ import Testing
             #expect(try history.stamp(file, log, reader) == Data([UInt8(number)]), "\(number)")
         }
         // In these SQLite finds nothing.
-        for log in [nil, Data(), logs[1].prefix(32), logs[1].prefix(3000), Data(count: 20_000)] {
+        let unread: [Data?] = [nil, Data(), logs[1].prefix(32), logs[1].prefix(3000), Data(count: 20_000)]
+        for log in unread {
             #expect(try history.stamp(files[0], log, reader) == Data([1]), "\(log?.count ?? -1)")
         }
     }
