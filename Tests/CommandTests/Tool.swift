@@ -5,6 +5,13 @@ import TestSupport
 enum Machine {
     /// Whether a program can listen at `::1`: in containers it often cannot.
     static let hasIPv6 = FileManager.default.contents(atPath: "/proc/net/if_inet6").map { !$0.isEmpty } ?? false
+
+    /// Whether there is strace(1), and it may trace what it starts.
+    static let canTrace: Bool = {
+        // Where it is not installed it cannot be started.
+        let result = try? Tool("/usr/bin/env", ["strace", "-f", "-o", "/dev/null", "true"]).run()
+        return result?.status == 0
+    }()
 }
 
 /// A program run as a user runs it.

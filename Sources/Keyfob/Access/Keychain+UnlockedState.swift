@@ -38,7 +38,7 @@ extension Keychain {
             throw KeychainError(
                 .vaultDamaged,
                 "the vault of keychain \"\(name)\" is not the one that was unlocked: another file is in its place.",
-                hint: "Put it back, or restore it from a backup: \(configuration.vault)\n"
+                hint: "Put it back. \(KeychainError.restoring(vault: configuration.vault))\n"
                     + "If this one is right, unlock it anew: keyfob lock \(name) && keyfob unlock \(name)",
                 details: ["path": configuration.vault])
         }

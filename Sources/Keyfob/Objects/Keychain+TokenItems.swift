@@ -114,7 +114,8 @@ extension Keychain {
         _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?, hidesPublicHalves: Bool = false,
         where filter: (TokenObject) -> Bool = { _ in true }
     ) throws -> [Item] {
-        let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0) }
+        var owners: WrappingKeyOwners?
+        let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0, &owners) }
         guard !candidates.isEmpty else { return [] }
         let rows = try keys.map { try self.rows(itemClass, of: candidates, $0) } ?? [:]
         // By the rules of Keychain Services the public half of a private key is part of that key, unless somebody
@@ -254,24 +255,20 @@ extension Keychain {
 
     /// The key that seals a vault, this one or another keychain's on the token, is nobody's item: listing it would
     /// invite somebody to remove it.
-    private func isWrappingKey(_ object: TokenObject) -> Bool {
+    ///
+    /// - Parameter owners: What the other keychains' vaults say, from the first key on that they are asked for. To be
+    ///   kept for one search and no longer, since others make and remove keychains.
+    private func isWrappingKey(_ object: TokenObject, _ owners: inout WrappingKeyOwners?) -> Bool {
         guard object.objectClass == .secretKey else { return false }
         // A vault that cannot be read says so elsewhere.
         let rows = (try? wrappingKeyRows()) ?? []
-        return rows.contains { $0.objectID == object.id } || sealsAnother(object)
-    }
-
-    /// Whether a key seals another of the user's keychains, as far as their vaults can be read.
-    ///
-    /// A token that Keyfob made has one keychain. On others the name spares most keys the look into the vaults.
-    private func sealsAnother(_ key: TokenObject) -> Bool {
-        guard token.softHSM == nil, key.label?.text?.hasPrefix("keyfob-wrap-") == true else { return false }
-        let others = ((try? Keychains(directories).all()) ?? []).filter {
-            $0.uuid != configuration.uuid && $0.module != .softHSM
-        }
-        return others.contains { other in
-            other.wrappingKeyRows?.contains { $0.objectID == key.id } ?? false
-        }
+        if rows.contains(where: { $0.objectID == object.id }) { return true }
+        // A token that Keyfob made has one keychain. On others the name spares most keys the look into the vaults.
+        guard token.softHSM == nil, object.label?.text?.hasPrefix("keyfob-wrap-") == true else { return false }
+        // As above.
+        let known = owners ?? (try? WrappingKeyOwners(of: self)) ?? WrappingKeyOwners()
+        owners = known
+        return known.keychain(sealedBy: object) != nil
     }
 
     // MARK: Identities

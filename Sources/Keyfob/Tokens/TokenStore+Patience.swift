@@ -96,7 +96,8 @@ extension TokenStore {
     /// it has found broken in a bad moment it may hold for broken for ever. Initialising anew ends all sessions of
     /// the process, of other keychains too, which then log in again: it comes last where the token is known.
     ///
-    /// - Throws: `tokenNotPresent` where the token is not there; `error` where nothing can be done for it.
+    /// - Throws: `tokenNotPresent` where the token is not there; `error` where nothing can be done for it;
+    ///   `tokenAmbiguous` where SoftHSM would end the process.
     private func recover(from error: PKCS11Error, in softHSM: SoftHSMDirectory, _ attempt: Int) throws {
         guard let serial = uri.serial else { throw error }
         var isRestored = false
@@ -116,6 +117,7 @@ extension TokenStore {
         // Others in this process lose their sessions by it: three times more, where it has not helped yet.
         guard isRestored || attempt < Self.attempts || [16, 24, 32].contains(attempt) else { return }
         forgetHandles()
+        try softHSM.requireDistinctTokens()
         try pool().module.reinitialize()
     }
 
@@ -133,6 +135,7 @@ extension TokenStore {
             // Mostly the file was empty just now, and the next look finds it whole.
             if attempt >= 2 {
                 forgetHandles()
+                try softHSM.requireDistinctTokens()
                 try pool().module.reinitialize()
             }
             usleep(20_000 << UInt32(min(attempt, 4)))

@@ -17,7 +17,7 @@ extension SQLiteStore {
     static func missing(_ path: String) -> KeychainError {
         KeychainError(
             .vaultUnavailable, "the vault \(path) is missing.",
-            hint: "Mount what it lies on, or restore it from a backup.")
+            hint: "Mount what it lies on. " + KeychainError.restoring(vault: path))
     }
 
     /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).
@@ -70,8 +70,18 @@ extension SQLiteStore {
     ) -> KeychainError {
         KeychainError(
             .vaultDamaged, "\(title) is damaged: \(what).",
-            hint: "Restore its vault from a backup: \(path). Nothing was changed.", details: ["path": path],
+            hint: KeychainError.restoring(vault: path) + "\nNothing was changed.", details: ["path": path],
             cause: cause)
+    }
+}
+
+extension KeychainError {
+    /// How a vault is put back: the log that lies beside it belongs to the file that is there now.
+    package static func restoring(vault path: String) -> String {
+        let log = path + "-wal"
+        return "Restore the vault from a backup, while no program uses it: \(path), and with it its log, \(log). "
+            + "Where the backup has no log, the one that is there now must go: "
+            + "mv \(ShellWord.quoted(log)) \(ShellWord.quoted(log + ".old"))"
     }
 }
 

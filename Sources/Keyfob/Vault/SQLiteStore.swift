@@ -58,38 +58,11 @@ final class SQLiteStore: ItemStore {
         do {
             connection = try VaultConnection(keepsQueue: keepsQueue) {
                 try Self.connectAtAll(path: path, use: use, busyTimeout: busyTimeout) {
-                    try Self.checkHeader($0, path: path)
+                    try Self.checkFile($0, path: path)
                 }
             }
             identity = try connection.use { try Self.identify($0, path: path) }
         } catch { throw Self.translate(error, path: path, title: title, explain) }
-    }
-
-    /// Looks at the file before SQLite does, which would write a header into an empty file and change the
-    /// journal of another program's database.
-    ///
-    /// Through the connection's own descriptor: SQLite's locks are those of fcntl(2), and to close any other
-    /// descriptor of the file would drop the locks that all connections of this process have on it.
-    private static func checkHeader(_ db: Database, path: String) throws {
-        var header = [UInt8](repeating: 0, count: 100)
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        let found = unsafe sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_FILE_POINTER, &file)
-        guard found == SQLITE_OK, let file = unsafe file, let read = unsafe file.pointee.pMethods?.pointee.xRead else {
-            throw KeychainError(
-                .vaultUnavailable, "the vault \(path) cannot be read.",
-                hint: "Check what it is: ls -ld \(ShellWord.quoted(path))",
-                details: ["path": path])
-        }
-        let result = unsafe header.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress, CInt($0.count), 0) }
-        // What a short file lacks is zero.
-        guard result == SQLITE_OK || result == ResultCode.SQLITE_IOERR_SHORT_READ.rawValue else {
-            throw DatabaseError(resultCode: ResultCode(rawValue: result))
-        }
-        let magic = Array("SQLite format 3".utf8) + [0]
-        let application = Int(UInt32(bigEndianBytes: header[68..<72]) ?? 0)
-        guard header.starts(with: magic), application == Schema.applicationID else {
-            throw KeychainError(.vaultDamaged, "\(path) is not a Keyfob vault.", hint: "Restore it from a backup.")
-        }
     }
 
     /// Makes a new, empty vault of mode 0600.
@@ -177,6 +150,7 @@ final class SQLiteStore: ItemStore {
             try check(db)
             // Before the others, which read.
             if isAlone { try set("PRAGMA locking_mode = EXCLUSIVE", of: db) }
+            if use == .server, !db.configuration.readonly { try beginLog(of: db) }
             try set(pragmas(for: use), of: db)
             // The last connection to close would otherwise checkpoint, sync and delete the log, and the next one
             // make it anew: four syncs for a command that reads one secret.
@@ -226,7 +200,8 @@ final class SQLiteStore: ItemStore {
     private static func identify(_ database: any DatabaseWriter, path: String) throws -> Data {
         let identity = try database.read { db in
             guard try Int.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
-                throw KeychainError(.vaultDamaged, "\(path) is not a Keyfob vault.", hint: "Restore it from a backup.")
+                throw KeychainError(
+                    .vaultDamaged, "\(path) is not a Keyfob vault.", hint: KeychainError.restoring(vault: path))
             }
             let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
             guard version <= Schema.version else {
@@ -239,7 +214,7 @@ final class SQLiteStore: ItemStore {
         }
         guard let identity, identity.count == 16 else {
             throw KeychainError(
-                .vaultDamaged, "the vault \(path) has lost its identity.", hint: "Restore it from a backup.")
+                .vaultDamaged, "the vault \(path) has lost its identity.", hint: KeychainError.restoring(vault: path))
         }
         return identity
     }
@@ -292,9 +267,11 @@ final class SQLiteStore: ItemStore {
                 // Rolled back whole by GRDB when the body throws.
                 var result: Result?
                 let transaction = SQLiteTransaction(db, tree, previous: newest)
+                let changes = db.totalChangesCount
                 try db.inTransaction(.immediate) {
                     result = try body(transaction)
                     try transaction.tree?.flush()
+                    if db.totalChangesCount != changes { try LogLink.renew(in: db) }
                     return .commit
                 }
                 note(transaction.tree)

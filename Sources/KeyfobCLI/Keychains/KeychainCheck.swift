@@ -145,7 +145,7 @@ struct KeychainCheck: ParsableCommand {
         let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
         // What the token has lost no vault brings back.
         if findings.contains(where: { ![.wrappingKeyAbsent, .wrappingKeyDamaged, .objectAbsent].contains($0.code) }) {
-            lines.append("    Restore the vault from a backup: \(keychain.configuration.vault)")
+            lines.append("    " + KeychainError.restoring(vault: keychain.configuration.vault))
         }
         if findings.contains(where: \.code.canBeAccepted) {
             lines.append("    Or take the items as they are: \(command) --accept")

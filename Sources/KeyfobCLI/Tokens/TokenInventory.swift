@@ -268,6 +268,7 @@ struct SelectedToken {
         // One of ours that no keychain uses any more.
         let directory = Keychains().softHSM
         try directory.activate()
+        try directory.heal()
         var uri = PKCS11URI()
         uri.token = entry.label
         uri.serial = entry.serial

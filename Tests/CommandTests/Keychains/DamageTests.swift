@@ -371,6 +371,7 @@ import Testing
         let command = "keyfob keychain check login --remove-damaged"
         let advice = try household.keyfob(["keychain", "check"]).output
         #expect(advice.contains(command) && !advice.contains("--accept"), "\(advice)")
+        #expect(advice.contains("mv \(try household.vault())-wal "), "\(advice)")
         for change in [["key", "generate", "k"], ["identity", "rm", "web", "--yes"]] {
             let failure = try household.failure(change)
             #expect(failure.code == "db.damaged" && failure.status == 9, "\(failure)")
@@ -480,9 +481,13 @@ import Testing
         let path = try household.vault()
         try Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 5) }).write(to: URL(fileURLWithPath: path))
         try removeLog(of: path)
-        #expect(try household.failure(["get", "a"]).code == "db.damaged")
+        // A file alone is not all that has to be put back.
+        let restored = "\(path), and with it its log, \(path)-wal"
+        let damaged = try household.failure(["get", "a"])
+        #expect(damaged.code == "db.damaged" && damaged.hint.contains(restored), "\(damaged)")
         try FileManager.default.removeItem(atPath: path)
-        #expect(try household.failure(["get", "a"]).code == "db.unavailable")
+        let missing = try household.failure(["get", "a"])
+        #expect(missing.code == "db.unavailable" && missing.hint.contains(restored), "\(missing)")
     }
 
     @Test func `a configuration that cannot be read is told, and others can still be used`() throws {

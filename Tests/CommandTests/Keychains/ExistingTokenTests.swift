@@ -143,6 +143,34 @@ import Testing
         let vault = try #require(try document(["keychain", "show", "two"])["vault"] as? String)
         try FileManager.default.removeItem(atPath: vault)
         try expectMarks(["-k", "one"])
+        // Nor does a list of keys, from which one is removed by its name, have it.
+        let keys = try #require(try document(["key", "ls", "-k", "one"] + source)["keys"] as? [[String: Any]])
+        #expect(keys.count == 1 && keys.first?["name"] as? String == "k", "\(keys)")
+    }
+
+    @Test(.enabled(if: Machine.canTrace))
+    func `a list of keys looks once into the vault of each other keychain on the token`() throws {
+        let household = try Household()
+        let environment = try token(in: household)
+        let source = ["--pin-source", "env:CARD_PIN"]
+        for name in ["one", "two", "three", "four"] {
+            let made = try household.keyfob(
+                ["keychain", "create", name, "--token", "card", "--module", Self.module] + source,
+                environment: environment)
+            try #require(made.status == 0, "\(made.error)")
+        }
+        let log = household.directory.file("opened")
+        let trace = ["strace", "-f", "-qq", "-e", "trace=open,openat", "-o", log]
+        let listed = try Tool(
+            "/usr/bin/env", trace + [Tool.keyfob([]).path, "key", "ls", "-k", "one"] + source,
+            environment: household.environment.merging(environment) { $1 }
+        ).run()
+        try #require(listed.status == 0, "\(listed.error)")
+        let opened = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").compactMap { line in
+            line.contains(".sqlite\", O_RDWR") ? line.split(separator: "\"").dropFirst().first.map(String.init) : nil
+        }
+        let counts = Dictionary(opened.map { ($0, 1) }, uniquingKeysWith: +)
+        #expect(counts.count == 4 && counts.values.allSatisfy { $0 == 1 }, "\(counts)")
     }
 
     @Test func `a keychain that is on another token than the one asked for is not that one`() throws {

@@ -47,6 +47,38 @@ import Testing
         #expect(try softHSM.directory.heal().unusable == [hurt.directory.lastPathComponent])
     }
 
+    /// Names of directories beside a token's; SoftHSM opens what is called by any of them.
+    @Test(arguments: [".bak", "", "hidden"])
+    func `a copy of a token beside it is told before SoftHSM ends the process for it`(kind: String) throws {
+        let softHSM = try SoftHSMProcess()
+        let token = try softHSM.makeToken("double")
+        _ = try softHSM.makeToken("other")
+        let name = token.directory.lastPathComponent
+        let copy = softHSM.directory.tokensDirectory.appendingPathComponent(
+            kind == "" ? UUID().uuidString.lowercased() : kind == "hidden" ? "." + name : name + kind)
+        try FileManager.default.copyItem(at: token.directory, to: copy)
+        #expect(try run("softhsm2-util", ["--show-slots"], environment: softHSM.environment).status != 0)
+        let looks: [() throws -> Void] = [
+            { try softHSM.directory.heal() }, { try softHSM.directory.requireDistinctTokens() },
+        ]
+        for look in looks {
+            do {
+                try look()
+                Issue.record("SoftHSM would be loaded")
+            } catch let error as KeychainError {
+                #expect(error.code == .tokenAmbiguous && error.message.contains(token.serial), "\(error)")
+                for path in [token.directory.path, copy.path] {
+                    #expect(error.hint?.contains(path) ?? false, "\(error)")
+                }
+            }
+        }
+        // What SoftHSM does not read is nobody's double.
+        try FileManager.default.removeItem(at: copy)
+        try FileManager.default.createSymbolicLink(at: copy, withDestinationURL: token.directory)
+        try softHSM.directory.heal()
+        #expect(try run("softhsm2-util", ["--show-slots"], environment: softHSM.environment).status == 0)
+    }
+
     @Test func `a file that a login is rewriting is waited for`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("busy")

@@ -58,6 +58,18 @@ final class TestKeychain: Sendable {
         return try queue.writeWithoutTransaction(body)
     }
 
+    /// Makes a copy of the vault beside it, which nobody has open: the test's own connection keeps the log of its vault
+    /// alive. - Returns: Its path.
+    func copyVault() throws -> String {
+        let folder = URL(fileURLWithPath: configuration.vault).deletingLastPathComponent()
+        let copy = folder.appendingPathComponent("copy.sqlite").path
+        try sql { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy)
+        // A vault is in this mode from its beginning; a copy is not.
+        try DatabaseQueue(path: copy).writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        return copy
+    }
+
     /// A second vault for the same token.
     var vaultFiles: [String] { ["", "-wal", "-shm"].map { configuration.vault + $0 } }
 }

@@ -33,11 +33,7 @@ extension SoftHSMDirectory {
         of tokens: [SoftHSMToken], serial: String, label: String
     ) throws(KeychainError) -> SoftHSMToken? {
         let found = tokens.filter { $0.serial == serial && $0.label == label }
-        guard found.count < 2 else {
-            throw KeychainError(
-                .tokenAmbiguous, "there are \(found.count) tokens \"\(label)\" with the serial number \(serial).",
-                hint: "Move one of the directories away: " + found.map(\.directory.filePath).joined(separator: ", "))
-        }
+        guard found.count < 2 else { throw ambiguity(found) }
         return found.first
     }
 
@@ -71,9 +67,9 @@ extension SoftHSMDirectory {
     func awaitToken(serial: String, label: String) throws(KeychainError) -> Sight {
         let deadline = Deadline.after(.milliseconds(500))
         while true {
-            let (tokens, unusable) = try survey()
-            if let token = try one(of: tokens, serial: serial, label: label) { return .whole(token) }
-            if unusable.isEmpty { return .absent }
+            let survey = try survey()
+            if let token = try one(of: survey.tokens, serial: serial, label: label) { return .whole(token) }
+            if survey.unusable.isEmpty { return .absent }
             if deadline.hasPassed { return .unclear }
             usleep(2_000)
         }
@@ -88,7 +84,8 @@ extension SoftHSMDirectory {
         try FileLock.attempting(root.appendingPathComponent("login.lock", isDirectory: false), deadline: .after(.seconds(2)), body)
     }
 
-    /// Puts back what a kill in the middle of a login has emptied. Call it before loading the module.
+    /// Puts back what a kill in the middle of a login has emptied, and refuses what SoftHSM would end the process for.
+    /// Call it before loading the module.
     ///
     /// SoftHSM rewrites `token.object` at each login: it truncates, gives its lock back and then writes,
     /// without a sync. A kill between the two leaves the file empty, and the token with all its keys is
@@ -100,12 +97,22 @@ extension SoftHSMDirectory {
     ///
     /// Costs one small read for each token when all is well; any number of processes may call it at once.
     ///
-    /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`.
+    /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`; `tokenAmbiguous`
+    ///   as `requireDistinctTokens()`.
     @discardableResult
     package func heal(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) -> Healing {
         sweep()
-        guard try !survey().unusable.isEmpty else { return Healing(restored: [], unusable: []) }
-        return try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in try healLocked() }
+        let survey = try survey()
+        guard !survey.unusable.isEmpty else {
+            try requireDistinct(survey)
+            return Healing(restored: [], unusable: [])
+        }
+        let healing = try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+            try healLocked()
+        }
+        // With what was put back.
+        try requireDistinctTokens()
+        return healing
     }
 
     /// `heal()` for a caller that holds the lock.
@@ -162,9 +169,11 @@ extension SoftHSMDirectory {
 
     /// The names of SoftHSM's token directories.
     func identifiers() throws(KeychainError) -> [String] {
-        // SoftHSM names them by UUIDs; what is named otherwise is not a token of its.
-        try OpenDirectory.names(in: tokensDirectory).filter { UUID(uuidString: $0) != nil }.sorted()
+        try OpenDirectory.names(in: tokensDirectory).filter(Self.isIdentifier).sorted()
     }
+
+    /// SoftHSM names its tokens' directories by UUIDs; what is named otherwise it has not made.
+    private static func isIdentifier(_ name: String) -> Bool { UUID(uuidString: name) != nil }
 
     func tokenFile(_ identifier: String) -> URL {
         tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
@@ -176,25 +185,35 @@ extension SoftHSMDirectory {
             .appendingPathComponent("token.object", isDirectory: false)
     }
 
-    private func token(_ file: TokenFile, _ identifier: String) -> SoftHSMToken {
+    func token(_ file: TokenFile, _ identifier: String) -> SoftHSMToken {
         SoftHSMToken(
             label: file.label, serial: file.serial, hasUserPIN: file.hasUserPIN,
             directory: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
     }
 
-    /// The tokens that can be read, and the directories of those that cannot: in one walk, for a login may empty a
-    /// file between two, and its token would be in neither list.
-    private func survey() throws(KeychainError) -> (tokens: [SoftHSMToken], unusable: [String]) {
+    /// What lies among the tokens.
+    struct Survey {
+        /// Those that can be read.
         var tokens: [SoftHSMToken] = []
+        /// The directories of those that cannot.
         var unusable: [String] = []
-        for identifier in try identifiers() {
-            if let file = try read(tokenFile(identifier)) {
-                tokens.append(token(file.content, identifier))
+        /// What is called otherwise than SoftHSM calls its tokens' directories.
+        var others: [String] = []
+    }
+
+    /// Looks at every token in one walk, for a login may empty a file between two, and its token would not be found.
+    func survey() throws(KeychainError) -> Survey {
+        var survey = Survey()
+        for name in try OpenDirectory.names(in: tokensDirectory).sorted() {
+            if !Self.isIdentifier(name) {
+                survey.others.append(name)
+            } else if let file = try read(tokenFile(name)) {
+                survey.tokens.append(token(file.content, name))
             } else {
-                unusable.append(identifier)
+                survey.unusable.append(name)
             }
         }
-        return (tokens, unusable)
+        return survey
     }
 
     /// A well-formed token file; `nil` when it is missing or unusable.

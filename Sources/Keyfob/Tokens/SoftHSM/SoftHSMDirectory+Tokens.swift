@@ -29,7 +29,7 @@ extension SoftHSMDirectory {
     ///
     /// - Throws: `duplicateKeychain` when there is a token with the label; `timedOut` at `deadline`;
     ///   `invalidArgument` for a label that is empty, longer than 32 bytes or ends in a blank; `refused` as
-    ///   `activate()`; `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
+    ///   `activate()`; `tokenAmbiguous` as `heal()`; `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
     package func createToken(
         label: String, deadline: Deadline = .after(.seconds(10))
     ) throws(KeychainError) -> CreatedToken {
@@ -43,6 +43,7 @@ extension SoftHSMDirectory {
         return try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
             _ = try healLocked()
             removeDebris()
+            try requireDistinctTokens()
             try makeWay(for: label)
             return try create(label)
         }
