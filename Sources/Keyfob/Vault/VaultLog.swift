@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 
 /// SQLite's write-ahead log beside a vault, as far as it tells which file it belongs to.
