@@ -1,6 +1,5 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
 
 /// The state that lies between two commands.
 extension Keychain {
@@ -8,7 +7,7 @@ extension Keychain {
     public var unlockedState: UnlockedState { UnlockedState(directories: directories) }
 
     /// The name of this keychain's state in ``unlockedState``.
-    public var stateName: String { configuration.stateName }
+    public var stateName: String { configuration.uuid.uuidString.lowercased() }
 
     /// Whether a process has left state for others. Nothing is taken over from it.
     var isUnlockedForSession: Bool {
@@ -78,25 +77,5 @@ extension Keychain {
                 SecretBytes(UnsafeRawBufferPointer(start: first + 2 + count, count: 32)),
                 Data(bytes: first + end, count: 16))
         }
-    }
-}
-
-extension KeychainConfiguration {
-    /// The name of the keychain's state in ``UnlockedState``: a UUID that stands for the keychain in its place.
-    ///
-    /// A copy of it in another place, as of a whole home directory, is unlocked and locked by itself.
-    public var stateName: String {
-        let text = uuid.uuidString.lowercased() + "\0" + vaultPlace
-        let bytes = Digest.sha256.array(of: Array(text.utf8))
-        return unsafe bytes.withUnsafeBytes { unsafe UUID(uuid: $0.load(as: uuid_t.self)) }.uuidString
-            .lowercased()
-    }
-
-    /// The vault's path, by whatever links its directory was come to. The vault itself may be missing.
-    private var vaultPlace: String {
-        let file = URL(fileURLWithPath: vault, isDirectory: false)
-        guard let folder = unsafe realpath(file.deletingLastPathComponent().filePath, nil) else { return vault }
-        defer { unsafe free(folder) }
-        return unsafe String(cString: folder) + "/" + file.lastPathComponent
     }
 }

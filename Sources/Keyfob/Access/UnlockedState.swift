@@ -37,8 +37,7 @@ public struct UnlockedState: Sendable {
         self.usesKernelKeyring = usesKernelKeyring
     }
 
-    /// Keeps `payload` for `keychain` (its ``KeychainConfiguration/stateName``) for `timeout` seconds; 0 until `remove`
-    /// or the next boot.
+    /// Keeps `payload` for `keychain` (its UUID) for `timeout` seconds; 0 until `remove` or the next boot.
     ///
     /// Replaces what was there. Returns where it is now, for `status`.
     ///

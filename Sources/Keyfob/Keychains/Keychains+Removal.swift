@@ -92,7 +92,7 @@ extension Keychains {
             case .whole(let configuration):
                 // An earlier one of the same name, which no longer has a configuration.
                 try finishRemoval(name, withoutToken: withoutToken, until: deadline)
-                try UnlockedState(directories: directories).remove(configuration.stateName)
+                try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
                 guard unsafe rename(file(name).path, note(name).path) == 0 else {
                     throw KeychainError.file("remove", file(name).path, errno)
                 }
@@ -210,7 +210,7 @@ extension Keychains {
                 // It was a configuration that could be read; what it is now says nothing about anything.
                 let configuration = KeychainConfiguration(json: bytes.copyBytes())?.moved(to: directories)
                 if let configuration, !isBack(configuration, as: name) {
-                    try UnlockedState(directories: directories).remove(configuration.stateName)
+                    try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
                     if !isTokenGone {
                         try destroyToken(of: configuration, name, isDispensable: withoutToken, until: deadline)
                     } else if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {

@@ -226,8 +226,8 @@ public struct Keychains: Sendable {
         _ configuration: KeychainConfiguration, _ directories: Directories
     ) -> SecretBytes? {
         do {
-            let state = UnlockedState(directories: directories)
-            return try state.load(configuration.stateName).flatMap(Keychain.decode)?.pin
+            let name = configuration.uuid.uuidString.lowercased()
+            return try UnlockedState(directories: directories).load(name).flatMap(Keychain.decode)?.pin
         } catch {
             // Whoever needs the state reads it again, and reports what is wrong with it.
             return nil

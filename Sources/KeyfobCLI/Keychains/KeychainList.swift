@@ -32,7 +32,7 @@ struct KeychainList: ParsableCommand {
         let wanted = try wanted(listing, in: keychains)
         for configuration in listing.keychains where wanted(configuration.name) {
             let isDefault = configuration.name == defaultName
-            let isUnlocked = try state.location(of: configuration.stateName) != nil
+            let isUnlocked = try state.location(of: configuration.uuid.uuidString.lowercased()) != nil
             let condition: KeychainReport.State =
                 isUnlocked ? .unlocked : configuration.opensUnasked ? .unattended : .locked
             let word = condition.rawValue

@@ -42,7 +42,7 @@ struct KeychainReport {
         do {
             let keychains = Keychains()
             let unlocked = UnlockedState(directories: keychains.directories)
-            let stateName = configuration.stateName
+            let stateName = configuration.uuid.uuidString.lowercased()
             location = try unlocked.location(of: stateName)
             expiry = try unlocked.expiry(of: stateName)
             if location != nil { state = .unlocked }

@@ -34,7 +34,7 @@ struct LockCommand: ParsableCommand {
         var locked: [String] = []
         var failures = listing?.damaged.map(\.error) ?? []
         for configuration in chosen {
-            let key = configuration.stateName
+            let key = configuration.uuid.uuidString.lowercased()
             do throws(KeychainError) {
                 let wasUnlocked = try global.dryRun ? state.location(of: key) != nil : state.remove(key)
                 if wasUnlocked { locked.append(configuration.name) }

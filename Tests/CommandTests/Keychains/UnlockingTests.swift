@@ -119,25 +119,6 @@ import Testing
         #expect(isInTime)
     }
 
-    @Test(arguments: [["lock"], ["keychain", "rm", "login", "--yes"]])
-    func `what is done to a copy of a home leaves the original unlocked`(command: [String]) throws {
-        let household = try Household()
-        let made = try household.keyfob(["init", "--pin-source", "env:PASS"], environment: ["PASS": "sesame"])
-        try #require(made.status == 0, "\(made.error)")
-        try household.set("a", "value")
-        let (home, copy) = (household.directory.file("home"), household.directory.file("copy"))
-        try #require(try Tool("/usr/bin/env", ["cp", "-a", home, copy]).run().status == 0)
-        let done = try household.keyfob(command, environment: ["HOME": copy])
-        #expect(done.status == 0, "\(done.error)")
-        let read = try household.keyfob(["get", "a"])
-        #expect(read.status == 0 && read.output == "value\n", "\(read)")
-        // By whatever way one comes to it, it is the same home.
-        let link = household.directory.file("link")
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: home)
-        #expect(try household.keyfob(["lock"], environment: ["HOME": link]).output.contains("Locked \"login\""))
-        #expect(try household.keyfob(["get", "a"]).status == 6)
-    }
-
     @Test func `a token whose file logins empty all the time is never called missing`() throws {
         let household = try Household.withPassphrase("sesame")
         // SoftHSM empties the file and writes it anew at every login.
