@@ -10,7 +10,7 @@ extension KeychainError {
     private static let lasting: Set<Code> = [
         .itemNotFound, .ambiguous, .identityMismatch, .mechanismUnsupported, .unsupportedFormat, .certificateExpired,
         .certificateNotYetValid, .certificateHostMismatch, .certificateUsageMismatch, .certificateInvalid,
-        .chainIncomplete, .pinIncorrect, .pinLocked, .pinFinalTry, .passphraseIncorrect, .cancelled,
+        .chainIncomplete, .pinIncorrect, .pinLocked, .pinFinalTry, .pinRequired, .passphraseIncorrect, .cancelled,
     ]
 
     /// Whether the next look may well find it over: a keychain or a token that is busy, away or locked says nothing of

@@ -109,7 +109,9 @@ extension Keychain {
                 .refused, "an older version is not renewed.", hint: "Renew the version in use.",
                 details: ["name": identity.label ?? ""])
         }
-        return try ordering(name, replacing: identity.der) { try renewed(identity, name, key, lifetime, issuer, report) }
+        return try ordering(name, replacing: identity.der) {
+            try renewed(identity, name, key, lifetime, issuer, report)
+        }
     }
 
     private func renewed(
@@ -166,7 +168,8 @@ extension Keychain {
         }
     }
 
-    /// Makes an identity. Where the task is cancelled the issuer is not waited for any longer.
+    /// Makes an identity. Where the task is cancelled the issuer is not waited for any longer than what it has begun
+    /// takes: a request, or a command that makes a DNS record.
     ///
     /// - Throws: As the blocking form; `cancelled`.
     @discardableResult
@@ -180,7 +183,7 @@ extension Keychain {
         }
     }
 
-    /// Renews an identity. Where the task is cancelled the issuer is not waited for any longer.
+    /// Renews an identity. What a cancelled task does is told at `createIdentity`.
     ///
     /// - Throws: As the blocking form; `cancelled`.
     @discardableResult
@@ -253,20 +256,23 @@ extension Keychain {
 
     /// A key of the name that has no certificate; `nil` where there is none.
     ///
-    /// - Parameter isFirst: Whether it is for an identity that is to be made. A renewal takes none but its own: another
-    ///   may be one that somebody replaced because it is not to be used any more.
+    /// - Parameter isFirst: Whether it is for an identity that is to be made, of which an earlier attempt has left a
+    ///   key under its very name. A renewal takes none but its own. Any other may be one that somebody replaced because
+    ///   it is not to be used any more.
     /// - Throws: `KeychainError` with code `duplicateItem` where it is not as one that would be made, or one of several.
     private func waitingKey(
         _ name: String, _ specification: KeySpecification, isFirst: Bool
     ) throws -> TokenKey? {
-        let order = isFirst ? nil : PendingOrders(self)[name]
+        let order = PendingOrders(self)[name]
         let objects = try index.objects(keys())
         let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
         let waiting = try findOnToken(Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])).filter { item in
-            guard let object = item.object, let label = item.attributes[.label]?.text,
-                label.isIdentical(to: name) || IdentityVersion.isVersion(label, of: name)
-            else { return false }
-            guard isFirst || order?.isMade(object.keyIdentifier, called: label) ?? false else { return false }
+            guard let object = item.object, let label = item.attributes[.label]?.text else { return false }
+            let isNamed = label.isIdentical(to: name)
+            guard isNamed || IdentityVersion.isVersion(label, of: name) else { return false }
+            guard isFirst && isNamed || order?.isMade(object.keyIdentifier, called: label) ?? false else {
+                return false
+            }
             return !certified.contains(object.keyIdentifier)
         }
         guard let first = waiting.first else { return nil }
@@ -339,12 +345,13 @@ extension Keychain {
         let own = Criteria(
             .key, [.keyClass: .number(KeyClass.private.rawValue), .applicationLabel: .data(key.publicKey.identifier)])
         guard let item = try? findOnToken(own).first else { return error }
-        guard isLocal else {
+        if !isLocal {
             let label = item.attributes[.label]?.text ?? ""
             let isUsedAgain = name.map { name in
                 PendingOrders(self)[name]?.isMade(key.publicKey.identifier, called: label) ?? false
             } ?? true
-            return Self.keeping(item, isUsedAgain: isUsedAgain, after: error)
+            // Where the record could not be written, each attempt would leave one more that nobody goes on with.
+            guard isNew, !isUsedAgain else { return Self.keeping(item, isUsedAgain: isUsedAgain, after: error) }
         }
         // The first error is the one to report; a key that cannot be removed is used by the next attempt.
         try? delete(KeyItem(item: item))

@@ -29,6 +29,11 @@ extension Keychain {
         return try findOnToken(own).first.map { KeyItem(item: $0) }
     }
 
+    private func uncertifiedKey(called label: String) throws -> KeyItem? {
+        let own = Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue), .label: .string(label)])
+        return try findOnToken(own).first?.object.flatMap { try uncertifiedKey($0.keyIdentifier) }
+    }
+
     /// Whether a key was made for the order of a name that is on record.
     func isOrdered(_ key: TokenKey, for name: String) -> Bool {
         PendingOrders(self)[name].map { $0.isKeyNew && $0.key == key.publicKey.identifier } ?? false
@@ -97,6 +102,11 @@ extension Keychain {
         // The certificate is installed, whatever becomes of this. A key that cannot be destroyed now is destroyed after
         // the next renewal.
         do {
+            if let label = order.label, let key = try uncertifiedKey(called: label) {
+                report(
+                    "key \"\(label)\" of a renewal that failed left: keyfob key rm "
+                        + ShellWord.operand(key.label ?? label))
+            }
             for identifier in order.newKeys {
                 guard let key = try uncertifiedKey(identifier) else { continue }
                 try delete(key)

@@ -45,7 +45,8 @@ extension Keychain {
         for key: KeyItem, subject: DistinguishedName, extensions: CertificateExtensions,
         scheme: SignatureScheme? = nil
     ) async throws -> CertificationRequest {
-        try await run {
+        // An order that is under way is waited for.
+        try await runPatiently { _ in
             try self.certificationRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
         }
     }

@@ -73,8 +73,8 @@ struct PendingOrder: Codable {
 
 /// The pending orders of a keychain, by the names of the identities that they are for.
 ///
-/// They are a help and no more: one that cannot be read is none, and one that cannot be written is not missed until
-/// somebody is killed.
+/// They are a help and no more: one that cannot be read is none, and where one cannot be written, a renewal that fails
+/// or is killed is followed by one with another key.
 struct PendingOrders: Sendable {
     private let files: FilesByName
 

@@ -5,9 +5,8 @@ public import PKCS11
 
 /// The asynchronous forms: each runs its blocking twin on a thread of Keyfob's own.
 ///
-/// A call that has begun runs to its end even when the task is cancelled: a token must not be left half-way. Only
-/// issuers, and servers that have certificates, are not waited for any longer then.
-/// Every one throws what its twin throws.
+/// A call that has begun runs to its end even when the task is cancelled: a token must not be left half-way. Only of
+/// issuers, and of servers that have certificates, nothing more is asked then. Every one throws what its twin throws.
 extension Keychain {
     func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await BlockingExecutor.shared.run(body)

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import KeyfobPrimitives
 import PKCS11
@@ -15,13 +16,18 @@ extension KeychainDraft {
         return note
     }
 
-    /// Whether somebody has used the vault: no creation puts more into it than one wrapping key. `nil` for one that is
-    /// missing or cannot be read, as while it is being made.
+    /// Whether somebody has used the vault, as far as can be told: no creation puts more into it than one wrapping key.
+    /// `nil` for one that is missing, or has not come further than the first page.
     private func isVaultUsed(_ uuid: UUID) -> Bool? {
         let path = Self.vault(of: uuid, in: directories).filePath
-        // What is wrong with it makes no difference here.
-        return try? SQLiteStore(path: path, use: .oneShot, busyTimeout: 2).read { vault in
-            try vault.rowCount() > 0 || vault.wrappingKeys().count > 1 || !vault.intents().isEmpty
+        do {
+            return try SQLiteStore(path: path, use: .oneShot, busyTimeout: 2).read { vault in
+                try vault.rowCount() > 0 || vault.wrappingKeys().count > 1 || !vault.intents().isEmpty
+            }
+        } catch {
+            // One that is busy, damaged or too new is somebody's.
+            var status = stat()
+            return unsafe stat(path, &status) == 0 && status.st_size > 4096 ? true : nil
         }
     }
 

@@ -57,8 +57,8 @@ extension Keychains {
         if let way = wayToVault(configuration) { return way }
         let loss = configuration.module == .softHSM
             ? "remove the keychain, and with it the keys and certificates on its token" : "remove the keychain"
-        return "Mount what it lies on, or restore it from a backup. Where it is gone for good, \(loss): "
-            + "keyfob keychain rm \(ShellWord.quoted(configuration.name)) --without-vault"
+        return "Mount what it lies on. \(KeychainError.restoring(vault: configuration.vault))     Where it is gone for "
+            + "good, \(loss): keyfob keychain rm \(ShellWord.quoted(configuration.name)) --without-vault"
     }
 
     /// Where the vault of a keychain is that our directory lacks, and how it is reached; `nil` where it is nowhere.

@@ -147,7 +147,8 @@ struct TokenWriter: Sendable {
 
     private func recoverLocked() throws {
         let intents = try store.read { try $0.intents() }
-        try PlanWitness.removeAll(in: vault, besides: Set(intents.map(\.identity)))
+        // No more than tidying up: where the directory cannot be read, they stay.
+        try? PlanWitness.removeAll(in: vault, besides: Set(intents.map(\.identity)))
         var damage: (any Error)?
         for intent in intents {
             let plan: TokenPlan

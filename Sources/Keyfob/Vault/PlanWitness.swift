@@ -8,7 +8,7 @@ import KeyfobPrimitives
 /// is put back would destroy what has been imported again since, or whose import came to its end. A plan whose
 /// ``Witness`` is missing, or is of another time than the plan says, was not left here by a kill.
 ///
-/// Made, asked and removed with the vault's lock held.
+/// Made, asked and removed with the vault's lock held, or where the vault is being removed.
 struct PlanWitness {
     private let file: Witness
 

@@ -93,9 +93,8 @@ final class SQLiteStore: ItemStore {
         }
     }
 
-    /// Removes a vault with what lies beside it: SQLite's log and its index, the lock of those who change the token, and
-    /// the witnesses of their plans.
-    /// Nothing where it is gone already.
+    /// Removes a vault with what lies beside it: SQLite's log and its index, the lock of those who change the token,
+    /// and the witnesses of their plans. Nothing where it is gone already.
     ///
     /// The file itself goes first, and for good. A log without it is nobody's, and goes the next time; but the file
     /// without its log would open, and lack what was committed last.

@@ -51,7 +51,9 @@ struct CertificateChainCommand: ParsableCommand {
             let trust = isAnchor ? "trusted by the \(result.origin?.rawValue ?? "caller")" : ""
             return (index, one, [place, trust].filter { !$0.isEmpty }.joined(separator: ", "))
         }
-        let isComplete = result.isTrusted || result.chain.last?.isSelfSigned == true
+        // An expired certificate is told as that, whatever else is wrong with it.
+        let isIssuerMissing = [.issuerNotFound, .leafNotVerified].contains(result.result.failure?.code)
+        let isComplete = !isIssuerMissing || result.chain.last?.isSelfSigned == true
         let document = Document([
             "name": .string(name), "trusted": .boolean(result.isTrusted), "origin": .optional(result.origin?.rawValue),
             "fetched": .count(fetched.count),
@@ -77,6 +79,6 @@ struct CertificateChainCommand: ParsableCommand {
         // That nobody trusts it is another question: keyfob cert verify.
         let reason = result.error(name: name, isFile: certificate.isFile, hasFetched: fetch && !global.dryRun)
         try output.emit(document, table: table)
-        if let reason, reason.code == .chainIncomplete { throw reason }
+        if let reason, !isComplete { throw reason }
     }
 }

@@ -79,9 +79,14 @@ struct PasswordChoice {
         // Of a server that is given, all are looked at below.
         if kind != .generic, server == nil { listed += try items(.internetPassword, .label, name) }
         let served = kind == .generic ? [] : try items(.internetPassword, .server, server ?? name)
-        let labelled = isInternet ? [] : try items(.genericPassword, .label, name)
+        // Lists show the label of those that have no service; they give way to one whose service it is.
+        let isService = listed.contains { $0.itemClass == .genericPassword }
+        let labelled = isInternet || isService ? [] : try items(.genericPassword, .label, name)
         let known = Set(listed.map(\.reference))
         listed += (served + labelled).filter { $0.isNamed(name) && !known.contains($0.reference) }
+        if use == .reading, listed.contains(where: { $0.itemClass == .genericPassword }) {
+            listed.removeAll { $0.itemClass != .genericPassword }
+        }
         guard listed.isEmpty else { return listed }
         let others = served.filter { $0.hasText(.server, name) }
         return others.isEmpty ? labelled : others
@@ -203,8 +208,7 @@ extension Keychain {
             return seen < limit && ContinuousClock.now < end
         }
         do {
-            try forEach(.genericPasswords, damaged: { _ in }) { take($0.item) }
-            if seen < limit { try forEach(.internetPasswords, damaged: { _ in }) { take($0.item) } }
+            try forEachPassword(of: [.genericPassword, .internetPassword], damaged: { _ in }) { take($0) }
         } catch {
             // What has been found is all that can be offered.
             return names.sorted()

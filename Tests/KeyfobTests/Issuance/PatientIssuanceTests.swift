@@ -17,14 +17,14 @@ import Testing
         func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
             asked.withLock { $0 += 1 }
             // Also where the test fails before it lets anybody go.
-            _ = mayAnswer.wait(until: .after(.seconds(300))) { $0 ? true : nil }
+            _ = mayAnswer.wait(until: .after(.seconds(600))) { $0 ? true : nil }
             return try SelfIssuer().issue(order)
         }
     }
 
     /// Waits until something is so, for as long as a busy machine may need; whether it is.
     private func isSoon(_ condition: () -> Bool) async throws -> Bool {
-        let deadline = Deadline.after(.seconds(60))
+        let deadline = Deadline.after(.seconds(240))
         while !condition() {
             guard !deadline.hasPassed else { return false }
             try await Task.sleep(for: .milliseconds(10))

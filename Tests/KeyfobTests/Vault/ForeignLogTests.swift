@@ -114,6 +114,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [SQLiteStore.Use.server, .oneShot])
+    func `the page of an earlier log under a frame that a kill has cut short says nothing`(
+        writer: SQLiteStore.Use
+    ) throws {
+        let history = try History(writer)
+        let (older, newer) = (history.logs[0], history.logs[1])
+        func firstLink(_ log: Data) -> Int {
+            var offset = 32
+            while Array(log[offset..<offset + 4]) != UInt32(LogLink.pageNumber).bigEndianBytes { offset += 24 + 4096 }
+            return offset
+        }
+        let (old, new) = (firstLink(older) + 24, firstLink(newer) + 24)
+        // The log was begun anew, and of its first link nothing but the frame's head was written.
+        let log = newer[..<new] + older[old..<old + 4096]
+        for reader in [SQLiteStore.Use.server, .oneShot] {
+            #expect(try history.stamp(history.files[3], Data(log), reader) == Data([4]))
+        }
+    }
+
     @Test func `a server that has only read leaves no log that could be taken for another file's`() throws {
         let history = try History(.oneShot)
         _ = try history.stamp(history.files[1], nil, .oneShot)

@@ -10,8 +10,8 @@ import PKCS11
 /// The least that signs with a key on a token and leaves the event loops alone: one thread, which does nothing but
 /// `C_Sign`, and the next `C_SignInit` while nobody waits.
 ///
-/// No closed connection, no removed key, no other process, no slow token and no fork troubles it. What is between it and
-/// the same key in memory is what threads and the token cost whoever signs.
+/// No closed connection, no removed key, no other process, no slow token and no fork troubles it. What is between it
+/// and the same key in memory is what threads and the token cost whoever signs.
 final class BareKey: NIOSSLCustomPrivateKey, Hashable, @unchecked Sendable {
     // Unchecked for the queue, which the mutex guards, and the session, which is the thread's.
     private struct Work {
@@ -73,6 +73,7 @@ final class BareKey: NIOSSLCustomPrivateKey, Hashable, @unchecked Sendable {
     private func run() {
         var isBegun = false
         while true {
+            // What goes wrong is met again by the signature.
             if !isBegun { isBegun = (try? session.beginSignature(with: key, using: mechanism)) != nil }
             let work = next()
             // A signature that fails is a failed handshake, which is counted.
