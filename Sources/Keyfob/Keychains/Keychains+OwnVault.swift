@@ -1,5 +1,5 @@
+import CLinux
 import Foundation
-import Glibc
 
 /// Whose the vault of a keychain is, and whether it is there, before the keychain is removed.
 extension Keychains {
