@@ -61,6 +61,7 @@ extension KeychainDraft {
         try PrivateFile.remove(configuration)
         // What came to its end has left nothing.
         if let note = try remains(), !others.contains(where: { $0.uuid == note.uuid }) {
+            // A configuration whose URI cannot be read names no token that could be spared for it.
             let serials = Set(others.compactMap { try? PKCS11URI($0.token).serial })
             if try removeTokens(of: note, besides: serials, until: deadline) { try removeFiles(of: note.uuid) }
             guard try !keepsKeys || leftKeys() == nil else { return }
@@ -73,6 +74,7 @@ extension KeychainDraft {
     /// - Parameter taken: The serial numbers of the tokens that keychains name.
     /// - Returns: Whether PIN and vault may go; not where the token stays because it may be in use.
     private func removeTokens(of note: Note, besides taken: Set<String>, until deadline: Deadline) throws -> Bool {
+        // What is no URI was never written here, and names no token.
         let made = note.made.flatMap { try? PKCS11URI($0).serial }
         if let made, taken.contains(made) { return false }
         func wasBefore(_ identifier: String) -> Bool { note.before?.contains(identifier) ?? true }

@@ -147,7 +147,7 @@ struct KeychainDraft {
     /// - Throws: `KeychainError` where it cannot be read.
     func read() throws -> Note? {
         guard let bytes = try PrivateFile.read(file, limit: 1 << 20) else { return nil }
-        // See above.
+        // A note that cannot be read says nothing, and so takes nothing away.
         return try? JSONDecoder().decode(Note.self, from: bytes.copyData())
     }
 }

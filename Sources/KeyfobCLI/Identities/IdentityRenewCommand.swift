@@ -279,6 +279,7 @@ struct IdentityRenewCommand: ParsableCommand {
             let failure = error as? KeychainError
             // Where nothing was renewed there is nothing to do after it; where that cannot be told, there may be. While
             // another process is at it, the record may be that one's too.
+            // Whatever hides it, the first error is the one to report.
             let current = try? keychain.only(.identity(label: identity.label ?? ""))
             if isFirst, current?.der == identity.der, !keychain.isOrdering(identity.label ?? "") {
                 try pending.remove(identity.label ?? "")
