@@ -203,7 +203,7 @@ extension Keychain {
         doomed += try Self.publicHalves(of: doomed, objects).filter { try isUnclaimed($0) }
         let identity = Data(try RandomBytes.bytes(count: 16))
         // Of a transaction that fails it is left, until the next change.
-        let witness = try PlanWitness(of: identity, in: configuration.vault).make()
+        let witness = try Witness(ofPlan: identity, in: configuration.vault).make()
         let plan = TokenPlan(
             kind: .destroy, objects: doomed.map { TokenPlan.Object($0) }, begun: Date(), witness: witness)
         _ = try writer.insert(keys.sealPlan(plan, identity: identity, vault: store.identity))

@@ -92,7 +92,7 @@ struct TokenPlan: Codable, Sendable {
     var rows: [Data] = []
     /// When it was written, before anything was done; `nil` in the plans of earlier versions.
     var begun: Date?
-    /// The time of its ``PlanWitness``; `nil` in the plans of earlier versions, which are believed without.
+    /// The time of its ``Witness``; `nil` in the plans of earlier versions, which are believed without.
     var witness: Int?
 }
 

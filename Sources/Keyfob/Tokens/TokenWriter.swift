@@ -61,7 +61,7 @@ struct TokenWriter: Sendable {
             }
             plan.begun = Date()
             let identity = Data(try RandomBytes.bytes(count: 16))
-            let witness = PlanWitness(of: identity, in: vault)
+            let witness = Witness(ofPlan: identity, in: vault)
             plan.witness = try witness.make()
             let intent = try keys.sealPlan(plan, identity: identity, vault: store.identity)
             let intentID: Int64
@@ -148,7 +148,7 @@ struct TokenWriter: Sendable {
     private func recoverLocked() throws {
         let intents = try store.read { try $0.intents() }
         // No more than tidying up: where the directory cannot be read, they stay.
-        try? PlanWitness.removeAll(in: vault, besides: Set(intents.map(\.identity)))
+        try? Witness.removeAll(ofPlansIn: vault, besides: Set(intents.map(\.identity)))
         var damage: (any Error)?
         for intent in intents {
             let plan: TokenPlan
@@ -157,7 +157,7 @@ struct TokenWriter: Sendable {
                 damage = error
                 continue
             }
-            let witness = PlanWitness(of: intent.identity, in: vault)
+            let witness = Witness(ofPlan: intent.identity, in: vault)
             // Of a plan out of a backup nobody knows what has become of it since: the objects that are there stay.
             let isOriginal = plan.witness.map { witness.isOriginal(of: $0) } ?? true
             // What a token does not let go now it never may: from here on it is shown as any other object.

@@ -106,7 +106,7 @@ final class SQLiteStore: ItemStore {
         for suffix in ["-wal", "-shm", ".lock"] {
             try PrivateFile.remove(URL(fileURLWithPath: path + suffix, isDirectory: false))
         }
-        try PlanWitness.removeAll(in: path)
+        try Witness.removeAll(ofPlansIn: path)
     }
 
     /// As `connect`, and a command's connection also where the index of the log has no room on the disk: what is there

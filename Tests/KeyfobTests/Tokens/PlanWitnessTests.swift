@@ -73,7 +73,7 @@ import Testing
         let object = try #require(key.item.object)
         let keys = try keychain.keys()
         let identity = Data(1...16)
-        let witness = PlanWitness(of: identity, in: test.configuration.vault)
+        let witness = Witness(ofPlan: identity, in: test.configuration.vault)
         var plan = TokenPlan(
             kind: .destroy, objects: [TokenPlan.Object(object)], rows: [try #require(key.reference).identity])
         plan.witness = try witness.make()
@@ -102,7 +102,7 @@ import Testing
 
     @Test func `what a kill leaves of witnesses alone is cleared away, and none outlasts its change`() throws {
         let test = try TestKeychain()
-        _ = try PlanWitness(of: Data(repeating: 7, count: 16), in: test.configuration.vault).make()
+        _ = try Witness(ofPlan: Data(repeating: 7, count: 16), in: test.configuration.vault).make()
         #expect(try witnesses(test).count == 1)
         let key = try test.keychain.generateKey(.p256, label: "key")
         #expect(try witnesses(test).isEmpty)
