@@ -274,23 +274,6 @@ import TestSupport
         #expect(fixture.asked.value == 2)
     }
 
-    @Test func `a login sends no PIN that an operation has sent since it is what it is, and was refused`() throws {
-        let token = try TestToken.make(label: "pool")
-        let directory = try TemporaryDirectory()
-        let faulty = try FaultyModule(in: directory, saying: "login=160,9")
-        let pool = SessionPool(module: try Module.load(path: faulty.path), token: token.uri) { token.pin }
-        let before = pool.loginAttempts
-        #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
-        let error = #expect(throws: PKCS11Error.self) { try pool.login(provingPIN: true, unlessRefusedSince: before) }
-        #expect(error?.function == .login && error?.returnValue == .pinIncorrect)
-        #expect(try faulty.logins == 1)
-        // That was another PIN, for all that is known.
-        #expect(throws: PKCS11Error.self) {
-            try pool.login(provingPIN: true, unlessRefusedSince: pool.loginAttempts)
-        }
-        #expect(try faulty.logins == 2)
-    }
-
     @Test func `an error of the PIN closure passes through, once for all who wait`() throws {
         struct Cancelled: Error {}
         let token = try TestToken.make(label: "pool")
@@ -386,75 +369,6 @@ import TestSupport
             _exit(label == token.label && !module.isForked ? 0 : 1)
         }
         #expect(status == 0)
-    }
-
-    @Test(arguments: [
-        ("login=179,1", nil, 2), ("login=179,9", .sessionHandleInvalid, 2), ("login=224,9", .tokenNotPresent, 2),
-        // The token may have looked at the PIN, or says that it has.
-        ("login=5,9", .generalError, 1), ("login=6,9", .functionFailed, 1), ("login=48,9", .deviceError, 1),
-        ("login=50,9", .deviceRemoved, 1), ("login=224,9 pin-low", .tokenNotPresent, 1),
-        ("login=160,9", .pinIncorrect, 1), ("login=258,9", .userPINNotInitialized, 1),
-    ] as [(String, ReturnValue?, Int)])
-    func `a login is sent once more only where the token cannot have looked at the PIN, and fails as itself`(
-        words: String, refusal: ReturnValue?, logins: Int
-    ) throws {
-        let token = try TestToken.make(label: "pool")
-        let directory = try TemporaryDirectory()
-        let faulty = try FaultyModule(in: directory, saying: words)
-        let pool = SessionPool(module: try Module.load(path: faulty.path), token: token.uri) { token.pin }
-        if let refusal {
-            let error = #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
-            #expect(error?.function == .login && error?.returnValue == refusal)
-        } else {
-            #expect(try pool.withSession { try $0.info().isUserLoggedIn })
-        }
-        #expect(try faulty.logins == logins)
-    }
-
-    @Test func `a PIN that is not sent on the final try logs nobody else out`() throws {
-        let token = try TestToken.make(label: "pool")
-        let directory = try TemporaryDirectory()
-        let faulty = try FaultyModule(in: directory)
-        let module = try Module.load(path: faulty.path)
-        let first = SessionPool(module: module, token: token.uri) { token.pin }
-        #expect(try first.withSession { try $0.info().isUserLoggedIn })
-        try faulty.say("pin-final")
-        let second = SessionPool(module: module, token: token.uri) { token.pin }
-        let error = #expect(throws: PKCS11Error.self) { try second.login(provingPIN: true) }
-        #expect(error?.function == .getTokenInfo && error?.returnValue == .pinIncorrect)
-        #expect(try first.withSession { try $0.info().isUserLoggedIn })
-    }
-
-    @Test func `who has no PIN to send logs nobody out, and is nobody`() throws {
-        let token = try TestToken.make(label: "pool")
-        let directory = try TemporaryDirectory()
-        let module = try Module.load(path: FaultyModule(in: directory).path)
-        let first = SessionPool(module: module, token: token.uri) { token.pin }
-        #expect(try first.withSession { try $0.info().isUserLoggedIn })
-        try SessionPool(module: module, token: token.uri) { nil }.login(provingPIN: true)
-        #expect(try first.withSession { try $0.info().isUserLoggedIn })
-    }
-
-    @Test func `a login that was lost comes back where the pool fills the token`() throws {
-        let token = try TestToken.make(label: "pool")
-        let directory = try TemporaryDirectory()
-        let faulty = try FaultyModule(in: directory, saying: "sessions=3")
-        let module = try Module.load(path: faulty.path)
-        let pool = SessionPool(module: module, token: token.uri) { token.pin }
-        func requireLogin() throws {
-            try pool.withSession { session in
-                guard try session.info().isUserLoggedIn else {
-                    throw PKCS11Error(function: .sign, returnValue: .userNotLoggedIn)
-                }
-            }
-        }
-        try pool.withSession { _ in try pool.withSession { try $0.logout() } }
-        try requireLogin()
-        // Another program takes the room of the session that kept the login.
-        try pool.logout()
-        let other = try #require(try module.slot(matching: token.uri)).openSession()
-        try requireLogin()
-        try other.close()
     }
 
     @Test func `a slow call is told of while it lasts, and a fast one is not`() throws {
