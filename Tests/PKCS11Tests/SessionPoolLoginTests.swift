@@ -59,6 +59,19 @@ import Testing
         #expect(try first.withSession { try $0.info().isUserLoggedIn })
     }
 
+    @Test func `who logs out after a new initialisation is not told that his session has ended`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let module = try Module.load(path: FaultyModule(in: directory).path)
+        let pool = SessionPool(module: module, token: token.uri) { token.pin }
+        #expect(try pool.withSession { try $0.info().isUserLoggedIn })
+        try module.reinitialize()
+        try pool.logout()
+        let slot = try #require(try module.slot(matching: token.uri))
+        #expect(try !slot.openSession().info().isUserLoggedIn)
+        #expect(try pool.withSession { try $0.info().isUserLoggedIn })
+    }
+
     @Test func `who has no PIN to send logs nobody out, and is nobody`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()

@@ -8,6 +8,7 @@ struct TokenOperation: Sendable, Hashable {
     var isExporting = false
 
     static let login = TokenOperation(verb: "log in")
+    static let logout = TokenOperation(verb: "log out")
     static let read = TokenOperation(verb: "read its objects")
     static let create = TokenOperation(verb: "store an object")
     static let change = TokenOperation(verb: "change an object")

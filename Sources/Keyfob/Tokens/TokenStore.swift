@@ -241,7 +241,7 @@ final class TokenStore: Sendable {
         forgetHandles()
         // Also where the token did not answer: it is used no more.
         defer { for one in ahead.withLock({ $0.compactMap(\.signatures) }) { one.drop() } }
-        do { try pool.logout() } catch let error as PKCS11Error { throw refusal(error, .login) }
+        do { try pool.logout() } catch let error as PKCS11Error { throw refusal(error, .logout) }
     }
 
     /// Runs `body`, which sends the PIN for one use of a key, as the pool of the operation's session lets it.

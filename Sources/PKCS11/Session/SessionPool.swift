@@ -177,7 +177,8 @@ import Synchronization
 
     /// Logs the token out, for the whole process; the next call logs in again.
     ///
-    /// Handles of private objects die. Blocks until a login in progress has ended.
+    /// Handles of private objects die. Blocks until a login in progress has ended. A new initialisation of the module
+    /// has ended this pool's login, too; that of a pool that has logged in since then stays.
     ///
     /// Corresponds to `C_Logout`.
     ///
@@ -198,7 +199,8 @@ import Synchronization
         do throws(PKCS11Error) {
             try anchor.session.logout()
         } catch {
-            guard error.returnValue == .userNotLoggedIn else { throw error }
+            // Looked at last: another thread may have initialised the module between any two of the steps above.
+            guard error.returnValue == .userNotLoggedIn || anchor.generation != module.generation else { throw error }
         }
     }
 
