@@ -213,7 +213,10 @@ import PKCS11
     /// Makes a keychain with a token of its own below a directory.
     private static func create(_ path: String, _ name: String) throws {
         let directories = Directories(root: URL(fileURLWithPath: path, isDirectory: true))
-        let creation = try Keychains(directories).create(name, on: .new(.file))
+        let creation: Keychains.Creation
+        do { creation = try Keychains(directories).create(name, on: .new(.file)) } catch let error as KeychainError {
+            return say(error.code.rawValue)
+        }
         say("made")
         // Whoever closes the vault writes more.
         withExtendedLifetime(creation) {}

@@ -42,6 +42,8 @@ struct KeychainDraft {
     let softHSM: SoftHSMDirectory
     /// What was written last.
     private var written: Note?
+    /// Whether `finish` has given the configuration its name.
+    private var isNamed = false
 
     init(_ name: String, in directories: Directories) {
         self.name = name
@@ -56,6 +58,9 @@ struct KeychainDraft {
 
     /// Where the finished configuration lies until it gets its name.
     var configuration: URL { folder.appendingPathComponent(".\(name)\(Self.suffix).json", isDirectory: false) }
+
+    /// Where it lies from then on.
+    private var target: URL { folder.appendingPathComponent(name + ".json", isDirectory: false) }
 
     /// Where the vault of a keychain lies that Keyfob makes.
     static func vault(of uuid: UUID, in directories: Directories) -> URL {
@@ -114,15 +119,31 @@ struct KeychainDraft {
         written = note
     }
 
-    /// Gives the configuration its name, which lies in `configuration`: from now on there is a keychain.
+    /// Gives the configuration its name, which lies in `configuration`: from now on there is a keychain. `close()` is to
+    /// follow.
     ///
     /// - Throws: `KeychainError`.
-    func finish() throws {
-        let target = folder.appendingPathComponent(name + ".json", isDirectory: false)
+    mutating func finish() throws {
         guard unsafe rename(configuration.path, target.path) == 0 else {
             throw KeychainError.file("write", target.path, errno)
         }
+        isNamed = true
         try PrivateFile.synchronizeDirectory(folder)
+    }
+
+    /// Takes away the name that `finish` has given, if it has, so that there is no keychain; whether there is none.
+    ///
+    /// Where there is one, all that belongs to it has to stay.
+    func takeNameBack() -> Bool {
+        guard isNamed else { return true }
+        guard unsafe unlink(target.path) == 0 || errno == ENOENT else { return false }
+        // Only a power cut brings the name back where this fails, as well it may: what failed before was the disk.
+        try? PrivateFile.synchronizeDirectory(folder)
+        return true
+    }
+
+    /// Removes the note when nothing of the keychain has to be undone any more.
+    func close() {
         // There is a keychain, whatever becomes of the note: the next creation removes it.
         try? forget(written)
     }

@@ -133,10 +133,15 @@ extension Keychains {
             // Before it is there: one that is called login would be the default one already, and nobody's choice.
             let isFirst = try defaultName() == nil
             try draft.finish()
-            if isFirst { try setDefault(name) }
+            if isFirst {
+                undo.append { try PrivateFile.remove(defaultFile) }
+                try setDefault(name)
+            }
+            draft.close()
             return Creation(keychain: keychain, recoveryCode: recovery, wrappingKey: row.keyID, suite: row.suite)
         } catch {
             // The first error is the one to report; what cannot be removed stays behind.
+            guard draft.takeNameBack() else { throw error }
             for step in undo.reversed() { try? step() }
             throw error
         }

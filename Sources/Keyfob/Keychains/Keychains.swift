@@ -15,7 +15,7 @@ public struct Keychains: Sendable {
     }
 
     var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
-    private var defaultFile: URL {
+    var defaultFile: URL {
         directories.configuration.appendingPathComponent("default-keychain", isDirectory: false)
     }
 

@@ -94,6 +94,25 @@ struct DurabilityTests {
         #expect(moment < configuration, "\(syncs)")
     }
 
+    @Test func `a keychain that cannot be made the default one is not there, nor is anything of it`() throws {
+        let home = try TemporaryDirectory()
+        let directories = Directories(root: URL(fileURLWithPath: home.path, isDirectory: true))
+        let folder = directories.configuration.appendingPathComponent("keychains", isDirectory: true)
+        try PrivateFile.createDirectory(folder)
+        // What is synced here last is the name of the default keychain, when the keychain has its own.
+        let strace = try Strace(failing: directories.configuration.path)
+        let child = try Child(test, ["create", home.path, "site"], under: strace.command)
+        try child.endInput()
+        #expect(child.waitForEnd().lines == ["file.unavailable"])
+        #expect(try strace.failures() > 0)
+        let keychains = Keychains(directories)
+        #expect(try keychains.all().isEmpty && keychains.defaultName() == nil)
+        #expect(try SoftHSMDirectory(directories: directories).tokens().isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        let vaults = directories.data.appendingPathComponent("vaults", isDirectory: true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: vaults.path) == [])
+    }
+
     @Test func `a file that was written is on the disk with its name, and so are the directories above it`() throws {
         let home = try TemporaryDirectory()
         let (above, site) = (home.url("a"), home.url("a/site"))
