@@ -53,17 +53,11 @@ import Testing
         #expect(verbs.contains("init") && !verbs.contains { $0.hasPrefix("-") })
     }
 
-    /// `COMPREPLY` is not all: readline puts it into the command line, and leaves the quotes of some names out.
-    @Test(arguments: ["n`./made`", "n$(touch ran)", "n${IFS}", "n(o)", "n;touch ran", "n >(touch ran)", "n!!", "no"])
-    func `what is completed at a prompt is the name, or nothing`(name: String) throws {
-        let household = try Household()
-        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
-        try household.set(name, "value")
+    /// What stands in `home/got` after a line was typed at a prompt of bash, with a tab in it, and the screen.
+    private func got(_ household: Household, typing line: String) throws -> (got: String, screen: String) {
         try household.directory.write(Array("PS1='> '; source <(keyfob completion bash)\n".utf8), to: "home/rc")
-        let made = try household.directory.write(Array("#!/bin/sh\ntouch ran\n".utf8), to: "home/made")
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: made)
         let terminal = try PseudoTerminal()
-        let typist = terminal.type(["keyfob get n\t | cat > got\n", "exit\n"], after: "> ")
+        let typist = terminal.type([line + " | cat > got\n", "exit\n"], after: "> ")
         let script = "cd \"$HOME\" && exec setsid --ctty --wait bash --noprofile --rcfile rc -i <$0 >$0 2>$0"
         let path = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent().path + ":/usr/bin:/bin"
         let result = try Tool(
@@ -72,10 +66,36 @@ import Testing
         ).run()
         #expect(result.status == 0, "\(result.error)")
         let screen = typist.wait()
-        let home = household.directory.file("home/")
-        #expect(!FileManager.default.fileExists(atPath: home + "ran"), "\(screen)")
-        let got = String(decoding: try household.directory.read("home/got"), as: UTF8.self)
+        return (String(decoding: try household.directory.read("home/got"), as: UTF8.self), screen)
+    }
+
+    /// `COMPREPLY` is not all: readline puts it into the command line, and leaves the quotes of some names out.
+    @Test(arguments: ["n`./made`", "n$(touch ran)", "n${IFS}", "n(o)", "n;touch ran", "n >(touch ran)", "n!!", "no"])
+    func `what is completed at a prompt is the name, or nothing`(name: String) throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        try household.set(name, "value")
+        let made = try household.directory.write(Array("#!/bin/sh\ntouch ran\n".utf8), to: "home/made")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: made)
+        let (got, screen) = try got(household, typing: "keyfob get n\t")
+        #expect(!FileManager.default.fileExists(atPath: household.directory.file("home/ran")), "\(screen)")
         #expect(got == (name.contains { "$`".contains($0) } ? "" : "value\n"), "\(screen)")
+    }
+
+    /// readline ends a word at these signs.
+    @Test(arguments: [
+        ("keyfob get git/https:\t", "git/https://a\n"), ("keyfob get git/https://\t", "git/https://a\n"),
+        ("keyfob get git\t", "git/https://a\n"), ("keyfob get git/https\\:\t", "git/https://a\n"),
+        ("keyfob get k=\t", "k=v=w\n"), ("keyfob get k=v=\t", "k=v=w\n"), ("keyfob -k login get a:b\t", "a:b c\n"),
+        ("keyfob get a:b' '\t", "a:b c\n"), ("keyfob get --keychain=login a:\t", "a:b c\n"),
+        ("keyfob -k login get k=v=w >/dev/null; keyfob get git/https:\t", "git/https://a\n"),
+    ])
+    func `a name with colons and equals signs is completed behind any of them`(line: String, got: String) throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        for name in ["git/https://a", "k=v=w", "a:b c"] { try household.set(name, name) }
+        let answer = try self.got(household, typing: line)
+        #expect(answer.got == got, "\(answer.screen)")
     }
 
     @Test func `identities, certificates and keys are offered where one is asked for`() throws {

@@ -57,8 +57,8 @@ import Testing
     }
 
     @Test func `the tsv form has one row per element and one column per name`() throws {
-        let list = Document(["items": [["name": "a\tb", "n": 1], ["name": "c", "extra": "x"]]])
-        #expect(try list.rendered(as: .tsv) == "name\tn\textra\na\\tb\t1\t\nc\t\tx\n")
+        let list = Document(["items": [["name": "a\tb", "n": 1], ["name": "c", "extra": "x\u{1B}[2J\u{9B}"]]])
+        #expect(try list.rendered(as: .tsv) == "name\tn\textra\na\\tb\t1\t\nc\t\tx\\u001b[2J\\u009b\n")
     }
 
     @Test func `a list in a row of the tsv form is one cell, so that its length changes no column`() throws {

@@ -26,6 +26,48 @@ extension CompletedCommand {
         let script = completionScript(for: shell)
         guard shell == .bash else { return script }
         // bash alone would offer all options where a verb is due, and nobody has typed a hyphen.
-        return script.replacing(#" || "${positional_number}" -eq -1 ]]"#, with: " ]]")
+        return
+            script
+            .replacing(#" || "${positional_number}" -eq -1 ]]"#, with: " ]]")
+            .replacing(" -F _keyfob keyfob", with: " -F _keyfob_whole_words keyfob") + "\n" + wholeWords
+    }
+
+    /// A function of bash that completes words with colons and equals signs, such as the name `git/https://host`.
+    ///
+    /// readline ends a word at each of them, asks for what follows the last one, and puts in place of that alone what
+    /// it is given.
+    private static var wholeWords: String {
+        #"""
+        _keyfob_whole_words() {
+            local rest="${COMP_LINE}" trimmed word prefix
+            local -a words=()
+            local -i index cword=0
+            for index in "${!COMP_WORDS[@]}"; do
+                word="${COMP_WORDS[index]}"
+                trimmed="${rest#"${rest%%[![:space:]]*}"}"
+                # No space before it, and split off at such a sign; the value of an option is a word of its own.
+                if [[ "${#words[@]}" -gt 1 && -n "${word}" && "${trimmed}" = "${rest}"
+                    && "${words[${#words[@]} - 1]}" != -*
+                    && ("${word}" = [:=]* || "${words[${#words[@]} - 1]}" = *[:=]) ]]; then
+                    words[${#words[@]} - 1]+="${word}"
+                else
+                    words+=("${word}")
+                fi
+                rest="${trimmed#"${word}"}"
+                [[ "${index}" -ne "${COMP_CWORD}" ]] || cword="${#words[@]}-1"
+            done
+            if [[ "${#words[@]}" -eq "${#COMP_WORDS[@]}" ]]; then
+                _keyfob "${@}"
+                return
+            fi
+            local -a COMP_WORDS=("${words[@]}")
+            local -i COMP_CWORD="${cword}"
+            local current="${words[cword]}"
+            _keyfob "${1}" "${current}" "${words[cword - 1]}"
+            [[ "${current}" = *[:=]* ]] || return 0
+            prefix="${current%"${current##*[:=]}"}"
+            COMPREPLY=("${COMPREPLY[@]#"${prefix}"}")
+        }
+        """#
     }
 }

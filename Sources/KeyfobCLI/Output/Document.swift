@@ -121,7 +121,8 @@ struct Document: Equatable, Sendable {
         return list.allSatisfy { if case .object = $0 { true } else { false } } ? list : nil
     }
 
-    /// A cell of tab-separated values: what would end it early is written as an escape.
+    /// A cell of tab-separated values: what would end it early, or drive a terminal, is written as an escape, of the
+    /// kinds that JSON has.
     static func escapedCell(_ text: String) -> String {
         var cell = ""
         for scalar in text.unicodeScalars {
@@ -130,6 +131,7 @@ struct Document: Equatable, Sendable {
             case "\t": cell += "\\t"
             case "\n": cell += "\\n"
             case "\r": cell += "\\r"
+            case _ where scalar.isControl: cell += scalar.escape
             default: cell.unicodeScalars.append(scalar)
             }
         }

@@ -95,12 +95,26 @@ extension Value {
             case "\t": text += "\\t"
             // RFC 8259 asks for the first range only. The others are escaped because this line may be
             // shown on a terminal, which they could drive.
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            case _ where scalar.isControl: text += scalar.escape
             default: text.unicodeScalars.append(scalar)
             }
         }
         text += "\""
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it could drive a terminal, or end a line on one.
+    var isControl: Bool {
+        switch self {
+        case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}": true
+        default: false
+        }
+    }
+
+    /// A scalar of the first plane as JSON writes it where it does not stand for itself: four hexadecimal digits.
+    var escape: String {
+        let digits = String(value, radix: 16)
+        return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 }
