@@ -88,6 +88,7 @@ import Testing
         ("keyfob get git\t", "git/https://a\n"), ("keyfob get git/https\\:\t", "git/https://a\n"),
         ("keyfob get k=\t", "k=v=w\n"), ("keyfob get k=v=\t", "k=v=w\n"), ("keyfob -k login get a:b\t", "a:b c\n"),
         ("keyfob get a:b' '\t", "a:b c\n"), ("keyfob get --keychain=login a:\t", "a:b c\n"),
+        ("keyfob get --keychain=log\t k=v=w", "k=v=w\n"), ("keyfob get --format=jso\t a:b\\ c | wc -l", "1\n"),
         ("keyfob -k login get k=v=w >/dev/null; keyfob get git/https:\t", "git/https://a\n"),
     ])
     func `a name with colons and equals signs is completed behind any of them`(line: String, got: String) throws {

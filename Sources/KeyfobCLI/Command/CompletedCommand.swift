@@ -45,9 +45,8 @@ extension CompletedCommand {
             for index in "${!COMP_WORDS[@]}"; do
                 word="${COMP_WORDS[index]}"
                 trimmed="${rest#"${rest%%[![:space:]]*}"}"
-                # No space before it, and split off at such a sign; the value of an option is a word of its own.
+                # No space before it, and split off at such a sign.
                 if [[ "${#words[@]}" -gt 1 && -n "${word}" && "${trimmed}" = "${rest}"
-                    && "${words[${#words[@]} - 1]}" != -*
                     && ("${word}" = [:=]* || "${words[${#words[@]} - 1]}" = *[:=]) ]]; then
                     words[${#words[@]} - 1]+="${word}"
                 else
@@ -60,9 +59,17 @@ extension CompletedCommand {
                 _keyfob "${@}"
                 return
             fi
+            local current="${words[cword]}"
+            if [[ "${current}" = -*=* ]]; then
+                # As if there were a space in place of the sign.
+                words=("${words[@]:0:cword}" "${current%%=*}" "${current#*=}" "${words[@]:cword+1}")
+                current="${current#*=}"
+                cword+=1
+            fi
             local -a COMP_WORDS=("${words[@]}")
             local -i COMP_CWORD="${cword}"
-            local current="${words[cword]}"
+            local COMP_LINE="${words[*]:0:cword+1}"
+            local -i COMP_POINT="${#COMP_LINE}"
             _keyfob "${1}" "${current}" "${words[cword - 1]}"
             [[ "${current}" = *[:=]* ]] || return 0
             prefix="${current%"${current##*[:=]}"}"

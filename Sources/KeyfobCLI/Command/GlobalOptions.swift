@@ -65,6 +65,7 @@ struct GlobalOptions: ParsableArguments {
     func validate() throws {
         // Commands that open no keychain start programs too.
         EnvironmentVariable.withhold(namedBy: pinSource)
+        if let timeout { LockWatch.choose(timeout.duration) }
         if verbose > 1 {
             CallTrace.observe { function, result in StandardError.write("keyfob: \(function) \(result)\n") }
         }

@@ -1,0 +1,70 @@
+import Glibc
+import Keyfob
+import KeyfobPrimitives
+import Synchronization
+
+/// Ends the command where it waits too long for a lock that another process holds.
+///
+/// SoftHSM waits for the locks on its files inside of its calls, without a limit: for ever, where the other process was
+/// stopped. No thread can be got out of there, and a signal must not interrupt the wait, for SoftHSM would go on without
+/// the lock. So the command ends, as by a kill: what waits for a lock has changed nothing in the file yet, and what a
+/// kill leaves the next command sees to. Only such waits count: neither work, nor what a person, a server or another
+/// program takes its time for.
+enum LockWatch {
+    private static let chosen = Lock(Duration.seconds(10))
+    private static let lastDraft = Lock(0)
+
+    /// Chooses how long a lock is waited for: what `--timeout` says.
+    static func choose(_ limit: Duration) { chosen.withLock { $0 = limit } }
+
+    /// Begins to watch, on a thread of its own.
+    ///
+    /// - Parameter isSilent: Whether nothing is said in the end, as in the middle of a line that is being typed.
+    static func begin(isSilent: Bool = false) {
+        // A second more: who only waits for another thread of ours that waits there says so himself.
+        let limit = chosen.withLock { $0 } + .seconds(1)
+        // Without a thread nobody ends the command, and nothing else is lost.
+        _ = POSIXThread.startDetached("keyfob-locks") { watch(limit, isSilent: isSilent) }
+    }
+
+    /// Runs `body` while what a person has typed is in our memory alone: it is told what is waited for, and waited on.
+    static func keepingDraft<Result>(_ body: () throws -> Result) rethrows -> Result {
+        lastDraft.withLock { $0 += 1 }
+        defer { lastDraft.withLock { $0 -= 1 } }
+        return try body()
+    }
+
+    private static func watch(_ limit: Duration, isSilent: Bool) {
+        let interval = min(max(limit / 10, .milliseconds(100)), .seconds(1))
+        var lock: AwaitedLock?
+        // By the looks that have seen it, not by the clock: the time for which this process was stopped is not its own.
+        var waited = Duration.zero
+        while true {
+            usleep(UInt32(interval / .microseconds(1)))
+            let current = AwaitedLock.current()
+            waited = current != nil && current == lock ? waited + interval : .zero
+            lock = current
+            guard let lock, waited >= limit else { continue }
+            guard lastDraft.withLock({ $0 == 0 }) else {
+                StandardError.writeLast(
+                    "keyfob: waiting for \(lock.holderName), which holds a lock on a file of SoftHSM's…\n")
+                waited = .zero
+                continue
+            }
+            end(lock, isSilent: isSilent)
+        }
+    }
+
+    private static func end(_ lock: AwaitedLock, isSilent: Bool) -> Never {
+        let error = KeychainError(
+            .timedOut, "\(lock.holderName) holds a lock on a file of SoftHSM's, and does not let it go.",
+            hint: "If it was stopped, it goes on after: kill -CONT \(lock.holder)\n"
+                + "What this command had begun the next one undoes; a removal it finishes.",
+            details: ["pid": String(lock.holder)])
+        let failure = Failure(error)
+        let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
+        if !isSilent { StandardError.writeLast(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose)) }
+        // A signal that was to be heard of later is not heard of any more.
+        _exit(Interruption.request.map { ExitStatus.signalled($0) }?.rawValue ?? failure.status.rawValue)
+    }
+}
