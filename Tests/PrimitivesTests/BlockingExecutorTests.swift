@@ -9,6 +9,51 @@ struct BlockingExecutorTests {
         await #expect(processExitsWith: .success) { BlockingExecutorTests.startInChild() }
     }
 
+    @Test func `what waits behind work that hangs is done all the same`() {
+        let executor = BlockingExecutor(width: 1)
+        let isOver = Lock(false)
+        for _ in 0..<2 {
+            executor.start { _ = isOver.wait(until: .never) { $0 ? true : nil } }
+        }
+        let isDone = Lock(false)
+        executor.start {
+            isDone.withLock { $0 = true }
+            isDone.broadcast()
+        }
+        let isReached = isDone.wait(until: .after(.seconds(120))) { $0 ? true : nil }
+        #expect(isReached == true)
+        isOver.withLock { $0 = true }
+        isOver.broadcast()
+    }
+
+    private struct Tally {
+        var now = 0
+        var most = 0
+        var done = 0
+    }
+
+    @Test func `work that comes to its end is done on no more threads than the executor is wide`() {
+        let executor = BlockingExecutor(width: 2)
+        let tally = Lock(Tally())
+        // For longer than threads that hang are waited for.
+        for _ in 0..<400 {
+            executor.start {
+                tally.withLock { tally in
+                    tally.now += 1
+                    tally.most = max(tally.most, tally.now)
+                }
+                usleep(10_000)
+                tally.withLock { tally in
+                    tally.now -= 1
+                    tally.done += 1
+                }
+                tally.broadcast()
+            }
+        }
+        let most = tally.wait(until: .after(.seconds(120))) { $0.done == 400 ? $0.most : nil }
+        #expect(most.map { $0 <= 2 } == true, "\(most as Any)")
+    }
+
     private static func startInChild() {
         let executor = BlockingExecutor(width: 1)
         let isOver = Lock(false)
@@ -27,6 +72,8 @@ struct BlockingExecutorTests {
             waited.broadcast()
         }
         let status = ForkedChild.run {
+            // It hangs, and somebody looks after what waits in the child, too.
+            executor.start { while true { sleep(60) } }
             executor.start { _exit(getpid() == process ? 1 : 0) }
         }
         #expect(status == 0)
