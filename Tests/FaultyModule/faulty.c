@@ -11,6 +11,7 @@
 //   hold                                   C_Sign waits until the word is gone, or for 20 minutes. The file
 //                                          faulty.so.signing has as many bytes as calls have begun to wait
 //   hold-info                              C_GetTokenInfo waits likewise; its file is faulty.so.asking
+//   hold-init                              C_Initialize waits likewise; its file is faulty.so.initializing
 //   hesitate                               C_Initialize waits for 10 minutes, and says so by the file
 //                                          faulty.so.initializing
 //   short=N                                the signatures of C_Sign have N bytes
@@ -188,6 +189,10 @@ static CK_RV initialize(CK_VOID_PTR arguments) {
     pthread_mutex_lock(&lock);
     starts++;
     pthread_mutex_unlock(&lock);
+    if (refuses("hold-init")) {
+        note("initializing");
+        wait_while("hold-init");
+    }
     if (refuses("hesitate")) {
         note("initializing");
         sleep(600);

@@ -66,6 +66,58 @@ import Testing
         for pool in [known, stranger] { #expect(try pool.withSession { try $0.info().isUserLoggedIn }) }
     }
 
+    @Test func `who wants to list objects while a call that adds one does not return is refused in the end`() throws {
+        let module = token.module
+        let hasBegun = Lock(false)
+        let isOver = Lock(false)
+        let failure = Lock<String?>(nil)
+        let thread = POSIXThread.start("adding") {
+            do {
+                _ = try module.inTurn(.createObject) { () -> CK_RV in
+                    hasBegun.withLock { $0 = true }
+                    hasBegun.broadcast()
+                    _ = isOver.wait(until: .never) { $0 ? true : nil }
+                    return CKR_OK
+                }
+            } catch {
+                failure.withLock { $0 = "\(error)" }
+            }
+        }
+        _ = hasBegun.wait(until: .after(.seconds(120))) { $0 ? true : nil }
+        // Nothing but a refusal is thrown here.
+        let error = try refusal { try module.inTurn(.findObjectsInit, until: .after(.milliseconds(100))) { CKR_OK } }
+        isOver.withLock { $0 = true }
+        isOver.broadcast()
+        try #require(thread).join()
+        #expect(error?.function == .findObjectsInit && error?.returnValue == .cantLock, "\(error as Any)")
+        #expect(error?.detail?.hasPrefix("another call of the module has not returned") == true)
+        #expect(failure.withLock { $0 } == nil)
+        let session = try token.slot.openSession(readWrite: false)
+        _ = try session.findObjects()
+        try session.close()
+    }
+
+    @Test func `who loads a module that another thread is still initialising is refused in the end`() throws {
+        let slow = try FaultyModule(in: TemporaryDirectory(), saying: "hold-init")
+        let path = slow.path
+        let first = Lock<Module?>(nil)
+        let thread = POSIXThread.start("loading") {
+            // What it throws is seen by there being no module.
+            let module = try? Module.load(path: path)
+            first.withLock { $0 = module }
+        }
+        let deadline = Deadline.after(.seconds(120))
+        while try slow.heldStarts == 0, !deadline.hasPassed { usleep(1_000) }
+        let error = try refusal { try Module.load(path: path, until: .after(.milliseconds(100))) }
+        try slow.say("")
+        try #require(thread).join()
+        #expect(error?.function == .moduleLoad && error?.returnValue == .cantLock, "\(error as Any)")
+        #expect(error?.detail?.hasPrefix("another thread is still initialising the module") == true)
+        let module = first.withLock { $0 }
+        let again = try Module.load(path: path)
+        #expect(module === again)
+    }
+
     @Test func `sessions that are closed meanwhile keep nobody waiting, and are closed afterwards`() throws {
         let pool = makePool()
         let handle = try pool.withSession { $0.handle }

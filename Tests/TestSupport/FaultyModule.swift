@@ -68,6 +68,9 @@ public final class FaultyModule: Sendable {
     /// How many calls of `C_GetTokenInfo` have begun to wait since it was told to hold them (`hold-info`).
     public var heldQuestions: Int { get throws { try count("asking") } }
 
+    /// How many calls of `C_Initialize` have begun to wait since it was told to hold them (`hold-init`).
+    public var heldStarts: Int { get throws { try count("initializing") } }
+
     /// How many logins there were while it was told of its answer to a `login`.
     public var logins: Int { get throws { try count("logins") } }
 

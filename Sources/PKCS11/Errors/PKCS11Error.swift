@@ -33,7 +33,13 @@ public struct PKCS11Error: Error, Sendable, CustomStringConvertible {
     var isWantOfSessions: Bool { returnValue == .sessionCount || returnValue == .tokenResourceExceeded }
 
     /// Whether the module was not called at all, since another call of it did not return in time: no token's answer.
-    var isWantOfTurn: Bool { returnValue == .cantLock && detail != nil }
+    package var isWantOfTurn: Bool { returnValue == .cantLock && detail != nil }
+
+    /// That another call of the module did not return in time, and the function was not called.
+    static func wantOfTurn(_ function: PKCS11Function) -> PKCS11Error {
+        PKCS11Error(
+            function: function, returnValue: .cantLock, detail: "another call of the module has not returned")
+    }
 
     /// Whether the token refused a PIN that it was sent.
     var isRefusalOfPIN: Bool { function == .login && Self.refusalsOfPIN.contains(returnValue) }

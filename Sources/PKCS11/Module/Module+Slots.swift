@@ -34,9 +34,7 @@ extension Module {
         // The gate first: whoever waits for it must not hold the lock that a call in progress may want.
         try call(function, until: deadline) { () throws(PKCS11Error) -> CK_RV in
             if let returnValue = alone(until: deadline, body) { return returnValue }
-            throw PKCS11Error(
-                function: function, returnValue: .cantLock,
-                detail: "another call of the module has not returned")
+            throw .wantOfTurn(function)
         }
     }
 

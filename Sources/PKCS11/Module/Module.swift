@@ -10,9 +10,10 @@ import Synchronization
 ///
 /// All calls block the calling thread until the library answers, and may be made from any thread: the library is
 /// initialised with `CKF_OS_LOCKING_OK`. Calls that concern the list of slots, and the opening and closing of
-/// sessions, are made one at a time, since some libraries (tpm2-pkcs11, SoftHSM) are not thread-safe there. Where one
-/// of them does not return, the others fail with `ReturnValue.cantLock`: at the deadline of the pool that makes them,
-/// else after twenty seconds. Sessions are then closed by threads that go on waiting.
+/// sessions, are made one at a time, since some libraries (tpm2-pkcs11, SoftHSM) are not thread-safe there; with
+/// SoftHSM so are those that list objects or add one. Where one of them does not return, the others fail with
+/// `ReturnValue.cantLock`: at the deadline of the pool that makes them, else after twenty seconds. Sessions are then
+/// closed by threads that go on waiting.
 @safe public final class Module: Sendable {
     /// The resolved path of the library; for a registered module without a file, its name.
     public let path: String
@@ -24,7 +25,8 @@ import Synchronization
     let gate = CallGate()
     /// Whether calls that list objects and calls that add one exclude each other.
     private let takesTurns = Atomic(false)
-    private let turn = Lock(0)
+    /// Whether one of them is under way.
+    private let turn = Lock(false)
     /// Held around calls that concern slots, and around the opening and closing of sessions: across calls that may
     /// never end, so that nobody waits for it without a limit whom somebody else waits for.
     let slotLock = Lock(0)
@@ -82,9 +84,26 @@ import Synchronization
     /// SoftHSM 2.6 makes the file of a new object first and takes the lock of its list then. A thread that lists the
     /// objects in between takes the file for somebody else's and loads it, half written, as a second object: the call
     /// that makes it fails, or its handle is not valid. Of two processes each waits for the other's lock on the file.
-    func inTurn<Result>(_ call: () -> Result) -> Result {
+    ///
+    /// - Parameter deadline: Until when another such call is waited for; for ``patience`` where it is `nil`.
+    /// - Returns: What the call returned.
+    /// - Throws: `ReturnValue.cantLock` where another such call has not returned by then.
+    func inTurn(
+        _ function: PKCS11Function, until deadline: Deadline? = nil, _ call: () -> CK_RV
+    ) throws(PKCS11Error) -> CK_RV {
         guard takesTurns.load(ordering: .relaxed) else { return call() }
-        return turn.withLock { _ in call() }
+        // Not the lock itself is held meanwhile: who waits for one with a limit looks again and again.
+        let isOurs = turn.wait(until: deadline ?? .after(Self.patience)) { isTaken -> Bool? in
+            guard !isTaken else { return nil }
+            isTaken = true
+            return true
+        }
+        guard isOurs != nil else { throw .wantOfTurn(function) }
+        defer {
+            turn.withLock { $0 = false }
+            turn.signal()
+        }
+        return call()
     }
 
     deinit {
@@ -225,7 +244,8 @@ import Synchronization
         throw Self.occupied(function)
     }
 
-    private static func occupied(_ function: PKCS11Function) -> PKCS11Error {
+    /// That another thread did not come back from initialising the module in time.
+    static func occupied(_ function: PKCS11Function) -> PKCS11Error {
         PKCS11Error(
             function: function, returnValue: .cantLock,
             detail: "another thread is still initialising the module, which may wait for the lock of another process")

@@ -29,8 +29,13 @@ enum ModuleRegistry {
     ///
     /// A library that two threads ask for at once is initialised once; for one that takes long in there, or never ends,
     /// nobody waits who asks for another.
+    ///
+    /// - Parameter deadline: Until when another thread that makes the same one is waited for; for ``Module/patience``
+    ///   where it is `nil`.
+    /// - Throws: `ReturnValue.cantLock` of `PKCS11Function.moduleLoad` where that has not returned by then; else what
+    ///   `make` throws.
     static func module(
-        _ key: String, make: () throws(PKCS11Error) -> Module
+        _ key: String, until deadline: Deadline? = nil, make: () throws(PKCS11Error) -> Module
     ) throws(PKCS11Error) -> Module {
         if let module = living(key) { return module }
         let turn = turns.withLock { turns in
@@ -45,7 +50,8 @@ enum ModuleRegistry {
                 loading[key] = others == 0 ? nil : others
             }
         }
-        return try turn.withLock { _ throws(PKCS11Error) in
+        let end = deadline ?? .after(Module.patience)
+        let loaded = try turn.withLock(until: end) { _ throws(PKCS11Error) -> Module in
             if let module = living(key) { return module }
             let module = try make()
             modules.withLock { modules in
@@ -54,6 +60,8 @@ enum ModuleRegistry {
             }
             return module
         }
+        guard let loaded else { throw Module.occupied(.moduleLoad) }
+        return loaded
     }
 
     private static func living(_ key: String) -> Module? {
@@ -73,20 +81,29 @@ extension Module {
     /// Loads and initialises the library at `path`, and only that one.
     ///
     /// Returns the object of an earlier call while that is alive. A path without a slash is looked for in p11-kit's
-    /// directory of modules. Blocks; SoftHSM takes about 40 microseconds for each object on its tokens.
+    /// directory of modules. Blocks; SoftHSM takes about 40 microseconds for each object on its tokens. Another thread
+    /// that loads the same library is waited for, for up to twenty seconds.
     ///
     /// Corresponds to `C_Initialize`, by way of `p11_kit_module_load`.
     ///
     /// - Parameter initializationArguments: what the library expects in `pReserved`, such as NSS' parameters. Not
     ///   looked at when the library is initialised already.
     /// - Throws: `ReturnValue.generalError` of `PKCS11Function.moduleLoad` when there is no such file or it is not
-    ///   a Cryptoki library, with the reason as its detail; else what `C_Initialize` answered.
+    ///   a Cryptoki library, with the reason as its detail; `cantLock` of the same where another thread has not come
+    ///   back from there in time; else what `C_Initialize` answered.
     public static func load(
         path: String, initializationArguments: String? = nil
     ) throws(PKCS11Error) -> Module {
+        try load(path: path, initializationArguments: initializationArguments, until: nil)
+    }
+
+    /// As `load(path:initializationArguments:)`, with a deadline as that of `ModuleRegistry.module`.
+    static func load(
+        path: String, initializationArguments: String? = nil, until deadline: Deadline?
+    ) throws(PKCS11Error) -> Module {
         let resolved = try resolve(path)
         ModuleRegistry.hasLoaded.store(true, ordering: .relaxed)
-        return try ModuleRegistry.module(resolved) { () throws(PKCS11Error) in
+        return try ModuleRegistry.module(resolved, until: deadline) { () throws(PKCS11Error) in
             // It would print what the error says.
             p11_kit_be_quiet()
             guard let list = unsafe p11_kit_module_load(resolved, 0) else {
@@ -131,8 +148,8 @@ extension Module {
     ///
     /// Libraries of other registered modules are mapped into the process for a moment, but not initialised.
     ///
-    /// - Throws: `ReturnValue.generalError` when the configuration cannot be read; else what `C_Initialize`
-    ///   answered.
+    /// - Throws: `ReturnValue.generalError` when the configuration cannot be read; else as
+    ///   `load(path:initializationArguments:)`.
     public static func registered(named name: String) throws(PKCS11Error) -> Module? {
         guard let result = try registered(where: { $0 == name }).first else { return nil }
         return try result.get()

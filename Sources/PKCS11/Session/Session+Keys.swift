@@ -23,12 +23,9 @@ extension Session {
         try unsafe mechanism.withCMechanism { (mechanism) throws(PKCS11Error) in
             try unsafe publicTemplate.withCTemplate { (publics, publicCount) throws(PKCS11Error) in
                 try unsafe privateTemplate.withCTemplate { (privates, privateCount) throws(PKCS11Error) in
-                    try call(.generateKeyPair) {
-                        slot.module.inTurn {
-                            unsafe generate(
-                                handle, mechanism, publics, publicCount, privates, privateCount, &publicKey,
-                                &privateKey)
-                        }
+                    try callInTurn(.generateKeyPair) {
+                        unsafe generate(
+                            handle, mechanism, publics, publicCount, privates, privateCount, &publicKey, &privateKey)
                     }
                 }
             }

@@ -22,7 +22,8 @@ extension Session {
         try begin(.findObjectsInit)
         defer { end() }
         try unsafe template.withCTemplate { (attributes, count) throws(PKCS11Error) in
-            try check(.findObjectsInit, slot.module.inTurn { unsafe initialize(handle, attributes, count) })
+            let result = try slot.module.inTurn(.findObjectsInit) { unsafe initialize(handle, attributes, count) }
+            try check(.findObjectsInit, result)
         }
 
         let limit = limit ?? .max
@@ -106,7 +107,7 @@ extension Session {
     ) throws(PKCS11Error) -> ObjectHandle {
         var object = CK_OBJECT_HANDLE()
         try unsafe template.withCTemplate { (attributes, count) throws(PKCS11Error) in
-            try call(function) { slot.module.inTurn { unsafe body(attributes, count, &object) } }
+            try callInTurn(function) { unsafe body(attributes, count, &object) }
         }
         return ObjectHandle(rawValue: object)
     }

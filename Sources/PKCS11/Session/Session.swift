@@ -189,6 +189,13 @@ extension Session {
         try check(function(), body())
     }
 
+    /// Makes one C call that lists the objects of the token or adds one: see `Module.inTurn`.
+    func callInTurn(_ function: PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
+        try begin(function)
+        defer { end() }
+        try check(function, slot.module.inTurn(function, body))
+    }
+
     /// Marks the session as one to be closed.
     func markBroken() {
         broken.store(true, ordering: .relaxed)

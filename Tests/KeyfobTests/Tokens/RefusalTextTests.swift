@@ -20,6 +20,12 @@ import Testing
         #expect(KeychainError.token(full, .login, token: "card").code == .failed)
     }
 
+    @Test func `a module that another thread is still loading is not told as one that is not installed`() {
+        let waited = PKCS11Error(function: .moduleLoad, returnValue: .cantLock, detail: "it took too long")
+        let error = KeychainError.token(waited, .login, token: "card")
+        #expect(error.code == .timedOut && error.message.contains("it took too long"), "\(error)")
+    }
+
     @Test(arguments: [
         PKCS11Error(function: .getTokenInfo, returnValue: .pinIncorrect),
         PKCS11Error(function: .createObject, returnValue: .deviceMemory),

@@ -142,7 +142,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     ///
     /// Call `activate()` first. Blocks for loading and initialising it.
     ///
-    /// - Throws: `moduleNotLoaded`.
+    /// - Throws: `moduleNotLoaded`; `timedOut` where another thread does not come back from initialising it.
     public func module() throws(KeychainError) -> Module {
         SoftHSMPresence.willBeUsed()
         // By its path only this module is loaded; to find a registered one p11-kit loads them all.
@@ -151,18 +151,30 @@ public struct SoftHSMDirectory: Sendable, Hashable {
             do throws(PKCS11Error) {
                 return try Module.load(path: path)
             } catch {
+                // Any other way would lead to the same library.
+                guard !error.isWantOfTurn else { throw Self.occupied(error) }
                 cause = error
             }
         }
         do throws(PKCS11Error) {
             if let module = try Module.registered(named: "softhsm2") { return module }
         } catch {
+            guard !error.isWantOfTurn else { throw Self.occupied(error) }
             cause = error
         }
         throw KeychainError(
             .moduleNotLoaded, "PKCS#11 module \"softhsm2\" cannot be loaded"
                 + (cause == nil ? ": it is not installed." : "."),
             hint: "Install softhsm2: apt install softhsm2", details: ["module": "softhsm2"], cause: cause)
+    }
+
+    private static func occupied(_ cause: PKCS11Error) -> KeychainError {
+        KeychainError(
+            .timedOut,
+            "PKCS#11 module \"softhsm2\" was not ready in time: \(cause.detail ?? cause.returnValue.name).",
+            hint: "Which process has a lock on its tokens' files, lslocks tells; one that was stopped goes on after: "
+                + "kill -CONT PID",
+            details: ["module": "softhsm2"], cause: cause)
     }
 
     /// Maps what `module()` is going to load; nothing where distributions put it nowhere. See `Module.map`.
