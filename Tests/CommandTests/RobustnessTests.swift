@@ -61,18 +61,23 @@ import Testing
         #expect(text.hasSuffix("0\n0 300000\n"), "\(text)")
     }
 
-    @Test(arguments: ["ls", "set b --from-env V --replace", "rm a -y", "keychain check", "secret generate c"])
+    @Test(arguments: [
+        "init --unattended -q", "ls", "set b --from-env V --replace", "rm a -y", "keychain check",
+        "keychain check --secrets --progress always", "secret generate c",
+    ])
     func `a command ends where the user may have no more threads`(command: String) throws {
         let home = try IdentityHome()
         // Root has no such limit, and nobody else may have anything of root's.
         let isRoot = geteuid() == 0
+        let preparation = command.hasPrefix("init")
+            ? "" : "$other \"$KEYFOB\" init --unattended -q; $other \"$KEYFOB\" set a --from-env V -q"
         let text = try home.shell(
             """
             export HOME="$PWD/nobody" V=v; unset XDG_RUNTIME_DIR; mkdir nobody
             other=; \(isRoot ? "chown 65534 nobody; chmod 755 .; other='/usr/bin/setpriv --reuid 65534 --clear-groups'" : "")
-            $other "$KEYFOB" init --unattended -q
-            $other "$KEYFOB" set a --from-env V -q
+            \(preparation)
             $other /usr/bin/prlimit --nproc=1 "$KEYFOB" \(command) >output || echo $?
+            $other "$KEYFOB" keychain check >output
             """, environment: ["KEYFOB": Tool.keyfob([]).path])
         #expect(text == "")
     }

@@ -210,8 +210,7 @@ public struct Keychains: Sendable {
         do {
             store = try SQLiteStore(
                 path: configuration.vault, keychain: configuration.name, use: options.isOneShot ? .oneShot : .server,
-                keepsQueue: options.isOneShot, busyTimeout: options.timeoutInSeconds,
-                explain: { [self] in explanation(of: $0, configuration) })
+                busyTimeout: options.timeoutInSeconds, explain: { [self] in explanation(of: $0, configuration) })
         } catch {
             token.awaitOpening()
             throw error

@@ -26,7 +26,8 @@ final class SQLiteStore: ItemStore {
     enum Use: Sendable {
         /// Many calls from several threads: readers have connections of their own.
         case server
-        /// A few calls and out: one connection, which opens in half the time.
+        /// A few calls and out: one connection, which opens in half the time, and whose end wants no thread: see
+        /// `VaultConnection.closeKeepingQueue`.
         case oneShot
     }
 
@@ -34,14 +35,13 @@ final class SQLiteStore: ItemStore {
     ///
     /// - Parameters:
     ///   - keychain: The name of the keychain that it belongs to, for messages.
-    ///   - keepsQueue: Whether GRDB's queue stays when the store goes: see `VaultConnection`.
     ///   - explain: What an error means to that keychain where the file is not there any more.
     /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened, `refused` where
     ///   nobody but others may read it,
     ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it,
     ///   `unsafeFile` where others than the owner can write it or its directory.
     init(
-        path: String, keychain: String? = nil, use: Use, keepsQueue: Bool = false, busyTimeout: TimeInterval = 10,
+        path: String, keychain: String? = nil, use: Use, busyTimeout: TimeInterval = 10,
         explain: @escaping @Sendable (KeychainError) -> KeychainError = { $0 }
     ) throws {
         self.path = path
@@ -56,7 +56,7 @@ final class SQLiteStore: ItemStore {
             throw KeychainError.file("read", path, errno)
         }
         do {
-            connection = try VaultConnection(keepsQueue: keepsQueue) {
+            connection = try VaultConnection(keepsQueue: use == .oneShot) {
                 try Self.connectAtAll(path: path, use: use, busyTimeout: busyTimeout) {
                     try Self.checkFile($0, path: path)
                 }
@@ -81,6 +81,7 @@ final class SQLiteStore: ItemStore {
         close(descriptor)
         do {
             let database = try connect(path: path, use: .oneShot, busyTimeout: 10)
+            defer { VaultConnection.closeKeepingQueue(database) }
             try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
             try database.write { db in
                 try Schema.create(db)

@@ -29,7 +29,7 @@ enum Schema {
         let name: String
     }
 
-    /// A vault in memory and its columns, for as long as the process lives: see `VaultConnection.deinit`.
+    /// A vault in memory and its columns, for as long as the process lives: see `VaultConnection.closeKeepingQueue`.
     private static let model = Lock<(queue: DatabaseQueue, columns: [Column])?>(nil)
 
     /// Every column that a vault has.

@@ -31,7 +31,7 @@ import Synchronization
     /// - Throws: What `connect` throws; `KeychainError` with code `refused` in a child that was forked while a vault
     ///   was in use.
     ///
-    /// - Parameter keepsQueue: Whether GRDB's queue stays for the life of the process, of which not much is left.
+    /// - Parameter keepsQueue: Whether GRDB's queue stays for the life of the process, as after `closeKeepingQueue`.
     init(keepsQueue: Bool = false, _ connect: @escaping @Sendable () throws -> any DatabaseWriter) throws {
         try Self.closeInherited()
         self.keepsQueue = keepsQueue
@@ -47,11 +47,17 @@ import Synchronization
 
     deinit {
         emptyLogAtEnd()
-        // A queue that ends goes by way of a thread of libdispatch's, which is started for that: a command has nothing
-        // of it, and where the user may have no more threads, libdispatch waits for one for ever.
         guard keepsQueue, process.load(ordering: .acquiring) == getpid() else { return }
+        unsafe Self.closeKeepingQueue(database)
+    }
+
+    /// Closes a database, and leaves what is left of it, some kilobytes with GRDB's queue, for the life of the process.
+    ///
+    /// A queue that ends goes by way of a thread of libdispatch's, which is started for that: a command has nothing of
+    /// it, and where the user may have no more threads, libdispatch waits for one for ever.
+    static func closeKeepingQueue(_ database: any DatabaseWriter) {
         // What cannot be closed is closed by the end of the process.
-        unsafe try? database.close()
+        try? database.close()
         _ = unsafe Unmanaged.passRetained(database as AnyObject)
     }
 
