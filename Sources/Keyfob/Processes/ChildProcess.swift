@@ -2,11 +2,12 @@ import CLinux
 import Foundation
 package import KeyfobPrimitives
 
-/// A program that was started to give a secret; killed and reaped when it goes out of scope.
+/// A program that was started to give a secret; killed and reaped when it goes out of scope, as by `end()`.
 @safe package struct ChildProcess: ~Copyable {
-    private let identifier: pid_t
+    let identifier: pid_t
     private let ownsGroup: Bool
-    private var isReaped = false
+    /// Whether it was waited for, or is by a thread.
+    private var isSettled = false
 
     /// Starts `arguments[0]`, looked up in `PATH`, with the given standard input and output.
     ///
@@ -56,7 +57,7 @@ package import KeyfobPrimitives
     }
 
     deinit {
-        if !isReaped { Self.terminate(identifier, group: ownsGroup) }
+        if !isSettled { _ = Self.terminate(identifier, group: ownsGroup) }
     }
 
     /// Its exit status if it has ended: 0...255, or 128 plus the signal; `nil` while it runs.
@@ -67,7 +68,7 @@ package import KeyfobPrimitives
         RunningChildren.remove(RunningChildren.target(identifier, isGroup: ownsGroup))
         var result = unsafe waitpid(identifier, &status, 0)
         while result < 0, errno == EINTR { result = unsafe waitpid(identifier, &status, 0) }
-        isReaped = true
+        isSettled = true
         // A host process that ignores SIGCHLD has its children reaped by the kernel; the status is lost
         // then, and only the output can tell whether the command worked.
         if result < 0 { return 0 }
@@ -83,9 +84,36 @@ package import KeyfobPrimitives
         }
     }
 
-    private static func terminate(_ identifier: pid_t, group: Bool) {
-        RunningChildren.remove(RunningChildren.target(identifier, isGroup: group))
-        RunningChildren.send(SIGKILL, to: RunningChildren.target(identifier, isGroup: group))
+    /// Kills it, with all that it has started, and waits for its end: three seconds at the most.
+    ///
+    /// The system does not let us kill what another user runs, as a program does that `sudo` has started, and one that
+    /// waits for a disk that does not answer ends when that does. A thread reaps it whenever that is.
+    ///
+    /// - Returns: Whether it has ended.
+    mutating func end() -> Bool {
+        guard !isSettled else { return true }
+        isSettled = true
+        return Self.terminate(identifier, group: ownsGroup)
+    }
+
+    private static func terminate(_ identifier: pid_t, group: Bool) -> Bool {
+        let target = RunningChildren.target(identifier, isGroup: group)
+        RunningChildren.remove(target)
+        RunningChildren.send(SIGKILL, to: target)
+        let deadline = Deadline.after(.seconds(3))
+        while keyfob_is_running(identifier) != 0 {
+            guard !deadline.hasPassed else {
+                // Where there are no more threads it stays a zombie for as long as this process lasts.
+                _ = POSIXThread.startDetached("keyfob-reap") { ChildProcess.reap(identifier) }
+                return false
+            }
+            usleep(500)
+        }
+        reap(identifier)
+        return true
+    }
+
+    private static func reap(_ identifier: pid_t) {
         var status: Int32 = 0
         while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
     }

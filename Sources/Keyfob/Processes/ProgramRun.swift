@@ -15,7 +15,7 @@ package enum ProgramRun {
 
     /// Runs `arguments[0]`, looked up in `PATH`; its standard error is ours.
     ///
-    /// Blocks until it has ended.
+    /// Blocks until it has ended, and as ``ChildProcess/end()`` where it has to be killed.
     ///
     /// - Parameters:
     ///   - limit: Output above this many bytes is an error: nothing that is asked for here is that large.
@@ -24,7 +24,7 @@ package enum ProgramRun {
     ///   - isStopped: Whether nobody waits for it any more; asked until it has ended.
     /// - Throws: `KeychainError`; `fileUnavailable` where it cannot be started; `timedOut` where it has not ended at
     ///   `deadline`, `dataTooLarge` where it writes more than `limit`, and `cancelled` where it was stopped: in each
-    ///   case it was killed.
+    ///   case it was killed, unless the system does not allow that.
     static func run(
         _ arguments: [String], input: Data = Data(), limit: Int = 16 << 20, isUsers: Bool = false, deadline: Deadline,
         isStopped: () -> Bool = { false }
@@ -47,8 +47,15 @@ package enum ProgramRun {
             }
             guard !isStopped() else { throw KeychainError.stopped }
             guard !deadline.hasPassed else {
+                guard !child.end() else {
+                    throw KeychainError(
+                        .timedOut, "\(name) did not end in time and was killed.", details: ["program": name])
+                }
+                let number = child.identifier
                 throw KeychainError(
-                    .timedOut, "\(name) did not end in time and was killed.", details: ["program": name])
+                    .timedOut, "\(name) did not end in time, and cannot be killed: process \(number) still runs.",
+                    hint: "End it as the user that it runs as, such as: sudo kill \(number)",
+                    details: ["program": name, "process": String(number)])
             }
             usleep(2000)
         }
@@ -56,7 +63,8 @@ package enum ProgramRun {
 
     /// Runs `arguments[0]` and returns its exit status; `nil` where it had not ended at `deadline` and was killed.
     ///
-    /// It reads nothing, and writes to the descriptor `output`. Blocks until it has ended.
+    /// It reads nothing, and writes to the descriptor `output`. Blocks until it has ended, and as
+    /// ``ChildProcess/end()`` where it has to be killed.
     ///
     /// - Throws: `fileUnavailable` where it cannot be started.
     package static func status(
