@@ -188,7 +188,7 @@ import Testing
         #expect(fetched.error.contains("http://127.0.0.1:\(port)/ca.der answered with"), "\(fetched.error)")
     }
 
-    @Test func `of the places that a certificate names the first few are asked`() throws {
+    @Test func `of the places that a certificate names the first few are asked, for as long as there is time`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell(
@@ -201,13 +201,18 @@ import Testing
         try home.interposeCurl(
             """
             echo "${url##*/}" >> asked
+            printf '%s\\n' "$@" | grep -x -A 1 -e --max-time | tail -n 1 >> limits
             exec /usr/bin/curl "$@"
             """)
         let environment = home.environment.merging(["PATH": home.file("bin") + ":/usr/bin:/bin"]) { $1 }
         let fetched = try Tool.keyfob(
-            ["cert", "chain", home.file("aia.pem"), "--fetch", "--json"], environment: environment).run()
+            ["cert", "chain", home.file("aia.pem"), "--fetch", "--timeout", "50", "--json"], environment: environment
+        ).run()
         #expect(try fetched.status == 1 && IdentityHome.code(fetched) == "issuer.failed", "\(fetched)")
         #expect(try home.shell("cat asked") == "1\n2\n3\n4\n")
+        // Curl's own, in seconds; without the option it has 55.
+        let limits = try home.shell("cat limits").split(separator: "\n").compactMap { Double($0) }
+        #expect(limits.count == 4 && limits.allSatisfy { $0 > 0 && $0 < 50.1 }, "\(limits)")
     }
 
     @Test func `a certificate without its key has no private key's URI`() throws {

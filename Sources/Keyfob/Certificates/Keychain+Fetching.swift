@@ -8,7 +8,7 @@ private enum Bounds {
     static let places = 4
     /// How many certificates are fetched.
     static let issuers = 8
-    /// For how long requests are begun.
+    /// For how long they are asked altogether, unless the caller has less time.
     static let patience: Duration = .seconds(120)
 }
 
@@ -23,20 +23,28 @@ extension Keychain {
     /// Fetches the certificates that are missing above one, from the places that the certificates themselves name
     /// (authority information access, RFC 5280 4.2.2.1), and stores them.
     ///
-    /// Blocks for the network, up to three minutes. Of each certificate the first four places are asked. Stops at an
+    /// Blocks for the network, up to two minutes. Of each certificate the first four places are asked. Stops at an
     /// authority that the system or the keychain trusts. A root is not stored: nobody is trusted because a certificate
     /// says where to find him.
     ///
+    /// - Parameter timeout: How long the places together are waited for, where that is less than two minutes; with
+    ///   none, or less, nobody is asked.
     /// - Returns: What was fetched; empty where nothing was missing, or nobody says where it is.
     /// - Throws: `KeychainError`; `issuerFailed` where a place does not answer, `timedOut` where the places together
-    ///   have not answered within two minutes, and as for adding certificates. What was fetched before is stored then.
+    ///   have not answered in time, and as for adding certificates. What was fetched before is stored then.
     @available(*, noasync, message: "use the asynchronous form")
-    public func fetchIssuers(of certificate: Certificate, with further: [Certificate] = []) throws -> [Certificate] {
-        try fetchIssuers(of: certificate, with: further, until: .after(Bounds.patience))
+    public func fetchIssuers(
+        of certificate: Certificate, with further: [Certificate] = [], timeout: Duration? = nil
+    ) throws -> [Certificate] {
+        try fetchIssuers(of: certificate, with: further, until: Self.fetchingDeadline(timeout))
+    }
+
+    private static func fetchingDeadline(_ timeout: Duration?) -> Deadline {
+        .after(min(timeout ?? Bounds.patience, Bounds.patience))
     }
 
     /// - Parameters:
-    ///   - deadline: After which no request is begun.
+    ///   - deadline: When no place is asked any more, and none waited for.
     ///   - isStopped: Whether to begin none any more.
     func fetchIssuers(
         of certificate: Certificate, with further: [Certificate] = [], until deadline: Deadline,
@@ -72,16 +80,17 @@ extension Keychain {
         of certificate: Certificate, until deadline: Deadline, _ isStopped: () -> Bool
     ) throws -> Certificate? {
         var failure: (any Error)?
+        func overdue(_ url: String) -> KeychainError {
+            KeychainError(
+                .timedOut, "the places where the missing issuers are said to be take too long.",
+                hint: "Ask the authority for its certificate, and: keyfob cert import FILE", details: ["url": url],
+                cause: failure)
+        }
         for url in certificate.issuerPlaces.prefix(Bounds.places) {
             guard !isStopped() else { throw KeychainError.stopped }
-            guard !deadline.hasPassed else {
-                throw KeychainError(
-                    .timedOut, "the places where the missing issuers are said to be take too long.",
-                    hint: "Ask the authority for its certificate, and: keyfob cert import FILE", details: ["url": url],
-                    cause: failure)
-            }
+            guard !deadline.hasPassed else { throw overdue(url) }
             do {
-                let response = try HTTPRequest(url: url, allowsPlain: true).send()
+                let response = try HTTPRequest(url: url, allowsPlain: true).send(by: deadline)
                 guard response.status == 200 else { continue }
                 if let found = try Certificate.load(response.body).first(where: { certificate.isIssued(by: $0) }) {
                     return found
@@ -91,7 +100,11 @@ extension Keychain {
                     .issuerFailed, "\(url) answered with something that is no certificate.",
                     hint: "Ask the authority for its certificate, and: keyfob cert import FILE", details: ["url": url],
                     cause: error)
-            } catch { failure = error }
+            } catch {
+                failure = error
+                // The last one, too: it was not given the time that it may need.
+                if deadline.hasPassed { throw overdue(url) }
+            }
         }
         if let failure { throw failure }
         return nil
@@ -99,12 +112,14 @@ extension Keychain {
 
     /// Fetches the certificates that are missing above one. Where the task is cancelled no other place is asked.
     ///
+    /// - Parameter timeout: As for the blocking form.
     /// - Throws: As the blocking form; `cancelled`.
     public func fetchIssuers(
-        of certificate: Certificate, with further: [Certificate] = []
+        of certificate: Certificate, with further: [Certificate] = [], timeout: Duration? = nil
     ) async throws -> [Certificate] {
         try await runPatiently {
-            try self.fetchIssuers(of: certificate, with: further, until: .after(Bounds.patience), isStopped: $0)
+            try self.fetchIssuers(
+                of: certificate, with: further, until: Self.fetchingDeadline(timeout), isStopped: $0)
         }
     }
 }

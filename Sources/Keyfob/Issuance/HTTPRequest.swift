@@ -30,26 +30,32 @@ struct HTTPRequest {
     /// Whether a request without TLS is allowed, and redirections are followed.
     var allowsPlain = false
 
-    private static let patience: Duration = .seconds(60)
+    private static let patience: Duration = .seconds(55)
+    /// How much later curl is killed, which should have ended by itself, and says why.
+    private static let grace: Duration = .seconds(5)
     /// The largest answer, in bytes. Told to curl, which before 8.4 does not look where no length was announced.
     private static let limit = 4 << 20
 
     /// Sends the request. Blocks until the answer is there, at most a minute.
     ///
+    /// - Parameter deadline: When an answer is waited for no longer, where that is earlier.
     /// - Throws: `KeychainError`; `issuerFailed` where there is no answer, `timedOut`, `invalidArgument` for a URL of
     ///   another protocol.
-    func send() throws -> Response {
+    func send(by deadline: Deadline = .never) throws -> Response {
         guard url.hasPrefix("https://") || (allowsPlain && url.hasPrefix("http://")), !url.contains(where: \.isNewline)
         else {
             throw KeychainError(
                 .invalidArgument, "\"\(url)\" is no URL of \(allowsPlain ? "HTTP" : "HTTPS").", details: ["url": url])
         }
+        let time = min(deadline.remaining ?? Self.patience, Self.patience)
+        // Rounded up: for curl, 0 means no limit.
+        let milliseconds = Int(time / .milliseconds(1)) + 1
         let protocols = allowsPlain ? "=http,https" : "=https"
         var arguments = [
             // First, so that no configuration of the user's changes what is sent.
             "curl", "--disable", "--silent", "--show-error", "--stderr", "-", "--include",
-            "--suppress-connect-headers", "--globoff", "--http1.1", "--max-time", "55", "--max-filesize",
-            String(Self.limit), "--proto", protocols,
+            "--suppress-connect-headers", "--globoff", "--http1.1", "--max-time",
+            String(Double(milliseconds) / 1000), "--max-filesize", String(Self.limit), "--proto", protocols,
             "--user-agent", "keyfob",
         ]
         if allowsPlain { arguments += ["--location", "--max-redirs", "3", "--proto-redir", protocols] }
@@ -60,7 +66,8 @@ struct HTTPRequest {
         let result: ProgramRun.Result
         do {
             result = try ProgramRun.run(
-                arguments + ["--url", url], input: body ?? Data(), limit: Self.limit, deadline: .after(Self.patience))
+                arguments + ["--url", url], input: body ?? Data(), limit: Self.limit,
+                deadline: .after(time + Self.grace))
         } catch let error as KeychainError where error.code == .dataTooLarge {
             throw unreachable(Self.tooLarge)
         } catch let error as KeychainError where error.code == .fileUnavailable {

@@ -12,7 +12,8 @@ struct CertificateChainCommand: ParsableCommand {
             "keyfob cert chain server.pem --untrusted chain.pem"),
         discussion: """
             --fetch asks the places that the certificates themselves name (authority information access) and stores \
-            what it gets; that an issuer was fetched makes nobody trust it. Exits with 11 when an issuer is missing, \
+            what it gets; that an issuer was fetched makes nobody trust it. It waits for them for two minutes \
+            altogether, or for as long as --timeout says where that is less. Exits with 11 when an issuer is missing, \
             after what was found is printed.
             """)
 
@@ -33,7 +34,9 @@ struct CertificateChainCommand: ParsableCommand {
         let (leaf, others, name) = try certificate.load { try keychain ?? global.openKeychain() }
         let further = others + (try untrusted.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) })
         var fetched: [Certificate] = []
-        if fetch, !global.dryRun, let keychain { fetched = try keychain.fetchIssuers(of: leaf, with: further) }
+        if fetch, !global.dryRun, let keychain {
+            fetched = try keychain.fetchIssuers(of: leaf, with: further, timeout: global.timeout?.duration)
+        }
         let now = Date()
         func verify(_ intermediates: [Certificate]) throws -> CertificateVerification {
             if let keychain { return try keychain.verify(leaf, intermediates: intermediates) }

@@ -64,4 +64,21 @@ import Testing
         #expect(try keychain.fetchIssuers(of: web, with: above, until: .after(.zero)).isEmpty)
         #expect(try keychain.fetchIssuers(of: above[0], until: .after(.zero)).isEmpty)
     }
+
+    @Test func `a place that says nothing is waited for no longer than all of them may take`() throws {
+        let authority = try TestAuthority()
+        let server = try TestServer(
+            """
+            import signal, socket
+            server = socket.create_server(("127.0.0.1", 0))
+            print(server.getsockname()[1], flush=True)
+            signal.pause()
+            """, "")
+        let web = try issue("web", by: "r10", at: "http://127.0.0.1:\(server.port)/r10.pem", authority)
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        // By what ends a single request it would be `issuerFailed`, a minute later.
+        #expect(code { _ = try keychain.fetchIssuers(of: web, timeout: .seconds(1)) } == .timedOut)
+        withExtendedLifetime(server) {}
+    }
 }
