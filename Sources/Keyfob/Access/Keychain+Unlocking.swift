@@ -205,7 +205,7 @@ extension Keychain {
             }
             try token.login(unlessRefusedSince: attempts)
             let keys = try unwrapMetadataKey()
-            try memory.forget(serial: serial, label: token.label)
+            try memory.forget(serial: serial, label: token.label, until: deadline)
             try token.didLogIn()
             let isLocked = lockState.withLock { state in
                 if state.lockings == lockings { state.keys = keys }
@@ -232,7 +232,12 @@ extension Keychain {
                     hint: "Unlock it again: keyfob unlock \(name)", cause: error)
             }
             guard let stored, let refusal = error as? KeychainError, refusal.code == .pinIncorrect else { throw error }
-            try memory.remember(pin, serial: serial, label: token.label)
+            do throws(KeychainError) {
+                try memory.remember(pin, serial: serial, label: token.label, until: deadline)
+            } catch {
+                // Who is told of a busy file instead tries again, and so sends the PIN again.
+                guard error.code == .timedOut else { throw error }
+            }
             var details = refusal.details
             details["source"] = stored.name
             let hint = details["tries"] == "final"
@@ -278,7 +283,7 @@ extension Keychain {
         let isRestored = lockState.withLock { $0.pin == refused && $0.isRestored }
         if isRestored || (try? pinSource().source.isInteractive) == false {
             try? WrongPINMemory(directories: directories).remember(
-                refused, serial: token.uri.serial ?? "", label: token.label)
+                refused, serial: token.uri.serial ?? "", label: token.label, until: deadline)
         }
         let counts = lockState.withLock { state in
             guard state.pin == refused else { return false }

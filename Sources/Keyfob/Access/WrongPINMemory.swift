@@ -46,9 +46,12 @@ public struct WrongPINMemory: Sendable {
 
     /// Remembers that the token refused `pin`.
     ///
-    /// - Throws: As `contains`, and `timedOut` when another process holds the lock for ten seconds.
-    public func remember(_ pin: SecretBytes, serial: String, label: String) throws(KeychainError) {
-        try update { (content: inout File) throws(KeychainError) in
+    /// - Parameter deadline: Until when another process that writes the file is waited for.
+    /// - Throws: As `contains`, and `timedOut` when it is not done by then.
+    public func remember(
+        _ pin: SecretBytes, serial: String, label: String, until deadline: Deadline
+    ) throws(KeychainError) {
+        try update(until: deadline) { (content: inout File) throws(KeychainError) in
             let token = Self.tokenDigest(serial, label, content.salt)
             let digest = try Self.pinDigest(pin, token, content.salt)
             guard !content.entries.contains(where: { $0.token == token && $0.pin == digest }) else { return false }
@@ -68,12 +71,14 @@ public struct WrongPINMemory: Sendable {
     /// Forgets all about the token. For after a good login and after a PIN change: a PIN that failed
     /// may be the right one again.
     ///
-    /// Costs no lock and no write when nothing is remembered. - Throws: As `remember`.
-    public func forget(serial: String, label: String) throws(KeychainError) {
+    /// Costs no lock and no write when nothing is remembered.
+    ///
+    /// - Parameter deadline: As for `remember`. - Throws: As `remember`.
+    public func forget(serial: String, label: String, until deadline: Deadline) throws(KeychainError) {
         guard let content = try load(), !content.entries.isEmpty else { return }
         let token = Self.tokenDigest(serial, label, content.salt)
         guard content.entries.contains(where: { $0.token == token }) else { return }
-        try update { (content: inout File) throws(KeychainError) in
+        try update(until: deadline) { (content: inout File) throws(KeychainError) in
             let token = Self.tokenDigest(serial, label, content.salt)
             let count = content.entries.count
             content.entries.removeAll { $0.token == token }
@@ -130,9 +135,12 @@ public struct WrongPINMemory: Sendable {
         }
     }
 
-    private func update(_ change: (inout File) throws(KeychainError) -> Bool) throws(KeychainError) {
+    private func update(
+        until deadline: Deadline, _ change: (inout File) throws(KeychainError) -> Bool
+    ) throws(KeychainError) {
         try PrivateFile.createDirectory(file.deletingLastPathComponent())
-        try FileLock.holding(file.appendingPathExtension("lock")) { () throws(KeychainError) in
+        let lock = file.appendingPathExtension("lock")
+        try FileLock.holding(lock, deadline: deadline) { () throws(KeychainError) in
             try updateLocked(change)
         }
     }

@@ -19,7 +19,7 @@ package struct FileLock: ~Copyable {
 
     /// Runs `body` while this one alone holds the lock. - Throws: As `init`, and what `body` throws.
     package static func holding<Result>(
-        _ url: URL, deadline: Deadline = .after(.seconds(10)), _ body: () throws(KeychainError) -> Result
+        _ url: URL, deadline: Deadline, _ body: () throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         let lock = try FileLock(url, deadline: deadline)
         LockHolder.record(in: lock.file.descriptor)

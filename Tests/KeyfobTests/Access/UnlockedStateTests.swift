@@ -123,7 +123,7 @@ import Testing
         let found = Lock<String?>(nil)
         let ended = DispatchSemaphore(value: 0)
         let lock = runtime.appendingPathComponent("unlocked.lock")
-        try FileLock.holding(lock) { () throws(KeychainError) in
+        try FileLock.holding(lock, deadline: .after(.seconds(60))) { () throws(KeychainError) in
             Thread.detachNewThread {
                 do {
                     let text = try state.load(keychain)?.copyString()

@@ -8,6 +8,7 @@ import Testing
 @Suite struct WrongPINMemoryTests {
     private let directory: TemporaryDirectory
     private let memory: WrongPINMemory
+    private let patience = Deadline.after(.seconds(120))
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -18,22 +19,22 @@ import Testing
 
     @Test func `a PIN that failed is known for its token only, until the token is forgotten`() throws {
         #expect(try !memory.contains(pin("1111"), serial: "a", label: "x"))
-        try memory.remember(pin("1111"), serial: "a", label: "x")
-        try memory.remember(pin("1111"), serial: "a", label: "x")
+        try memory.remember(pin("1111"), serial: "a", label: "x", until: patience)
+        try memory.remember(pin("1111"), serial: "a", label: "x", until: patience)
         let other = WrongPINMemory(directories: Directories(root: URL(fileURLWithPath: directory.path)))
         #expect(try other.contains(pin("1111"), serial: "a", label: "x"))
         #expect(try !other.contains(pin("2222"), serial: "a", label: "x"))
         #expect(try !other.contains(pin("1111"), serial: "b", label: "x"))
         #expect(try !other.contains(pin("1111"), serial: "a", label: "y"))
-        try memory.remember(pin("1111"), serial: "b", label: "x")
-        try other.forget(serial: "a", label: "x")
+        try memory.remember(pin("1111"), serial: "b", label: "x", until: patience)
+        try other.forget(serial: "a", label: "x", until: patience)
         #expect(try !memory.contains(pin("1111"), serial: "a", label: "x"))
         #expect(try memory.contains(pin("1111"), serial: "b", label: "x"))
     }
 
     @Test func `the file is private, bounded, and holds no PIN and no label`() throws {
         for number in 0..<12 {
-            try memory.remember(pin("geheim-\(number)"), serial: "serial-1", label: "label-1")
+            try memory.remember(pin("geheim-\(number)"), serial: "serial-1", label: "label-1", until: patience)
         }
         #expect(try !memory.contains(pin("geheim-0"), serial: "serial-1", label: "label-1"))
         #expect(try memory.contains(pin("geheim-11"), serial: "serial-1", label: "label-1"))
@@ -49,21 +50,34 @@ import Testing
     @Test func `what many write at once is all there`() async throws {
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
-                group.addTask { [memory] in
-                    do { try memory.remember(SecretBytes(utf8: "pin-\(number)"), serial: "s\(number)", label: "l") } catch {
-                        Issue.record(error)
-                    }
+                group.addTask { [memory, patience] in
+                    do {
+                        let pin = SecretBytes(utf8: "pin-\(number)")
+                        try memory.remember(pin, serial: "s\(number)", label: "l", until: patience)
+                    } catch { Issue.record(error) }
                 }
             }
         }
         for number in 0..<8 { #expect(try memory.contains(pin("pin-\(number)"), serial: "s\(number)", label: "l")) }
     }
 
+    @Test func `another process that writes the file is waited for no longer than the caller wants to`() throws {
+        try memory.remember(pin("1111"), serial: "a", label: "x", until: patience)
+        let lock = directory.url("state/wrong-pins.json.lock")
+        try FileLock.holding(lock, deadline: patience) { () throws(KeychainError) -> Void in
+            #expect(
+                code { try memory.remember(pin("2222"), serial: "a", label: "x", until: .after(.zero)) } == .timedOut)
+            #expect(code { try memory.forget(serial: "a", label: "x", until: .after(.zero)) } == .timedOut)
+        }
+        #expect(try memory.contains(pin("1111"), serial: "a", label: "x"))
+        #expect(try !memory.contains(pin("2222"), serial: "a", label: "x"))
+    }
+
     @Test func `a damaged file counts as empty and is replaced`() throws {
-        try memory.remember(pin("1111"), serial: "a", label: "x")
+        try memory.remember(pin("1111"), serial: "a", label: "x", until: patience)
         try PrivateFile.write(pin("{"), to: directory.url("state/wrong-pins.json"))
         #expect(try !memory.contains(pin("1111"), serial: "a", label: "x"))
-        try memory.remember(pin("1111"), serial: "a", label: "x")
+        try memory.remember(pin("1111"), serial: "a", label: "x", until: patience)
         #expect(try memory.contains(pin("1111"), serial: "a", label: "x"))
     }
 }

@@ -135,11 +135,15 @@ import Testing
     @Test func `a lock excludes a second holder until it is released, also after an error`() throws {
         let directory = try TemporaryDirectory()
         let url = directory.url("lock")
-        try FileLock.holding(url) { () throws(KeychainError) in
+        try FileLock.holding(url, deadline: .after(.seconds(60))) { () throws(KeychainError) in
             #expect(code { try FileLock.holding(url, deadline: .after(.milliseconds(30))) {} } == .timedOut)
         }
         #expect(
-            code { try FileLock.holding(url) { () throws(KeychainError) in throw KeychainError(.failed, "x") } }
+            code {
+                try FileLock.holding(url, deadline: .after(.seconds(60))) { () throws(KeychainError) in
+                    throw KeychainError(.failed, "x")
+                }
+            }
                 == .failed)
         try FileLock.holding(url, deadline: .after(.milliseconds(30))) {}
     }

@@ -71,7 +71,7 @@ import Testing
         let url = test.throwaway.directories.tokens.appendingPathComponent("forked.lock")
         var copy: Int32 = -1
         defer { close(copy) }
-        try FileLock.holding(url) { () throws(KeychainError) in
+        try FileLock.holding(url, deadline: .after(.seconds(60))) { () throws(KeychainError) in
             // dup(2) shares the open file as fork(2) does.
             for number in Int32(3)..<1024 where copy < 0 {
                 let name = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")

@@ -44,7 +44,9 @@ import Testing
 
     @Test func `who waits for the tokens in vain until his own deadline is told who has them`() throws {
         let directory = try shared()
-        let error = try FileLock.holding(directory.lockFile) { () throws(KeychainError) -> KeychainError? in
+        let patience = Deadline.after(.seconds(60))
+        let error = try FileLock.holding(directory.lockFile, deadline: patience) {
+            () throws(KeychainError) -> KeychainError? in
             do throws(KeychainError) {
                 _ = try directory.createToken(label: unique(), deadline: .after(.milliseconds(50)))
                 return nil

@@ -131,7 +131,7 @@ import Testing
                 })
         }
         // Whoever is refused first waits for this to remember it, while the others come.
-        try FileLock.holding(memory) { () throws(KeychainError) -> Void in
+        try FileLock.holding(memory, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
             unlock()
             let deadline = Deadline.after(.seconds(60))
             while (try? module.logins) != 1, !deadline.hasPassed { usleep(1_000) }
@@ -171,7 +171,7 @@ import Testing
                 })
         }
         // Whoever is refused first waits for this to remember it, while the others come.
-        try FileLock.holding(memory) { () throws(KeychainError) -> Void in
+        try FileLock.holding(memory, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
             unlock(processes[0])
             let deadline = Deadline.after(.seconds(60))
             while (try? module.logins) != 1, !deadline.hasPassed { usleep(1_000) }
@@ -182,6 +182,27 @@ import Testing
         #expect(try module.logins == 1)
         let answers = codes.withLock { $0 }
         #expect(answers.count { $0 == .pinIncorrect } == 1 && answers.count { $0 == .pinRemembered } == 4)
+    }
+
+    @Test func `a stored PIN that is wrong is told as that also where it cannot be remembered in time`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "busy")
+        let module = try FaultyModule(in: directory)
+        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        let keychains = Keychains(Directories(root: directory.url("keyfob")))
+        try keychains.create(
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))
+        ).keychain.lock()
+        try module.say("login=160,99")
+        var options = Keychain.Options()
+        options.timeout = .seconds(1)
+        let keychain = try keychains.open(token.label, options: options)
+        let memory = keychain.directories.state.appendingPathComponent("wrong-pins.json.lock", isDirectory: false)
+        try PrivateFile.createDirectory(memory.deletingLastPathComponent())
+        try FileLock.holding(memory, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
+            #expect(code { try keychain.unlock() } == .pinIncorrect)
+        }
+        #expect(try module.logins == 1)
     }
 
     @Test func `who has no place for a lock sends a stored PIN all the same`() throws {
