@@ -156,7 +156,7 @@ import PKCS11
             }
         }
         for index in 0..<count {
-            let made = try directory.createToken(label: "token-\(index)")
+            let made = try directory.createToken(label: "token-\(index)", deadline: .after(.seconds(60)))
             guard try directory.token(serial: made.token.serial, label: made.token.label)?.hasUserPIN == true else {
                 exit(1)
             }

@@ -83,7 +83,10 @@ extension Keychains {
             switch choice {
             case .new(let protection):
                 let token = try softHSM.createToken(label: name, deadline: deadline)
-                undo.append { try softHSM.destroyToken(token.uri) }
+                // No caller's deadline is so short that a token should stay behind of which nobody knows.
+                undo.append {
+                    try softHSM.destroyToken(token.uri, deadline: .after(max(options.timeout, .seconds(2))))
+                }
                 try draft.note(token: token.uri)
                 pin = token.pin
                 configuration.token = token.uri.description

@@ -22,17 +22,25 @@ extension Keychains {
     ///   - name: The keychain.
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there.
     ///   - withoutVault: Whether it goes also where its vault is not there.
+    ///   - timeout: How long to wait for another process that makes or repairs a token.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file,
     ///   `refused` where its vault is the one of another home directory, nobody can tell whether its token is there, or
     ///   that is there again after a removal that was stopped, `tokenAbsent`, `vaultUnavailable` where its token is
-    ///   there, or not Keyfob's, and its vault is not, `timedOut` while another process rewrites a token without end.
+    ///   there, or not Keyfob's, and its vault is not, `timedOut` while another process makes or repairs a token, or
+    ///   rewrites one without end.
     public func removal(
-        of name: String, withoutToken: Bool = false, withoutVault: Bool = false
+        of name: String, withoutToken: Bool = false, withoutVault: Bool = false, timeout: Duration = .seconds(10)
+    ) throws -> Removal {
+        try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault, until: .after(timeout))
+    }
+
+    private func removal(
+        of name: String, withoutToken: Bool, withoutVault: Bool, until deadline: Deadline
     ) throws -> Removal {
         do {
             let configuration = try configuration(name)
             try requireOwnVault(configuration)
-            switch try ownToken(of: configuration) {
+            switch try ownToken(of: configuration, until: deadline) {
             case .present where !withoutVault: try requireVault(configuration)
             case .absent where !withoutToken: throw tokenAbsent(configuration)
             case .unclear(let directories) where !withoutToken: throw tokenUnclear(configuration, directories)
@@ -48,7 +56,7 @@ extension Keychains {
                     KeychainDraft(name, in: directories).file.lastPathComponent,
                 ]
                 guard try !notes.isDisjoint(with: fileNames()) else { throw error }
-                try requireTokenGone(name, withoutToken: withoutToken)
+                try requireTokenGone(name, withoutToken: withoutToken, until: deadline)
                 return .rest
             default: throw error
             }
@@ -77,18 +85,18 @@ extension Keychains {
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there. Wherever that
     ///     is, it stays, and its PIN goes.
     ///   - withoutVault: Whether it goes also where its vault is not there, and with it the token that Keyfob made.
-    ///   - timeout: How long to wait for another process that makes or removes one.
+    ///   - timeout: How long to wait for another process that makes or removes one, or makes or repairs a token.
     /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` and `timedOut` while another process
     ///   makes or removes one, `refused`, `tokenAbsent` and `vaultUnavailable` as
-    ///   `removal(of:withoutToken:withoutVault:)`, and what the system refuses.
+    ///   `removal(of:withoutToken:withoutVault:timeout:)`, and what the system refuses.
     public func delete(
         _ name: String, withoutToken: Bool = false, withoutVault: Bool = false, timeout: Duration = .seconds(10)
     ) throws {
-        // Without a lock first: who has no keychain has no directory for one.
-        _ = try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault)
         let deadline = Deadline.after(timeout)
+        // Without a lock first: who has no keychain has no directory for one.
+        _ = try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault, until: deadline)
         try withLock(until: deadline) {
-            switch try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault) {
+            switch try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault, until: deadline) {
             case .whole(let configuration):
                 // An earlier one of the same name, which no longer has a configuration.
                 try finishRemoval(name, withoutToken: withoutToken, until: deadline)
@@ -158,8 +166,9 @@ extension Keychains {
     ///
     /// Blocks for up to a second where a token's file is just being rewritten.
     ///
+    /// - Parameter deadline: Until when another process that makes or repairs a token is waited for.
     /// - Throws: As `SoftHSMDirectory.heal`; `timedOut` also where another process rewrites a token without end.
-    package func ownToken(of configuration: KeychainConfiguration) throws -> OwnToken {
+    package func ownToken(of configuration: KeychainConfiguration, until deadline: Deadline) throws -> OwnToken {
         guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token),
             let serial = uri.serial, let label = uri.token
         else { return .present }
@@ -169,7 +178,7 @@ extension Keychains {
         case .unclear: break
         }
         // A kill may have emptied its file.
-        let unusable = try softHSM.unusableDirectories()
+        let unusable = try softHSM.unusableDirectories(deadline: deadline)
         switch try softHSM.awaitToken(serial: serial, label: label) {
         case .whole: return .present
         case .absent: return .absent
@@ -201,9 +210,9 @@ extension Keychains {
     /// Removes what belongs to the configuration in the note, and then the note.
     ///
     /// - Parameter withoutToken: As for `delete(_:withoutToken:withoutVault:timeout:)`.
-    /// - Throws: `KeychainError`; as `requireTokenGone(_:withoutToken:)`.
+    /// - Throws: `KeychainError`; as `requireTokenGone(_:withoutToken:until:)`.
     private func finishRemoval(_ name: String, withoutToken: Bool = false, until deadline: Deadline) throws {
-        try requireTokenGone(name, withoutToken: withoutToken)
+        try requireTokenGone(name, withoutToken: withoutToken, until: deadline)
         for (place, isTokenGone) in [(tokenlessNote(name), true), (note(name), false)] {
             guard let bytes = try PrivateFile.read(place, limit: 1 << 20) else { continue }
             do {

@@ -36,15 +36,17 @@ extension Keychains {
     /// Refuses to remove the rest of a keychain whose token was destroyed and is there again: somebody has put it back,
     /// and the rest is all that opens it.
     ///
-    /// - Parameter withoutToken: Whether the rest goes also where nobody can tell whether the token is there.
-    /// - Throws: `KeychainError` with code `refused`; as `ownToken(of:)`.
-    func requireTokenGone(_ name: String, withoutToken: Bool) throws {
+    /// - Parameters:
+    ///   - withoutToken: Whether the rest goes also where nobody can tell whether the token is there.
+    ///   - deadline: As for `ownToken(of:until:)`.
+    /// - Throws: `KeychainError` with code `refused`; as `ownToken(of:until:)`.
+    func requireTokenGone(_ name: String, withoutToken: Bool, until deadline: Deadline) throws {
         guard let configuration = try noted(in: tokenlessNote(name)), configuration.module == .softHSM,
             // One that names no token has left nothing of it.
             let uri = try? PKCS11URI(configuration.token), uri.serial != nil, uri.token != nil,
             !isBack(configuration, as: name)
         else { return }
-        switch try ownToken(of: configuration) {
+        switch try ownToken(of: configuration, until: deadline) {
         case .absent: return
         case .unclear where withoutToken: return
         case .unclear(let directories): throw tokenUnclear(configuration, directories)

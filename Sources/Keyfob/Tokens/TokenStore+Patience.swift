@@ -87,7 +87,7 @@ extension TokenStore {
     /// Runs `body` while no other process of Keyfob's looks for tokens or logs in to one, where it is a token of ours.
     func alone<Result>(_ body: () throws -> Result) throws -> Result {
         guard let softHSM else { return try body() }
-        return try softHSM.holdingLoginLock(body)
+        return try softHSM.holdingLoginLock(until: .after(configuration.deadline), body)
     }
 
     /// Waits until the token's file is whole, and has SoftHSM look for tokens anew where that can help.

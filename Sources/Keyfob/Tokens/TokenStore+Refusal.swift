@@ -42,7 +42,7 @@ extension TokenStore {
     private func remedyOfAbsence(from softHSM: SoftHSMDirectory) -> String {
         // What cannot be found out of it is no second failure.
         if let serial = uri.serial, case .unclear? = try? softHSM.awaitToken(serial: serial, label: label),
-            let places = try? softHSM.unusableDirectories(), !places.isEmpty
+            let places = try? softHSM.unusableDirectories(deadline: .after(configuration.deadline)), !places.isEmpty
         {
             return "It may be in \(places.joined(separator: ", ")), which cannot be read: restore token.object in it "
                 + "from a backup."

@@ -43,6 +43,9 @@ extension GlobalOptions {
         return options
     }
 
+    /// How long a wait for the token, the vault or another process may take (`Keychain.Options.timeout`).
+    var patience: Duration { timeout?.duration ?? Keychain.Options().timeout }
+
     /// Whether progress is shown: as `--progress` says, or where somebody watches who has not asked for quiet.
     var showsProgress: Bool { progress == .always || (progress == .auto && !quiet && Self.hasWatcher) }
 

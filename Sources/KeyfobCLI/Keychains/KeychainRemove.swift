@@ -46,10 +46,12 @@ struct KeychainRemove: ParsableCommand {
         let keychains = Keychains()
         let what: String
         var stays = ""
-        switch try keychains.removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault) {
+        switch try keychains.removal(
+            of: name, withoutToken: withoutToken, withoutVault: withoutVault, timeout: global.patience)
+        {
         case .whole(let configuration):
             let isVaultGone = keychains.lacksVault(configuration)
-            if withoutToken, try keychains.ownToken(of: configuration) != .present {
+            if withoutToken, try keychains.ownToken(of: configuration, until: .after(global.patience)) != .present {
                 what = "with its passwords and the PIN of its token; the token was not found and is not removed"
                 stays = " Its token was not found and is not removed; its PIN is gone."
             } else if configuration.module == .softHSM {
@@ -88,7 +90,7 @@ struct KeychainRemove: ParsableCommand {
         try Confirmation(global).require(
             "Remove keychain \"\(name)\" \(what)? This cannot be undone.", typing: name)
         try keychains.delete(
-            name, withoutToken: withoutToken, withoutVault: withoutVault, timeout: global.keychainOptions().timeout)
+            name, withoutToken: withoutToken, withoutVault: withoutVault, timeout: global.patience)
         try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
     }
 

@@ -44,7 +44,7 @@ struct NewKeychain {
                 do {
                     if let code = made.recoveryCode { try file.write(code) }
                 } catch {
-                    try keychains.delete(name)
+                    try keychains.delete(name, timeout: global.patience)
                     throw error
                 }
                 return made

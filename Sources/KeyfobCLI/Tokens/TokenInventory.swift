@@ -268,12 +268,15 @@ struct SelectedToken {
         // One of ours that no keychain uses any more.
         let directory = Keychains().softHSM
         try directory.activate()
-        try directory.heal()
+        let deadline = Deadline.after(global.patience)
+        try directory.heal(deadline: deadline)
         var uri = PKCS11URI()
         uri.token = entry.label
         uri.serial = entry.serial
         // While nobody logs in to a token: SoftHSM would not find the one whose file that has emptied.
-        guard let slot = try directory.holdingLoginLock({ try directory.module().slot(matching: uri) }) else {
+        guard
+            let slot = try directory.holdingLoginLock(until: deadline, { try directory.module().slot(matching: uri) })
+        else {
             throw KeychainError(
                 .tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls",
                 details: ["token": name])

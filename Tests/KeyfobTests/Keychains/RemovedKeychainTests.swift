@@ -41,6 +41,24 @@ import Testing
         #expect(try keychains.softHSM.token(serial: serial, label: name) == nil)
     }
 
+    @Test func `whoever makes a token is waited for no longer than the caller wants to`() throws {
+        let test = try TestKeychain()
+        let directory = try TemporaryDirectory()
+        var directories = test.throwaway.directories
+        directories.tokens = directory.url("tokens")
+        let (name, keychains) = (test.keychain.name, Keychains(directories))
+        let softHSM = keychains.softHSM
+        // A token whose file a kill has emptied: it may be that of the keychain.
+        let token = softHSM.tokensDirectory.appendingPathComponent(UUID().uuidString.lowercased(), isDirectory: true)
+        try PrivateFile.createDirectory(token)
+        try PrivateFile.write(SecretBytes(""), to: token.appendingPathComponent("token.object", isDirectory: false))
+        try FileLock.holding(softHSM.lockFile, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
+            #expect(code { _ = try keychains.removal(of: name, timeout: .zero) } == .timedOut)
+            #expect(code { try keychains.delete(name, timeout: .zero) } == .timedOut)
+        }
+        #expect(code { _ = try keychains.removal(of: name, timeout: .seconds(120)) } == .refused)
+    }
+
     @Test func `a keychain that is just being removed is gone, also where its vault is still there`() throws {
         let test = try TestKeychain()
         let keychains = Keychains(test.throwaway.directories)

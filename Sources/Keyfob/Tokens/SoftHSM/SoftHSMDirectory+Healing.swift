@@ -79,9 +79,12 @@ extension SoftHSMDirectory {
     ///
     /// Each login empties the token's file for a moment, and each initialisation of SoftHSM overlooks a token whose
     /// file is empty. Others than Keyfob know nothing of the lock, so that it makes collisions rare and no more: who
-    /// cannot have it within two seconds goes on without.
-    package func holdingLoginLock<Result>(_ body: () throws -> Result) throws -> Result {
-        try FileLock.attempting(root.appendingPathComponent("login.lock", isDirectory: false), deadline: .after(.seconds(2)), body)
+    /// cannot have it within two seconds, or until `deadline`, goes on without.
+    package func holdingLoginLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
+        let longest = Duration.seconds(2)
+        return try FileLock.attempting(
+            root.appendingPathComponent("login.lock", isDirectory: false),
+            deadline: .after(min(deadline.remaining ?? longest, longest)), body)
     }
 
     /// Puts back what a kill in the middle of a login has emptied, and refuses what SoftHSM would end the process for.
@@ -100,7 +103,7 @@ extension SoftHSMDirectory {
     /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`; `tokenAmbiguous`
     ///   as `requireDistinctTokens()`.
     @discardableResult
-    package func heal(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) -> Healing {
+    package func heal(deadline: Deadline) throws(KeychainError) -> Healing {
         sweep()
         let survey = try survey()
         guard !survey.unusable.isEmpty else {
@@ -137,7 +140,7 @@ extension SoftHSMDirectory {
     /// changes are not worth a sync. A file that a login is rewriting right now is left for the next time.
     ///
     /// - Throws: As `heal()`.
-    package func refreshCopies(deadline: Deadline = .after(.seconds(10))) throws(KeychainError) {
+    package func refreshCopies(deadline: Deadline) throws(KeychainError) {
         for identifier in try identifiers() {
             guard let current = try read(tokenFile(identifier)) else { continue }
             let copy = try read(copyFile(identifier))
@@ -157,8 +160,10 @@ extension SoftHSMDirectory {
     }
 
     /// Heals, and returns the paths of the directories whose `token.object` stays unusable. - Throws: As `heal()`.
-    func unusableDirectories() throws(KeychainError) -> [String] {
-        try heal().unusable.map { tokensDirectory.appendingPathComponent($0, isDirectory: true).filePath }
+    func unusableDirectories(deadline: Deadline) throws(KeychainError) -> [String] {
+        try heal(deadline: deadline).unusable.map {
+            tokensDirectory.appendingPathComponent($0, isDirectory: true).filePath
+        }
     }
 
     /// Where the objects of a token lie; `nil` where that cannot be told.

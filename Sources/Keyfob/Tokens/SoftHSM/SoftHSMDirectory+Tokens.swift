@@ -30,9 +30,7 @@ extension SoftHSMDirectory {
     /// - Throws: `duplicateKeychain` when there is a token with the label; `timedOut` at `deadline`;
     ///   `invalidArgument` for a label that is empty, longer than 32 bytes or ends in a blank; `refused` as
     ///   `activate()`; `tokenAmbiguous` as `heal()`; `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
-    package func createToken(
-        label: String, deadline: Deadline = .after(.seconds(10))
-    ) throws(KeychainError) -> CreatedToken {
+    package func createToken(label: String, deadline: Deadline) throws(KeychainError) -> CreatedToken {
         // Labels are padded with blanks to 32 bytes: these are the ones that come back as they were.
         guard (1...Self.longestLabel).contains(label.utf8.count), label.last != " ", !label.utf8.contains(0) else {
             throw KeychainError(
@@ -45,7 +43,7 @@ extension SoftHSMDirectory {
             removeDebris()
             try requireDistinctTokens()
             try makeWay(for: label)
-            return try create(label)
+            return try create(label, deadline)
         }
     }
 
@@ -66,8 +64,8 @@ extension SoftHSMDirectory {
     ///   `tokenAmbiguous`; `timedOut` when another process holds the lock until `deadline`, or rewrites a token
     ///   without end so that nobody can tell which one it is; what `didLeave` throws.
     package func destroyToken(
-        serial: String, label: String, deadline: Deadline = .after(.seconds(10)),
-        keepingCopies keepsCopies: Bool = false, didLeave: () throws(KeychainError) -> Void = {}
+        serial: String, label: String, deadline: Deadline, keepingCopies keepsCopies: Bool = false,
+        didLeave: () throws(KeychainError) -> Void = {}
     ) throws(KeychainError) {
         try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) -> Void in
             let broken = try healLocked().unusable
@@ -103,7 +101,7 @@ extension SoftHSMDirectory {
 
     /// Removes the token that `uri` names; it must name a label and a serial number. - Throws: As above.
     package func destroyToken(
-        _ uri: PKCS11URI, deadline: Deadline = .after(.seconds(10)), keepingCopies keepsCopies: Bool = false,
+        _ uri: PKCS11URI, deadline: Deadline, keepingCopies keepsCopies: Bool = false,
         didLeave: () throws(KeychainError) -> Void = {}
     ) throws(KeychainError) {
         guard let serial = uri.serial, let label = uri.token else {
@@ -118,7 +116,7 @@ extension SoftHSMDirectory {
     ///
     /// It does so where another thread of the process looks at all tokens while this one's file is being rewritten,
     /// or initialises SoftHSM anew.
-    private func create(_ label: String) throws(KeychainError) -> CreatedToken {
+    private func create(_ label: String, _ deadline: Deadline) throws(KeychainError) -> CreatedToken {
         let module = try module()
         let before = Set(try tokens())
         var cause: PKCS11Error?
@@ -126,7 +124,9 @@ extension SoftHSMDirectory {
         for attempt in 0..<16 {
             if attempt > 0 { usleep(.random(in: 5_000...20_000) << UInt32(min(attempt, 5))) }
             do {
-                let (info, pin, officer) = try holdingLoginLock { try Self.create(label, in: module) }
+                let (info, pin, officer) = try holdingLoginLock(until: deadline) {
+                    try Self.create(label, in: module)
+                }
                 return try finish(info, before, pin: pin, officer: officer)
             } catch let error as PKCS11Error {
                 cause = error

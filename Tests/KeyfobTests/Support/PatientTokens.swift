@@ -1,0 +1,23 @@
+import Keyfob
+import KeyfobPrimitives
+import PKCS11
+
+/// Waiting for others as long as a busy machine may make it.
+extension SoftHSMDirectory {
+    @discardableResult
+    func heal() throws(KeychainError) -> Healing { try heal(deadline: .after(.seconds(120))) }
+
+    func refreshCopies() throws(KeychainError) { try refreshCopies(deadline: .after(.seconds(120))) }
+
+    func createToken(label: String) throws(KeychainError) -> CreatedToken {
+        try createToken(label: label, deadline: .after(.seconds(120)))
+    }
+
+    func destroyToken(serial: String, label: String) throws(KeychainError) {
+        try destroyToken(serial: serial, label: label, deadline: .after(.seconds(120)))
+    }
+
+    func destroyToken(_ uri: PKCS11URI) throws(KeychainError) {
+        try destroyToken(uri, deadline: .after(.seconds(120)))
+    }
+}
