@@ -17,6 +17,7 @@ struct SharedToken: Sendable {
     private let keychain: KeychainConfiguration
     private let directories: Directories
     private let logger: Logger
+    private let timeout: Duration
 
     /// The token of a keychain.
     init(of keychain: Keychain) {
@@ -25,6 +26,7 @@ struct SharedToken: Sendable {
         self.keychain = keychain.configuration
         directories = keychain.directories
         logger = keychain.options.logger
+        timeout = keychain.options.timeout
     }
 
     /// Runs `body`, which changes the token, while no other keychain of this user's does. To be called with the lock of
@@ -69,9 +71,13 @@ struct SharedToken: Sendable {
         let others: [KeychainConfiguration]
         do { others = try neighbours() } catch { return "the other keychains cannot be read" }
         let objects = doomed.map { $0.object }
+        // For all of them together.
+        let deadline = Deadline.after(timeout)
         for other in others {
             do {
-                if try has(other, objects, in: session) { return "keychain \"\(other.name)\" has one of them" }
+                if try has(other, objects, in: session, until: deadline) {
+                    return "keychain \"\(other.name)\" has one of them"
+                }
             } catch let error as PKCS11Error where error.recovery != .final {
                 throw error
             } catch {
@@ -96,9 +102,11 @@ struct SharedToken: Sendable {
     ///
     /// Its vault is opened by the key that it has on the same token, for which somebody has logged in already.
     private func has(
-        _ other: KeychainConfiguration, _ objects: [TokenObject], in session: borrowing Session
+        _ other: KeychainConfiguration, _ objects: [TokenObject], in session: borrowing Session,
+        until deadline: Deadline
     ) throws -> Bool {
-        let store = try SQLiteStore(path: other.vault, keychain: other.name, use: .oneShot)
+        let store = try SQLiteStore(
+            path: other.vault, keychain: other.name, use: .oneShot, busyTimeout: deadline.remainingSeconds)
         let (isEmpty, wrappingKeys) = try store.read { reader in
             (try reader.rowCount() == 0 && reader.intents().isEmpty, try reader.wrappingKeys())
         }

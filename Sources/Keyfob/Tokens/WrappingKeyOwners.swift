@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobPrimitives
 import PKCS11
 
 /// Which of a user's keychains the keys on a token seal.
@@ -23,8 +24,10 @@ struct WrappingKeyOwners {
         guard keychain.token.softHSM == nil else { return }
         // The other keychains are no reason to hide this one's token.
         guard let listing = try? Keychains(keychain.directories).listing() else { return }
+        // For all of them together.
+        let deadline = keychain.deadline
         for other in listing.keychains where other.uuid != keychain.configuration.uuid && other.module != .softHSM {
-            guard let rows = other.wrappingKeyRows else {
+            guard let rows = other.wrappingKeyRows(until: deadline) else {
                 namesByLabel[other.wrappingKeyLabel] = other.name
                 continue
             }
@@ -40,8 +43,11 @@ struct WrappingKeyOwners {
 }
 
 extension KeychainConfiguration {
-    /// The wrapping keys of the keychain's vault; `nil` where that cannot be read, which is told to whoever opens it.
-    var wrappingKeyRows: [WrappingKeyRow]? {
-        try? SQLiteStore(path: vault, keychain: name, use: .oneShot).read { try $0.wrappingKeys() }
+    /// The wrapping keys of the keychain's vault; `nil` where that cannot be read, which is told to whoever opens it,
+    /// or where another process keeps everybody else out until `deadline`.
+    fileprivate func wrappingKeyRows(until deadline: Deadline) -> [WrappingKeyRow]? {
+        try? SQLiteStore(
+            path: vault, keychain: name, use: .oneShot, busyTimeout: deadline.remainingSeconds
+        ).read { try $0.wrappingKeys() }
     }
 }

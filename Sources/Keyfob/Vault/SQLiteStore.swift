@@ -35,13 +35,14 @@ final class SQLiteStore: ItemStore {
     ///
     /// - Parameters:
     ///   - keychain: The name of the keychain that it belongs to, for messages.
+    ///   - busyTimeout: How long a call waits for another process that keeps it out, in seconds.
     ///   - explain: What an error means to that keychain where the file is not there any more.
     /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened, `refused` where
     ///   nobody but others may read it,
     ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it,
     ///   `unsafeFile` where others than the owner can write it or its directory.
     init(
-        path: String, keychain: String? = nil, use: Use, busyTimeout: TimeInterval = 10,
+        path: String, keychain: String? = nil, use: Use, busyTimeout: TimeInterval,
         explain: @escaping @Sendable (KeychainError) -> KeychainError = { $0 }
     ) throws {
         self.path = path
@@ -313,4 +314,9 @@ final class SQLiteStore: ItemStore {
             } }
         } catch { throw Self.translate(error, path: path, title: title, explain) }
     }
+}
+
+extension Deadline {
+    /// `remaining` as SQLite's interface wants it.
+    var remainingSeconds: TimeInterval { remaining.map { $0 / .seconds(1) } ?? .infinity }
 }

@@ -9,7 +9,7 @@ import Testing
         let test = try TestKeychain()
         let copy = try test.copyVault()
         do {
-            let store = try SQLiteStore(path: copy, use: use)
+            let store = try SQLiteStore(path: copy, use: use, busyTimeout: 10)
             try store.write(test.keychain.keys().tree) { writer in
                 try writer.replaceObjectIndex([], stamp: Data([1]))
             }
@@ -19,7 +19,7 @@ import Testing
         }
         let size = try FileManager.default.attributesOfItem(atPath: copy + "-wal")[.size] as? Int
         #expect(size == 0)
-        let again = try SQLiteStore(path: copy, use: .oneShot)
+        let again = try SQLiteStore(path: copy, use: .oneShot, busyTimeout: 10)
         #expect(try again.read(nil) { try $0.objectIndexStamp() } == Data([1]))
     }
 }

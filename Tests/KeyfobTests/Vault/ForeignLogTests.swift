@@ -20,13 +20,13 @@ import Testing
             test = try TestKeychain()
             path = try test.copyVault()
             for number in 1...2 {
-                let store = try SQLiteStore(path: path, use: use)
+                let store = try SQLiteStore(path: path, use: use, busyTimeout: 10)
                 try write(UInt8(number), store)
                 try checkpoint()
                 files.append(try file())
                 withExtendedLifetime(store) {}
             }
-            let store = try SQLiteStore(path: path, use: use)
+            let store = try SQLiteStore(path: path, use: use, busyTimeout: 10)
             for number in 3...4 {
                 try write(UInt8(number), store)
                 try #require(try file() == files.last, "nothing was written into the file")
@@ -61,7 +61,7 @@ import Testing
                 try bytes.write(to: URL(fileURLWithPath: path + suffix))
                 try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + suffix)
             }
-            return try SQLiteStore(path: path, use: use).read(nil) { try $0.objectIndexStamp() }
+            return try SQLiteStore(path: path, use: use, busyTimeout: 10).read(nil) { try $0.objectIndexStamp() }
         }
     }
 
@@ -138,7 +138,7 @@ import Testing
         _ = try history.stamp(history.files[1], nil, .oneShot)
         let log: Data
         do {
-            let store = try SQLiteStore(path: history.path, use: .server)
+            let store = try SQLiteStore(path: history.path, use: .server, busyTimeout: 10)
             log = try Data(contentsOf: URL(fileURLWithPath: history.path + "-wal"))
             withExtendedLifetime(store) {}
         }

@@ -11,7 +11,7 @@ import Testing
         _ = try test.keychain.find(.genericPasswords)
         // One, for as long as it is open: what SQLite locks for a change is not in this file.
         try #require(try hasPOSIXLock(on: path))
-        let second = try SQLiteStore(path: path, use: .oneShot)
+        let second = try SQLiteStore(path: path, use: .oneShot, busyTimeout: 10)
         #expect(try hasPOSIXLock(on: path))
         withExtendedLifetime(second) {}
     }
