@@ -103,4 +103,23 @@ import Testing
         try requireLogin()
         try other.close()
     }
+
+    @Test func `whoever sends the PIN for one use of a key is waited for no longer than for a session`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let module = try Module.load(path: FaultyModule(in: directory).path)
+        let pool = SessionPool(
+            module: module, token: token.uri, configuration: SessionPool.Configuration(deadline: .seconds(1))
+        ) { token.pin }
+        let slot = try #require(try module.slot(matching: token.uri))
+        let refusal = try pool.authenticating(on: slot) { () throws(PKCS11Error) -> PKCS11Error? in
+            // As another thread does meanwhile.
+            do throws(PKCS11Error) {
+                return try pool.authenticating(on: slot) { () throws(PKCS11Error) -> PKCS11Error? in nil }
+            } catch { return error }
+        }
+        #expect(refusal?.function == .login && refusal?.returnValue == .cantLock)
+        // Nothing is left of that.
+        #expect(try pool.authenticating(on: slot) { () throws(PKCS11Error) -> Bool in true })
+    }
 }

@@ -6,21 +6,28 @@ extension SessionPool {
     /// more wrong one locks it. To be called from within an operation of `withSession`.
     ///
     /// Runs one at a time: of several threads each would send the PIN before the first knew that it is wrong. Waits for
-    /// the others as long as they take, as the token itself makes them wait.
+    /// the others as long as for a session.
     ///
     /// - Parameter slot: Where the token is: that of the operation's session.
     /// - Throws: What `body` throws; where that was the refusal of a PIN, the same again without calling it, until
     ///   `login()` is called. What `C_GetTokenInfo` answered; as of that function `ReturnValue.pinIncorrect` or
-    ///   `pinLocked` where the PIN is not sent for what the token says of it.
+    ///   `pinLocked` where the PIN is not sent for what the token says of it; `cantLock` where the others are not
+    ///   done in time.
     package func authenticating<Output>(
         on slot: Slot, _ body: () throws(PKCS11Error) -> Output
     ) throws(PKCS11Error) -> Output {
         let state = currentState()
-        let attempt = try state.wait(until: .never) { state throws(PKCS11Error) -> Int? in
+        let turn = try state.wait(until: .after(configuration.deadline)) { state throws(PKCS11Error) -> Int? in
             if state.isAuthenticating { return nil }
             if case .refused(let error) = state.login { throw error }
             state.isAuthenticating = true
             return state.attempt
+        }
+        guard let attempt = turn else {
+            // Not as a want of sessions, after which the operation would be begun, and wait, anew.
+            throw PKCS11Error(
+                function: .login, returnValue: .cantLock,
+                detail: "another thread takes too long with a key that wants the PIN at each use")
         }
         defer {
             state.withLock { $0.isAuthenticating = false }
