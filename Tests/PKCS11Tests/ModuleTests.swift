@@ -13,6 +13,22 @@ import Testing
         #expect(error?.detail == "/nowhere/libnothing.so: file not found")
     }
 
+    @Test("What is no regular file is no module, and nobody waits for a FIFO to become one", arguments: [true, false])
+    func noRegularFile(isLinked: Bool) throws {
+        let directory = try TemporaryDirectory()
+        let fifo = directory.file("fifo.so")
+        try #require(unsafe mkfifo(fifo, 0o600) == 0)
+        var path = fifo
+        if isLinked {
+            path = directory.file("link.so")
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: fifo)
+        }
+        Module.map(path: path)
+        let error = try refusal { try Module.load(path: path) }
+        #expect(error?.function == .moduleLoad)
+        #expect(error?.detail == "\(path): not a regular file")
+    }
+
     @Test("A file that is no library, and a library that is no module, are errors that name the file")
     func notAModule() throws {
         let directory = try TemporaryDirectory()

@@ -122,7 +122,8 @@ extension Module {
     /// millisecond, although the functions that they call are looked up at their first call. A library that cannot be
     /// mapped is reported by `load`. Stands for dlopen(3).
     package static func map(path: String) {
-        guard path.utf8.contains(UInt8(ascii: "/")) else { return }
+        // What is wrong with the file, `load` says.
+        guard path.utf8.contains(UInt8(ascii: "/")), (try? resolve(path)) != nil else { return }
         _ = unsafe dlopen(path, RTLD_LAZY | RTLD_NODELETE)
     }
 
@@ -209,6 +210,10 @@ extension Module {
         ) { unsafe p11_kit_module_release(functions.table) }
     }
 
+    /// The file of a library, behind all links.
+    ///
+    /// - Throws: `moduleNotLoaded` where it is missing, or no regular file: at a FIFO dlopen(3) would wait for who writes
+    ///   to it, with a lock held that the end of the process waits for.
     private static func resolve(_ path: String) throws(PKCS11Error) -> String {
         guard path.contains("/") else { return path }
         guard let resolved = unsafe realpath(path, nil) else {
@@ -217,6 +222,10 @@ extension Module {
             throw .moduleNotLoaded(path, reason)
         }
         defer { unsafe free(resolved) }
+        var status = stat()
+        guard unsafe stat(resolved, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw .moduleNotLoaded(path, "not a regular file")
+        }
         return unsafe String(cString: resolved)
     }
 
