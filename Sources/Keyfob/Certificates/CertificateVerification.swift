@@ -64,7 +64,7 @@ extension CertificateVerification {
         usage: CertificateUsage, trusting policy: TrustPolicy, own: [Certificate] = []
     ) throws {
         let purpose = try usage.requiredPurpose()
-        let system = policy.includesSystem ? try SystemRoots.load() : []
+        let system = policy.includesSystem ? try SystemRoots.known() : []
         let result = try CertificateChain.verify(
             leaf: certificate, intermediates: intermediates, anchors: policy.anchors + own + system, on: date,
             host: host, purpose: purpose)

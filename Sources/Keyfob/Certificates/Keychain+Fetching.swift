@@ -51,7 +51,7 @@ extension Keychain {
         isStopped: () -> Bool = { false }
     ) throws -> [Certificate] {
         var fetched: [Certificate] = []
-        let anchors = try trustAnchors().map(\.certificate) + SystemRoots.load()
+        let anchors = try trustAnchors().map(\.certificate) + SystemRoots.known()
         do {
             while fetched.count < Bounds.issuers {
                 let chain = try chain(of: certificate, with: further + fetched)

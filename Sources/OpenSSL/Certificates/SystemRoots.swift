@@ -22,9 +22,15 @@ public enum SystemRoots {
     ///
     /// Blocks for reading some 200 KB, about 10 ms. Empty where the system has no bundle.
     ///
-    /// - Throws: What reading the file throws.
+    /// - Throws: `KeyFileError` with code `unsupported` where it is no regular file but `/dev/null`, which has none: who
+    ///   writes to a FIFO may never come. Else what reading the file throws.
     public static func load() throws -> [Certificate] {
         guard let path = candidates.first(where: { FileManager.default.fileExists(atPath: $0) }) else { return [] }
+        var status = stat()
+        if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            guard path != "/dev/null" else { return [] }
+            throw KeyFileError(.unsupported, "\(path) is no regular file")
+        }
         let data = try Data(contentsOf: URL(fileURLWithPath: path))
         return PEM.blocks(in: data).compactMap { block in
             guard block.label == "CERTIFICATE", let content = block.content else {

@@ -1,0 +1,18 @@
+import OpenSSL
+
+extension SystemRoots {
+    /// The authorities that the system trusts, as `load()`, for whoever is told of errors in sentences.
+    ///
+    /// Blocks for reading some 200 KB, about 10 ms.
+    ///
+    /// - Throws: `KeychainError` with code `fileUnavailable` where the file is no regular one. Else what reading it
+    ///   throws.
+    static func known() throws -> [Certificate] {
+        do { return try load() } catch let error as KeyFileError {
+            throw KeychainError(
+                .fileUnavailable, "cannot read the authorities that the system trusts: \(error.detail).",
+                hint: "SSL_CERT_FILE names the file that they are read from; without it, it is the system's own.",
+                cause: error)
+        }
+    }
+}
