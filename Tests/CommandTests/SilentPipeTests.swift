@@ -4,7 +4,7 @@ import Testing
 
 /// Files and pipes at whose other end nobody says or takes anything.
 @Suite struct SilentPipeTests {
-    /// Runs a script of bash beside a FIFO `fifo`, with the command as `$0`; one that waits is killed after two minutes.
+    /// Runs a script of bash beside a FIFO `fifo`, with the command as `$0`; which is to end one that waits.
     private func bash(_ script: String, in home: IdentityHome) throws -> Tool.Result {
         try Tool(
             "/bin/bash",
@@ -22,5 +22,57 @@ import Testing
         let result = try bash("SSL_CERT_FILE=\(file) exec timeout 120 \"$0\" cert verify ./root.pem", in: home)
         #expect((isRefused ? [1] : [0, 11]).contains(result.status), "\(result.output)\(result.error)")
         #expect(result.error.contains("\(file) is no regular file") == isRefused, "\(result.error)")
+    }
+
+    @Test(arguments: [
+        ("cert import fifo", "fifo"), ("identity import fifo", "fifo"), ("identity install web --cert fifo", "fifo"),
+        ("cert verify ./web.pem --untrusted fifo", "fifo"), ("cert chain ./web.pem --untrusted fifo", "fifo"),
+        ("set a --from-file fifo", "fifo"),
+        // Opened to be written to, and then left alone.
+        ("cert import fifo 3<>fifo", "fifo"), ("set a --from-file fifo 3<>fifo", "fifo"),
+        ("set a --from-fd 3 3<>fifo", "file descriptor 3"), ("set a --stdin 3<>fifo <fifo", "standard input"),
+        ("set a 3<>fifo <fifo", "standard input"), ("cert import - 3<>fifo <fifo", "standard input"),
+        ("set a --from-file /dev/stdin 3<>fifo <fifo", "/dev/stdin"),
+    ])
+    func `what a file or pipe does not give is waited for as long as --timeout says`(
+        words: String, name: String
+    ) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        let result = try bash("exec timeout 120 \"$0\" --timeout 1s \(words)", in: home)
+        #expect(result.status == 13, "\(result.output)\(result.error)")
+        #expect(
+            result.error.hasPrefix("keyfob: \(name) did not give all it has within 1 s; nothing was changed.\n"),
+            "\(result.error)")
+        #expect(try home.keyfob("get", "a").status == 3)
+    }
+
+    @Test(arguments: [
+        "cert import fifo --timeout 200s", "cert import fifo", "cert import - --timeout 200s <fifo",
+        "set a --from-file fifo --timeout 200s", "set a --from-file fifo", "set a --stdin --timeout 200s <fifo",
+        "set a <fifo", "set a --from-fd 3 --timeout 200s 3<fifo", "set a --from-file /dev/stdin --timeout 200s <fifo",
+        "cert import <(sleep 1; cat web.pem) --timeout 200s", "set a --from-file <(cat web.pem) --timeout 200s",
+        // What is there already is not waited for.
+        "set a --stdin --timeout 0 <<< value", "cert import /dev/stdin --timeout 0 <web.pem",
+        "set a --from-file web.pem --timeout 0", "set a --from-file /dev/null --allow-empty --timeout 0",
+    ])
+    func `what comes late is read, and what is there is read at once`(words: String) throws {
+        let home = try IdentityHome()
+        try home.makeSelfSigned("web")
+        let writes = words.contains("fifo") ? "{ sleep 1; cat web.pem >fifo; } >/dev/null 2>&1 &" : ""
+        let result = try bash("\(writes) exec timeout 210 \"$0\" \(words)", in: home)
+        #expect(result.status == 0, "\(result.output)\(result.error)")
+    }
+
+    @Test(arguments: ["--stdin <fifo", "--from-fd 3 3<fifo"])
+    func `a value that nobody needs is not waited for, however slowly it comes`(source: String) throws {
+        let home = try IdentityHome()
+        let stored = try Tool.keyfob(["set", "a"], environment: home.environment, input: Data("one".utf8)).run()
+        try #require(stored.status == 0, "\(stored.error)")
+        // It never ends, and is never silent for long.
+        let writes = "{ while printf x; do sleep 0.2; done; } >fifo 2>/dev/null &"
+        let result = try bash("\(writes) exec timeout 120 \"$0\" set a --if-missing --timeout 1s \(source)", in: home)
+        #expect(result.status == 0, "\(result.output)\(result.error)")
+        #expect(try home.keyfob("get", "a").output == "one\n")
     }
 }

@@ -92,8 +92,10 @@ package struct OpenFile: ~Copyable {
         var isOver = false
         // A FIFO that was opened when its writers were gone never tells poll(2) so; reading what is left of it does.
         // Before the first byte it cannot: nobody may have come yet.
-        let asksFirst = fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0
-        var mustWait = asksFirst || count == 0
+        let blocks = fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0
+        // Without a deadline read(2) waits as well, and stops a job in the background that reads from its terminal.
+        let asksFirst = blocks && deadline?.remaining != nil
+        var mustWait = asksFirst || !blocks && count == 0
         let filled = try unsafe SecretBytes(count: capacity) { (buffer) throws(KeychainError) in
             unsafe bytes.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
             while !isOver, count < buffer.count, let base = buffer.baseAddress {

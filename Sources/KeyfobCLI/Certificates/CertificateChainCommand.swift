@@ -31,8 +31,12 @@ struct CertificateChainCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let keychain: Keychain? = try fetch ? global.openKeychain() : global.openKeychainIfThere()
-        let (leaf, others, name) = try certificate.load { try keychain ?? global.openKeychain() }
-        let further = others + (try untrusted.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) })
+        let (leaf, others, name) = try certificate.load(waiting: global.timeout) {
+            try keychain ?? global.openKeychain()
+        }
+        let further = try others + untrusted.flatMap {
+            try KeyFile.certificates($0.read(waiting: global.timeout), fileName: $0.name)
+        }
         var fetched: [Certificate] = []
         if fetch, !global.dryRun, let keychain {
             fetched = try keychain.fetchIssuers(of: leaf, with: further, timeout: global.timeout?.duration)

@@ -37,7 +37,7 @@ struct CertificateImportCommand: ParsableCommand {
         let read = passphrase.reading(global)
         var contents = IdentityFiles(
             allowsLegacy: legacy.allowsLegacy, hasPassphraseSource: passphrase.passSource != nil,
-            showsProgress: global.showsProgress
+            showsProgress: global.showsProgress, waiting: global.timeout
         ) { try read(.file($0)) }
         try passphrase.naming { for file in files { try contents.addCertificates(file) } }
         let certificates = contents.certificates.map(\.certificate)

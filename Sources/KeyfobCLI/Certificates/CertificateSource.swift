@@ -36,14 +36,15 @@ struct CertificateSource: ExpressibleByArgument {
     ///
     /// - Parameters:
     ///   - isRemoved: Whether something of it is taken away, which an item must be called by its own name for.
+    ///   - timeout: `--timeout`, where it was given.
     ///   - keychain: Opens the keychain; not called for what can only be a file.
     /// - Throws: `KeychainError` of the file; as `ItemName.certificate(in:)`.
     func load(
-        isRemoved: Bool = false, from keychain: () throws -> Keychain
+        isRemoved: Bool = false, waiting timeout: TimeSpan?, from keychain: () throws -> Keychain
     ) throws -> (certificate: Certificate, others: [Certificate], label: String) {
         // A name is first of all that of an item: a file of the same name lies in the directory by chance.
         if let file, try text == "-" || text.contains("/") || !isItem(in: keychain) {
-            let all = try KeyFile.certificates(file.read(), fileName: file.name)
+            let all = try KeyFile.certificates(file.read(waiting: timeout), fileName: file.name)
             let leaf = all.first { one in !all.contains { $0 != one && $0.isIssued(by: one) } } ?? all[0]
             return (leaf, all.filter { $0 != leaf }, file.name)
         }

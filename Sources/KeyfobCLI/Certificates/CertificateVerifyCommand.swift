@@ -50,9 +50,11 @@ struct CertificateVerifyCommand: ParsableCommand {
         let output = try global.output()
         let host = try host.map(HostName.init)
         let keychain = try global.openKeychainIfThere()
-        let (leaf, others, name) = try certificate.load { try keychain ?? global.openKeychain() }
+        let (leaf, others, name) = try certificate.load(waiting: global.timeout) {
+            try keychain ?? global.openKeychain()
+        }
         func certificates(_ files: [FileArgument]) throws -> [Certificate] {
-            try files.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
+            try files.flatMap { try KeyFile.certificates($0.read(waiting: global.timeout), fileName: $0.name) }
         }
         let policy = TrustPolicy(
             includesSystem: !noSystem, includesKeychain: !noKeychain, anchors: try certificates(anchors))

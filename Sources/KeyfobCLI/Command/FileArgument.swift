@@ -20,27 +20,34 @@ struct FileArgument: ExpressibleByArgument {
 
     /// The whole content. Public or private, it is limited to 64 MiB.
     ///
-    /// - Throws: `KeychainError`; `fileUnavailable` with the system's reason, `dataTooLarge`.
-    func read() throws -> Data {
-        if path == "-" { return try StandardInput.readSecret().copyData() }
-        try Self.requireInherited(path)
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            defer { closeIgnoringFailure(handle) }
-            var status = stat()
-            if unsafe fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-                throw Self.unreadable(path, "it is a directory")
-            }
-            let data = try handle.read(upToCount: Self.limit + 1) ?? Data()
-            guard data.count <= Self.limit else {
-                throw KeychainError(.dataTooLarge, "\(name) is larger than \(Phrases.size(Self.limit)).")
-            }
-            return data
-        } catch let error as KeychainError {
-            throw error
-        } catch {
-            throw Self.unreadable(path, Self.reason(error), cause: error)
+    /// Blocks until whoever writes to a pipe has closed it.
+    ///
+    /// - Parameter timeout: `--timeout`, where it was given: the longest that is waited for what no person types.
+    /// - Throws: `KeychainError`; `fileUnavailable` with the system's reason, `dataTooLarge`, `timedOut`.
+    func read(waiting timeout: TimeSpan?) throws -> Data {
+        if path == "-" { return try StandardInput.readSecret(waiting: timeout).copyData() }
+        let bytes = try Self.open(path).readAll(upTo: Self.limit, waiting: timeout)
+        guard bytes.count <= Self.limit else {
+            throw KeychainError(.dataTooLarge, "\(name) is larger than \(Phrases.size(Self.limit)).")
         }
+        return bytes.copyData()
+    }
+
+    /// Opens a file to be read. The writer of a FIFO, who may never come, is waited for by reading alone.
+    ///
+    /// - Parameter detail: Under which name the error tells the path to programs.
+    /// - Throws: `KeychainError` with code `fileUnavailable`.
+    static func open(_ path: String, detail: String = "file") throws(KeychainError) -> OpenFile {
+        try requireInherited(path)
+        let flags = O_RDONLY | O_NOCTTY | O_NONBLOCK
+        guard let file = OpenFile(path: path, flags: flags, shownAs: Visible.text(path)) else {
+            throw unreadable(path, reason(errno), detail: detail)
+        }
+        var status = stat()
+        if unsafe fstat(file.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            throw unreadable(path, reason(EISDIR), detail: detail)
+        }
+        return file
     }
 
     /// Refuses `/dev/fd/N` where the caller has not opened it: it may be one of our own, such as the vault's.
@@ -52,10 +59,10 @@ struct FileArgument: ExpressibleByArgument {
     }
 
     /// The error for a file that cannot be read, with the same words wherever one is named.
-    static func unreadable(_ path: String, _ reason: String, cause: (any Error)? = nil) -> KeychainError {
+    static func unreadable(_ path: String, _ reason: String, detail: String = "file") -> KeychainError {
         KeychainError(
-            .fileUnavailable, "cannot read \(path): \(reason).", hint: remedy(path), details: ["file": path],
-            cause: cause)
+            .fileUnavailable, "cannot read \(Visible.text(path)): \(reason).", hint: remedy(path),
+            details: [detail: path])
     }
 
     /// What to do about a file that cannot be read.
@@ -75,15 +82,4 @@ struct FileArgument: ExpressibleByArgument {
     }
 
     private static let limit = 64 << 20
-
-    // Reading is over; a failure to close loses nothing.
-    private func closeIgnoringFailure(_ handle: FileHandle) { do { try handle.close() } catch {} }
-
-    private static func reason(_ error: any Error) -> String {
-        switch (error as NSError).code {
-        case CocoaError.fileReadNoSuchFile.rawValue: reason(ENOENT)
-        case CocoaError.fileReadNoPermission.rawValue: reason(EACCES)
-        default: "it cannot be opened"
-        }
-    }
 }

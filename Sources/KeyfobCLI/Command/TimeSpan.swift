@@ -23,6 +23,12 @@ struct TimeSpan: Hashable, Sendable, ExpressibleByArgument {
         self.text = text
     }
 
+    /// The seconds, as messages about waiting have them: `1 s`, `0.2 s`.
+    var inSeconds: String {
+        let seconds = duration / .seconds(1)
+        return seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(seconds) s"
+    }
+
     /// Refuses a number alone, for an option whose times nobody gives in seconds: `--lifetime 90` would be a
     /// certificate of a minute and a half. 0 is the same in every unit.
     ///

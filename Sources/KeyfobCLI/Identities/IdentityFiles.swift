@@ -27,16 +27,19 @@ struct IdentityFiles {
     let allowsLegacy: Bool
     /// Whether somebody watches, who is told of a file that takes long to open.
     let showsProgress: Bool
+    /// `--timeout`, where it was given: how long the writer of a pipe is waited for.
+    let timeout: TimeSpan?
 
     /// - Parameters:
     ///   - passphrase: gives the passphrase of a file by name; asked where a file needs one.
     ///   - hasPassphraseSource: whether `passphrase` needs nobody.
     init(
-        allowsLegacy: Bool, hasPassphraseSource: Bool, showsProgress: Bool,
+        allowsLegacy: Bool, hasPassphraseSource: Bool, showsProgress: Bool, waiting timeout: TimeSpan?,
         passphrase: @escaping (String) throws -> SecretBytes
     ) {
         self.allowsLegacy = allowsLegacy
         self.showsProgress = showsProgress
+        self.timeout = timeout
         self.hasPassphraseSource = hasPassphraseSource
         self.passphrase = passphrase
     }
@@ -62,7 +65,7 @@ struct IdentityFiles {
     ///
     /// - Throws: `KeychainError` for a file that is damaged, has another format or needs another passphrase.
     mutating func add(_ file: FileArgument) throws {
-        try add(try file.read(), file)
+        try add(try file.read(waiting: timeout), file)
     }
 
     private mutating func add(_ data: Data, _ file: FileArgument) throws {
@@ -82,7 +85,7 @@ struct IdentityFiles {
     ///
     /// - Parameter isAlone: whether no other file is there for its certificate, so that those of PKCS#12 come along.
     mutating func addKey(_ file: FileArgument, isAlone: Bool) throws {
-        let data = try file.read()
+        let data = try file.read(waiting: timeout)
         let named = certificates
         switch kind(of: data, file) {
         case .pkcs12: try addPKCS12(data, file.name)
@@ -101,7 +104,7 @@ struct IdentityFiles {
     ///
     /// Of PKCS#12 the keys come along: they are under the same passphrase.
     mutating func addCertificates(_ file: FileArgument) throws {
-        let data = try file.read()
+        let data = try file.read(waiting: timeout)
         let count = certificates.count
         switch kind(of: data, file) {
         case .pkcs12: try addPKCS12(data, file.name)

@@ -33,8 +33,10 @@ struct IdentityInstallCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        let own = try KeyFile.certificates(cert.read(), fileName: cert.name)
-        let above = try chain.flatMap { try KeyFile.certificates($0.read(), fileName: $0.name) }
+        let own = try KeyFile.certificates(cert.read(waiting: global.timeout), fileName: cert.name)
+        let above = try chain.flatMap {
+            try KeyFile.certificates($0.read(waiting: global.timeout), fileName: $0.name)
+        }
         let now = Date()
         let keychain = try global.openKeychain()
         // Of a bundle the leaf is the one that is for the key, whatever else the file has. Where none is, the refusal

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CLinux
 import Glibc
 import Keyfob
 import KeyfobPrimitives
@@ -67,7 +66,7 @@ struct SecretInput: ParsableArguments {
     /// stays as it is.
     ///
     /// - Throws: `KeychainError`; `pinRequired` where there is neither a source nor a terminal,
-    ///   `fileUnavailable`, `dataTooLarge`; `UsageError` for an empty value.
+    ///   `fileUnavailable`, `dataTooLarge`, `timedOut`; `UsageError` for an empty value.
     func read(name: String, _ global: GlobalOptions) throws -> SecretBytes {
         let value: SecretBytes
         if let fromEnv {
@@ -78,34 +77,24 @@ struct SecretInput: ParsableArguments {
             }
             value = unsafe SecretBytes(UnsafeRawBufferPointer(start: text, count: strlen(text)))
         } else if readsStandardInput {
-            value = withoutNewline(try StandardInput.readSecret())
+            value = withoutNewline(try StandardInput.readSecret(waiting: global.timeout))
         } else if let fromFile {
-            try FileArgument.requireInherited(fromFile)
-            let descriptor = unsafe keyfob_open(fromFile, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
-            guard descriptor >= 0 else {
-                throw Self.unreadable(fromFile, errno, hint: FileArgument.remedy(fromFile))
-            }
-            defer { close(descriptor) }
-            do {
-                value = withoutNewline(try StandardInput.readSecret(from: descriptor))
-            } catch let error as KeychainError where error.code == .dataTooLarge {
+            let bytes = try FileArgument.open(fromFile, detail: "path").readAll(
+                upTo: StandardInput.limit, waiting: global.timeout)
+            guard bytes.count <= StandardInput.limit else {
                 throw KeychainError(
                     .dataTooLarge, "\(Visible.text(fromFile)) has more than \(Phrases.size(StandardInput.limit)).",
                     hint: "Keep large files encrypted elsewhere and store their key here.", details: ["path": fromFile])
-            } catch let error as KeychainError where error.code == .fileUnavailable {
-                // What reads descriptors does not know their names.
-                let message = error.message.replacing("a file", with: Visible.text(fromFile), maxReplacements: 1)
-                throw KeychainError(
-                    .fileUnavailable, message, hint: FileArgument.remedy(fromFile), details: ["path": fromFile],
-                    cause: error)
             }
+            value = withoutNewline(bytes)
         } else if let fromFd {
             guard InheritedDescriptors.contains(fromFd) else {
-                throw Self.unreadable(
-                    "file descriptor \(fromFd)", EBADF,
-                    hint: "Let the shell open it: --from-fd \(fromFd) \(fromFd)< FILE")
+                let name = "file descriptor \(fromFd)"
+                throw KeychainError(
+                    .fileUnavailable, "cannot read \(name): \(FileArgument.reason(EBADF)).",
+                    hint: "Let the shell open it: --from-fd \(fromFd) \(fromFd)< FILE", details: ["path": name])
             }
-            value = withoutNewline(try StandardInput.readSecret(from: fromFd))
+            value = withoutNewline(try StandardInput.readSecret(from: fromFd, waiting: global.timeout))
         } else {
             value = try global.terminal.readValue(
                 "Value for \(Visible.text(name)) (hidden): ",
@@ -118,22 +107,15 @@ struct SecretInput: ParsableArguments {
     }
 
     /// Lets whoever pipes a value in finish where it is not read: there is one already, or nothing is to be done.
-    func discard() {
+    func discard(_ global: GlobalOptions) {
         if readsStandardInput {
-            StandardInput.discardPipe()
+            StandardInput.discardPipe(waiting: global.timeout)
         } else if let fromFd, InheritedDescriptors.contains(fromFd) {
-            StandardInput.discardPipe(from: fromFd)
+            StandardInput.discardPipe(from: fromFd, waiting: global.timeout)
         }
     }
 
     private func withoutNewline(_ value: SecretBytes) -> SecretBytes {
         keepNewline || !SensitiveOutput.isReadable(value) ? value : value.withoutLastNewline
-    }
-
-    /// The error for what could not be opened, by its number.
-    private static func unreadable(_ path: String, _ number: Int32, hint: String) -> KeychainError {
-        KeychainError(
-            .fileUnavailable, "cannot read \(Visible.text(path)): \(FileArgument.reason(number)).", hint: hint,
-            details: ["path": path])
     }
 }

@@ -46,7 +46,7 @@ struct SecretSet: ParsableCommand {
             isRead = true
             return try input.read(name: name, global)
         }
-        if !isRead { input.discard() }
+        if !isRead { input.discard(global) }
         try SecretStoring.report(outcome, name, stored, keychain, isDryRun: global.dryRun, output)
     }
 }

@@ -7,6 +7,9 @@ enum StandardInput {
     /// The most that is read: 32 MiB.
     static let limit = 32 << 20
 
+    /// How long a writer is waited for whose bytes nobody needs.
+    private static let patience: Duration = .seconds(10)
+
     /// Whether something was piped or redirected in: a pipe or a file, not a terminal, `/dev/null` or a
     /// socket, from which a service manager never sends anything.
     static var isPipeOrFile: Bool {
@@ -20,48 +23,40 @@ enum StandardInput {
     ///
     /// Blocks until the writer closes its end.
     ///
-    /// - Throws: `KeychainError.dataTooLarge` beyond `limit`; `fileUnavailable` when reading fails.
-    static func readSecret(limit: Int = limit, from descriptor: Int32 = STDIN_FILENO) throws -> SecretBytes {
-        var chunks: [SecretBytes] = []
-        var total = 0
-        while true {
-            // A list of chunks, not a growing array: growing would leave copies behind, unwiped.
-            let chunk = try nextChunk(from: descriptor)
-            if chunk.isEmpty { break }
-            total += chunk.count
-            guard total <= limit else {
-                throw KeychainError(.dataTooLarge, "standard input holds more than \(Phrases.size(limit)).")
-            }
-            chunks.append(chunk)
+    /// - Parameter timeout: `--timeout`, where it was given: the longest that is waited for what no person types.
+    /// - Throws: `KeychainError.dataTooLarge` beyond `limit`; `timedOut`; `fileUnavailable` when reading fails.
+    static func readSecret(
+        limit: Int = limit, from descriptor: Int32 = STDIN_FILENO, waiting timeout: TimeSpan? = nil
+    ) throws -> SecretBytes {
+        let file = try copy(of: descriptor)
+        let bytes = try file.readAll(upTo: limit, waiting: timeout)
+        guard bytes.count <= limit else {
+            throw KeychainError(.dataTooLarge, "\(file.path) holds more than \(Phrases.size(limit)).")
         }
-        return SecretBytes(joining: chunks)
+        return bytes
     }
 
     /// Reads a pipe up to the end, or as far as a value may go, and keeps nothing. What is no pipe is left alone.
     ///
-    /// Blocks as `readSecret` does, but no longer than the writer is silent for ten seconds. Whoever writes to the pipe
-    /// would else be ended by SIGPIPE, and a script with
-    /// `pipefail` would fail because of a value that nobody needed.
-    static func discardPipe(limit: Int = limit, from descriptor: Int32 = STDIN_FILENO) {
+    /// Blocks as `readSecret` does, but for ten seconds at most, and no longer than `timeout`. Whoever writes to the
+    /// pipe would else be ended by SIGPIPE, and a script with `pipefail` would fail because of a value that nobody
+    /// needed.
+    static func discardPipe(
+        limit: Int = limit, from descriptor: Int32 = STDIN_FILENO, waiting timeout: TimeSpan? = nil
+    ) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
-        var total = 0
-        while total <= limit {
-            var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard unsafe poll(&polled, 1, 10_000) > 0 else { return }
-            // What cannot be read is not needed either.
-            guard let chunk = try? nextChunk(from: descriptor), !chunk.isEmpty else { return }
-            total += chunk.count
-        }
+        let deadline = Deadline.after(min(patience, timeout?.duration ?? patience))
+        // What cannot be read, or not in time, is not needed either.
+        do { _ = try copy(of: descriptor).read(limit: limit + 1, by: deadline) } catch {}
     }
 
-    /// What comes next; empty at the end.
-    private static func nextChunk(from descriptor: Int32) throws(KeychainError) -> SecretBytes {
-        var count = 0
-        let chunk = try unsafe SecretBytes(count: 64 << 10) { buffer throws(KeychainError) in
-            count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
-        }
-        return count == chunk.count ? chunk : chunk.prefix(count)
+    /// The same file under a descriptor of our own, which can be closed: the given one stays open.
+    private static func copy(of descriptor: Int32) throws(KeychainError) -> OpenFile {
+        let name = descriptor == STDIN_FILENO ? "standard input" : "file descriptor \(descriptor)"
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw .file("read", name, errno) }
+        return OpenFile(adopting: copy, path: name)
     }
 }
 

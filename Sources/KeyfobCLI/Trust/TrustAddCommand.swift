@@ -48,7 +48,9 @@ struct TrustAddCommand: ParsableCommand {
         if scope == .system { try SystemTrustStore.requireRoot(name: certificate.text) }
         // For the whole machine's trust it is only where a name may come from.
         let opened: Keychain? = try scope == .user ? global.openKeychain() : nil
-        let (anchor, others, name) = try certificate.load { try opened ?? global.openKeychain() }
+        let (anchor, others, name) = try certificate.load(waiting: global.timeout) {
+            try opened ?? global.openKeychain()
+        }
         guard others.isEmpty else {
             throw UsageError(
                 "\(Visible.text(name)) holds \(others.count + 1) certificates; trust is given to one at a time.",

@@ -48,7 +48,7 @@ struct TrustRemoveCommand: ParsableCommand {
     /// The certificate; none with `--if-exists` where there is no such one.
     private func find(in keychain: Keychain) throws -> (certificate: Certificate?, name: String) {
         do {
-            let (found, _, name) = try certificate.load(isRemoved: true) { keychain }
+            let (found, _, name) = try certificate.load(isRemoved: true, waiting: global.timeout) { keychain }
             return (found, name)
         } catch let error as KeychainError where ifExists && error.code == .itemNotFound {
             return (nil, certificate.name)
