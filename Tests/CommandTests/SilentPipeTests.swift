@@ -4,11 +4,11 @@ import Testing
 
 /// Files and pipes at whose other end nobody says or takes anything.
 @Suite struct SilentPipeTests {
-    /// Runs a script of bash beside a FIFO `fifo`, with the command as `$0`; which is to end one that waits.
+    /// Runs a script of bash beside a new FIFO `fifo`, with the command as `$0`.
     private func bash(_ script: String, in home: IdentityHome) throws -> Tool.Result {
         try Tool(
             "/bin/bash",
-            ["-c", "cd \"$1\"; mkfifo fifo; \(script)", Tool.keyfob([]).path, home.directory.path],
+            ["-c", "cd \"$1\"; rm -f fifo; mkfifo fifo; \(script)", Tool.keyfob([]).path, home.directory.path],
             environment: home.environment
         ).run()
     }
@@ -20,7 +20,8 @@ import Testing
         let home = try IdentityHome()
         try home.makeSelfSigned("root")
         let result = try bash("SSL_CERT_FILE=\(file) exec timeout 120 \"$0\" cert verify ./root.pem", in: home)
-        #expect((isRefused ? [1] : [0, 11]).contains(result.status), "\(result.output)\(result.error)")
+        let expected: [Int32] = isRefused ? [1] : [0, 11]
+        #expect(expected.contains(result.status), "\(result.output)\(result.error)")
         #expect(result.error.contains("\(file) is no regular file") == isRefused, "\(result.error)")
     }
 
@@ -74,5 +75,21 @@ import Testing
         let result = try bash("\(writes) exec timeout 120 \"$0\" set a --if-missing --timeout 1s \(source)", in: home)
         #expect(result.status == 0, "\(result.output)\(result.error)")
         #expect(try home.keyfob("get", "a").output == "one\n")
+    }
+
+    @Test(arguments: ["cert export web -o fifo", "key pub web -o fifo", "key csr web -o fifo"])
+    func `whoever is to read a FIFO is waited for as long as --timeout says`(words: String) throws {
+        let home = try IdentityHome()
+        let made = try home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed")
+        try #require(made.status == 0, "\(made.error)")
+        let result = try bash("exec timeout 120 \"$0\" \(words) --timeout 1s", in: home)
+        #expect(result.status == 13, "\(result.output)\(result.error)")
+        #expect(result.error.contains("nobody has read fifo within 1 s; nothing was written."), "\(result.error)")
+        for option in ["", "--timeout 200s"] {
+            let reads = "{ sleep 1; exec timeout 210 cat fifo >got; } &"
+            let script = "\(reads) timeout 210 \"$0\" \(words) \(option) || exit; wait; grep BEGIN got"
+            let read = try bash(script, in: home)
+            #expect(read.status == 0, "\(option) \(read.output)\(read.error)")
+        }
     }
 }

@@ -127,18 +127,33 @@ package struct OpenFile: ~Copyable {
         }
     }
 
-    /// Writes all of `bytes`.
-    package func write(_ bytes: SecretBytes) throws(KeychainError) {
+    /// Writes all of `bytes`. Blocks as write(2) does.
+    ///
+    /// - Parameter deadline: Until when to wait for whoever reads a pipe that was opened with `O_NONBLOCK`.
+    /// - Throws: `timedOut` where the deadline passed before all was written; `fileUnavailable` and the like.
+    package func write(_ bytes: SecretBytes, by deadline: Deadline = .never) throws(KeychainError) {
         try unsafe bytes.withUnsafeBytes { (buffer) throws(KeychainError) in
             var written = 0
             while written < buffer.count, let base = buffer.baseAddress {
                 let count = unsafe Foundation.write(descriptor, base + written, buffer.count - written)
                 if count >= 0 {
                     written += count
+                } else if errno == EAGAIN {
+                    try awaitRoom(by: deadline)
                 } else if errno != EINTR {
                     throw .file("write", path, errno)
                 }
             }
+        }
+    }
+
+    private func awaitRoom(by deadline: Deadline) throws(KeychainError) {
+        // A signal ends a wait early, too.
+        while !waitForRoom(descriptor, deadline) {
+            guard deadline.hasPassed else { continue }
+            throw KeychainError(
+                .timedOut, "nobody has read all that was to be written to \(path) in time.",
+                hint: "Whoever reads it has to go on. More time: --timeout 60s", details: ["path": path])
         }
     }
 

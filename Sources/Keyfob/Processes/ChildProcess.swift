@@ -134,8 +134,17 @@ package import KeyfobPrimitives
 
 /// Waits until `descriptor` can be read, at most `limit` and at most until `deadline`; false if it cannot.
 func waitForInput(_ descriptor: Int32, _ deadline: Deadline, limit: Duration = .seconds(3600)) -> Bool {
+    waitUntilReady(descriptor, for: POLLIN, deadline, limit: limit)
+}
+
+/// Waits until `descriptor` can be written to, at most an hour and at most until `deadline`; false if it cannot.
+func waitForRoom(_ descriptor: Int32, _ deadline: Deadline) -> Bool {
+    waitUntilReady(descriptor, for: POLLOUT, deadline, limit: .seconds(3600))
+}
+
+private func waitUntilReady(_ descriptor: Int32, for events: Int32, _ deadline: Deadline, limit: Duration) -> Bool {
     let remaining = min(deadline.remaining ?? limit, limit).components
     let milliseconds = remaining.seconds * 1000 + (remaining.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     return unsafe poll(&entry, 1, Int32(clamping: milliseconds)) > 0
 }

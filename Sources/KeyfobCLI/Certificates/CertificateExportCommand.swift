@@ -62,7 +62,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         let bytes = form == .der ? SecretBytes(leaf.der) : SecretBytes(utf8: certificates.map(\.pem).joined())
         try file.write(
             bytes, document: document(item, certificates, isComplete), sentence: sentence(certificates, isComplete),
-            force: force, isDryRun: global.dryRun, output)
+            force: force, isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 
     /// Authorities on the way up, found by name, so that the others need not be parsed.

@@ -7,6 +7,8 @@ import KeyfobPrimitives
 struct FileDestination {
     let path: String?
     let mode: mode_t
+    /// `--timeout`, where it was given: how long whoever is to read a FIFO is waited for.
+    var timeout: TimeSpan?
 
     /// Whether what is written goes there: a sentence about it would be taken for a part of it.
     ///
@@ -22,7 +24,8 @@ struct FileDestination {
     /// Replaces the file in one step: who reads it sees the old content or the new.
     ///
     /// - Returns: Whether that changed anything: not where the file had this content, nor on a standard stream.
-    /// - Throws: `KeychainError`: `fileUnavailable`, `refused` where that is not allowed, `diskFull`.
+    /// - Throws: `KeychainError`: `fileUnavailable`, `refused` where that is not allowed, `diskFull`, `timedOut` where
+    ///   nobody reads a FIFO.
     @discardableResult
     func write(_ bytes: SecretBytes, isPrivateKey: Bool = false, force: Bool = false) throws -> Bool {
         guard let path, try !isStandardOutput else {
@@ -39,16 +42,37 @@ struct FileDestination {
                 .refused, "\(Visible.text(path)) is no file.", hint: "Leave -o out and redirect: >&\(descriptor)",
                 details: ["file": path])
         case .stream(let path):
-            guard let file = OpenFile(path: path, flags: O_WRONLY) else {
-                throw KeychainError.file("write", path, errno)
-            }
-            try file.write(bytes)
+            let deadline = timeout.map { Deadline.after($0.duration) } ?? .never
+            try openStream(path, by: deadline).write(bytes, by: deadline)
             return true
         case .file(let path):
             let isChange = !Self.holds(path, bytes)
             // All the same: its mode may be another.
             try OpenFile.replace(path, with: bytes, mode: mode)
             return isChange
+        }
+    }
+
+    /// Opens what is no file. Of a FIFO that nobody reads, opening waits for somebody who does; with `--timeout` until
+    /// `deadline`.
+    private func openStream(_ path: String, by deadline: Deadline) throws(KeychainError) -> OpenFile {
+        var status = stat()
+        let isFIFO = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+        guard isFIFO, let timeout else {
+            guard let file = OpenFile(path: path, flags: O_WRONLY) else { throw .file("write", path, errno) }
+            return file
+        }
+        while true {
+            if let file = OpenFile(path: path, flags: O_WRONLY | O_NONBLOCK) { return file }
+            guard errno == ENXIO else { throw .file("write", path, errno) }
+            guard !deadline.hasPassed else {
+                throw KeychainError(
+                    .timedOut, "nobody has read \(path) within \(timeout.inSeconds); nothing was written.",
+                    hint: "Start what is to read it, such as cat(1), or give it more time: --timeout 60s",
+                    details: ["path": path])
+            }
+            // Nothing tells of a reader but trying.
+            usleep(10_000)
         }
     }
 

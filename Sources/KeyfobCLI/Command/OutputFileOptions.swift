@@ -12,7 +12,9 @@ struct OutputFileOptions: ParsableArguments {
     var name: String { path.flatMap { FileArgument(argument: $0)?.name } ?? "" }
 
     /// Anybody may read it.
-    var destination: FileDestination { FileDestination(path: path, mode: 0o644) }
+    private func destination(waiting timeout: TimeSpan?) -> FileDestination {
+        FileDestination(path: path, mode: 0o644, timeout: timeout)
+    }
 
     /// Writes the file and tells of it; nothing but the file where it goes to standard output.
     ///
@@ -23,11 +25,13 @@ struct OutputFileOptions: ParsableArguments {
     ///   - document: What there is to tell; whether the file was changed is added.
     ///   - force: Whether a terminal gets bytes that are no text.
     ///   - isDryRun: Whether the file is left unwritten, and that is said.
+    ///   - timeout: `--timeout`, where it was given.
     /// - Throws: As `FileDestination.write(_:isPrivateKey:force:)` and `Output.emit(_:sentence:)`.
     func write(
         _ bytes: @autoclosure () throws -> SecretBytes, document: Document, sentence: @autoclosure () -> String,
-        force: Bool = false, isDryRun: Bool, _ output: Output
+        force: Bool = false, isDryRun: Bool, waiting timeout: TimeSpan?, _ output: Output
     ) throws {
+        let destination = self.destination(waiting: timeout)
         let hasFile = try !destination.isStandardOutput
         if !hasFile, output.format.isMachineReadable {
             return try output.emit(document.telling(ofChange: false), sentence: "")

@@ -49,7 +49,7 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
             .init("name", .string(label)), .init("file", .optional(destination)), .init("format", "pkcs12"),
             .init("dry_run", .boolean(global.dryRun)),
         ]
-        let target = FileDestination(path: destination, mode: 0o600)
+        let target = FileDestination(path: destination, mode: 0o600, timeout: global.timeout)
         let hasFile = try !target.isStandardOutput
         if global.dryRun {
             let unknown = Value.Member(hasFile ? "bytes" : "pkcs12_b64", .null)

@@ -41,7 +41,8 @@ struct KeyPublicCommand: ParsableCommand, ContentWriter {
             ])
         try file.write(
             content(publicKey, as: form, comment: label), document: document,
-            sentence: "Wrote \(Visible.text(file.name)).", force: force, isDryRun: global.dryRun, output)
+            sentence: "Wrote \(Visible.text(file.name)).", force: force,
+            isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 
     private func content(_ key: PublicKey, as form: ContentFormat, comment: String) throws -> SecretBytes {

@@ -73,7 +73,7 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
         try file.write(
             form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem), document: document,
             sentence: "Wrote \(Visible.text(file.name)) (\(scheme.displayName)).", force: force,
-            isDryRun: global.dryRun, output)
+            isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 
     private func asked(

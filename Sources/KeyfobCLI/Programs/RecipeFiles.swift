@@ -11,14 +11,17 @@ enum RecipeFiles {
     /// Where a file names others by names that tell their content, that step is the only one that its readers notice:
     /// whatever ends us when, it names what belongs to it. The versions that it named before go afterwards.
     ///
+    /// - Parameter timeout: `--timeout`, where it was given.
     /// - Returns: Whether one of them has another content now.
-    /// - Throws: `KeychainError.fileUnavailable`.
+    /// - Throws: `KeychainError`, as `FileDestination.write(_:isPrivateKey:force:)`.
     @discardableResult
-    static func write(_ files: [Recipe.File], to directory: String) throws -> Bool {
+    static func write(
+        _ files: [Recipe.File], to directory: String, waiting timeout: TimeSpan? = nil
+    ) throws -> Bool {
         var isChanged = false
         for file in files {
             let destination = FileDestination(
-                path: directory + "/" + file.name, mode: file.isExecutable ? 0o755 : 0o644)
+                path: directory + "/" + file.name, mode: file.isExecutable ? 0o755 : 0o644, timeout: timeout)
             if try destination.write(SecretBytes(utf8: file.content)) { isChanged = true }
         }
         for file in files where file.series != nil { removeVersions(before: file, in: directory) }

@@ -194,7 +194,7 @@ struct URICommand: ParsableCommand {
         if destination != nil, !global.dryRun {
             // As the files are: none holds a secret, and servers do not run as us.
             try PublicDirectory.make(at: URL(fileURLWithPath: subject.directory, isDirectory: true))
-            isChanged = try RecipeFiles.write(recipe.files, to: subject.directory)
+            isChanged = try RecipeFiles.write(recipe.files, to: subject.directory, waiting: global.timeout)
         }
         var proof: String?
         if check {

@@ -29,7 +29,7 @@ enum SystemTrustStore {
     /// - Throws: `KeychainError`; `fileUnavailable`, and `failed` or `timedOut` where the bundle could not be made.
     static func add(_ certificate: Certificate, timeout: TimeSpan?) throws -> String {
         let path = Self.path(of: certificate)
-        try FileDestination(path: path, mode: 0o644).write(SecretBytes(utf8: certificate.pem))
+        try FileDestination(path: path, mode: 0o644, timeout: timeout).write(SecretBytes(utf8: certificate.pem))
         let what = "the certificate was written to \(path), but update-ca-certificates "
         let limit = RenewalHook.limit(timeout)
         guard let status = try RenewalHook.run("update-ca-certificates", limit: limit) else {

@@ -33,6 +33,6 @@ struct TrustExportCommand: ParsableCommand, ContentWriter {
                 "pem": .string(text),
             ]),
             sentence: "Wrote \(Visible.text(file.name)): \(Phrases.counted(anchors.count, "certificate")).",
-            isDryRun: global.dryRun, output)
+            isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 }
