@@ -1,7 +1,7 @@
 import CLinux
 package import Foundation
 import Glibc
-import KeyfobPrimitives
+package import KeyfobPrimitives
 import PKCS11
 
 /// Removing keychains.
