@@ -1,11 +1,12 @@
 import Foundation
 
 extension IdentityHome {
-    /// Runs commands at once and returns their results.
+    /// Runs commands at once and returns their results. Each waits for the others as long as a busy machine makes it.
     func atOnce(_ commands: [[String]], input: String = "") async throws -> [Tool.Result] {
         try await withThrowingTaskGroup(of: Tool.Result.self) { group in
             for command in commands {
-                let tool = Tool.keyfob(command, environment: environment, input: Data(input.utf8))
+                let tool = Tool.keyfob(
+                    command + ["--timeout", "120s"], environment: environment, input: Data(input.utf8))
                 group.addTask { try await onThread { try tool.run() } }
             }
             return try await group.reduce(into: []) { $0.append($1) }

@@ -26,7 +26,7 @@ struct PKCS12CorpusTests {
         let directory = try TemporaryDirectory()
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Scripts/make-pkcs12-corpus").standardized.path
-        let made = try TestSupport.run(script, [directory.path], timeout: 300)
+        let made = try TestSupport.run(script, [directory.path], timeout: 1200)
         try #require(made.status == 0, "\(made.stderr)")
         let manifest = String(decoding: try directory.read("manifest.tsv"), as: UTF8.self)
         let rows = try manifest.split(separator: "\n").map { try #require(Row($0), "\($0)") }

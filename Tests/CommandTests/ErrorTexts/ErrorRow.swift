@@ -177,7 +177,7 @@ extension ErrorRow {
                 """,
             attempt: "keyfob key generate k --timeout 1s", status: 13, code: "db.busy",
             message: [#"keychain "login" is in use by keyfob rotate-key (pid 4711) for "#],
-            hint: ["Waiting was limited to 1 s", "--timeout 60s"], details: ["holder"], isSteady: false),
+            hint: ["Waiting was limited to ", "--timeout 60s"], details: ["holder"], isSteady: false),
         ErrorRow(
             testDescription: "database damaged",
             before: damagedItem,

@@ -19,10 +19,9 @@ import Testing
     }
 
     @Test func `a vault that another program is writing is waited for, also for less than a second`() throws {
-        let test = try TestKeychain()
-        var options = Keychain.Options()
-        options.timeout = .milliseconds(900)
-        let keychain = try test.reopen(options)
+        let test = try TestKeychain(.patient)
+        try test.keychain.unlock()
+        let keychain = try test.reopen(waitingForVault: .milliseconds(900))
         _ = try keychain.find(.genericPasswords)
         try test.sql { db in
             try db.execute(sql: "BEGIN IMMEDIATE")

@@ -45,34 +45,45 @@ import Testing
         return options
     }
 
+    /// The code of what is thrown to somebody impatient who has logged in: until then he may be kept waiting by those
+    /// who make tokens for other tests, and tries again.
+    private func refusal(_ body: () throws -> Void) -> KeychainError.Code? {
+        for _ in 0..<600 {
+            let answer = code(body)
+            guard answer == .timedOut else { return answer }
+            usleep(100_000)
+        }
+        return .timedOut
+    }
+
     @Test func `nothing is made, changed or removed while somebody reads, and reading goes on`() throws {
         let test = try TestKeychain()
-        let keychain = try test.reopen(impatient())
-        let key = try keychain.generateKey(.p256, label: "old")
+        let (keychain, patient) = (try test.reopen(impatient()), try test.reopen(.patient))
+        let key = try patient.generateKey(.p256, label: "old")
         try whileHeld(.reading, test) {
-            #expect(code { _ = try keychain.generateKey(.p256, label: "new") } == .vaultBusy)
-            #expect(code { try keychain.delete(key) } == .vaultBusy)
-            #expect(code { _ = try keychain.update(.keys, [.label: "other"]) } == .vaultBusy)
-            #expect(try keychain.tokenContents().objects.count { $0.label == "old" } == 2)
+            #expect(refusal { _ = try keychain.generateKey(.p256, label: "new") } == .vaultBusy)
+            #expect(refusal { try keychain.delete(key) } == .vaultBusy)
+            #expect(refusal { _ = try keychain.update(.keys, [.label: "other"]) } == .vaultBusy)
+            #expect(try patient.tokenContents().objects.count { $0.label == "old" } == 2)
             // Passwords are none of the token's objects.
-            try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "x"))
+            try patient.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "x"))
         }
-        _ = try keychain.generateKey(.p256, label: "new")
-        #expect(try Set(keychain.find(.keys.keyClass(.private)).map(\.label)) == ["old", "new"])
+        _ = try patient.generateKey(.p256, label: "new")
+        #expect(try Set(patient.find(.keys.keyClass(.private)).map(\.label)) == ["old", "new"])
     }
 
     @Test func `nobody reads while objects are made, and all do afterwards`() throws {
         let test = try TestKeychain()
-        let keychain = try test.reopen(impatient())
-        let key = try keychain.tokenKey(for: keychain.generateKey(.p256, label: "old"))
+        let (keychain, patient) = (try test.reopen(impatient()), try test.reopen(.patient))
+        let key = try patient.tokenKey(for: patient.generateKey(.p256, label: "old"))
         try whileHeld(.writing, test) {
-            #expect(code { _ = try keychain.tokenContents() } == .vaultBusy)
-            #expect(code { _ = try keychain.generateKey(.p256, label: "new") } == .vaultBusy)
+            #expect(refusal { _ = try keychain.tokenContents() } == .vaultBusy)
+            #expect(refusal { _ = try keychain.generateKey(.p256, label: "new") } == .vaultBusy)
             // What is known reads nothing.
             let signature = try key.sign([1, 2, 3], using: .ecdsa(.sha256))
             #expect(!signature.isEmpty)
         }
-        #expect(try keychain.tokenContents().objects.count { $0.label == "old" } == 2)
+        #expect(try patient.tokenContents().objects.count { $0.label == "old" } == 2)
     }
 
     @Test func `who waits to write comes before those who come to read later`() throws {

@@ -18,12 +18,15 @@ import Testing
         #expect(throws: KeychainError.self, performing: body)?.code
     }
 
+    /// Longer than a server waits for those who make tokens for other tests.
+    private var patiently: Deadline { .after(.seconds(240)) }
+
     private func unique() -> String { "made-" + UUID().uuidString.suffix(10) }
 
     @Test func `a token is made with random PINs that open it, and no second one of its label`() throws {
         let directory = try shared()
         let label = unique()
-        let created = try directory.createToken(label: label)
+        let created = try directory.createToken(label: label, deadline: patiently)
         #expect(created.pin.count == 28 && created.securityOfficerPIN.count == 28)
         #expect(created.pin != created.securityOfficerPIN)
         #expect(created.uri.token == label && created.uri.serial == created.token.serial)
@@ -31,7 +34,7 @@ import Testing
             try session.login(pin: created.pin)
             try session.logout()
         }
-        #expect(code { _ = try directory.createToken(label: label) } == .duplicateKeychain)
+        #expect(code { _ = try directory.createToken(label: label, deadline: patiently) } == .duplicateKeychain)
         #expect(FileManager.default.fileExists(
             atPath: directory.copyFile(created.token.directory.lastPathComponent).path))
     }
@@ -44,8 +47,7 @@ import Testing
 
     @Test func `who waits for the tokens in vain until his own deadline is told who has them`() throws {
         let directory = try shared()
-        let patience = Deadline.after(.seconds(60))
-        let error = try FileLock.holding(directory.lockFile, deadline: patience) {
+        let error = try FileLock.holding(directory.lockFile, deadline: patiently) {
             () throws(KeychainError) -> KeychainError? in
             do throws(KeychainError) {
                 _ = try directory.createToken(label: unique(), deadline: .after(.milliseconds(50)))
@@ -88,7 +90,11 @@ import Testing
         let labels = (0..<4).map { _ in unique() }
         try await withThrowingTaskGroup(of: SoftHSMDirectory.CreatedToken.self) { group in
             for label in labels {
-                group.addTask { try await BlockingExecutor.shared.run { try directory.createToken(label: label) } }
+                group.addTask {
+                    try await BlockingExecutor.shared.run {
+                        try directory.createToken(label: label, deadline: .after(.seconds(240)))
+                    }
+                }
             }
             var serials: Set<String> = []
             for try await created in group { serials.insert(created.token.serial) }

@@ -26,6 +26,18 @@ final class TestKeychain: Sendable {
         try Keychain.open(keychain.name, in: throwaway.directories, options: options)
     }
 
+    /// The same keychain, which waits for its vault no longer than `timeout`, and for the token as long as this one:
+    /// other tests may keep everybody waiting for that.
+    func reopen(waitingForVault timeout: Duration) throws -> Keychain {
+        var options = Keychain.Options()
+        options.timeout = timeout
+        let store = try SQLiteStore(
+            path: configuration.vault, keychain: keychain.name, use: .server, busyTimeout: options.timeoutInSeconds)
+        return Keychain(
+            configuration: configuration, directories: throwaway.directories, options: options, store: store,
+            token: keychain.token, lockState: keychain.lockState)
+    }
+
     var pin: String {
         get throws {
             let source = try #require(configuration.pinSource)
