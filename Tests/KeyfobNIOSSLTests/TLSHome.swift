@@ -160,13 +160,7 @@ final class TLSHome: Sendable {
 
     /// A session with the keychain's token, past the keychain.
     func withSession<Result>(_ body: (borrowing Session) throws -> Result) throws -> Result {
-        let pin = SecretBytes(utf8: try pin)
-        return try TestToken.withSession(PKCS11URI(keychain.configuration.token)) { session in
-            do throws(PKCS11Error) { try session.login(pin: pin) } catch {
-                guard error.returnValue == .userAlreadyLoggedIn else { throw error }
-            }
-            return try body(session)
-        }
+        try TestToken.withSession(PKCS11URI(keychain.configuration.token), pin: SecretBytes(utf8: pin), body)
     }
 }
 

@@ -143,21 +143,23 @@ public struct TestToken: Sendable {
     }
 
     /// Runs `body` with a session with a token that the code under test made, past that code; and again where another
-    /// test has the module initialised anew meanwhile, which ends all sessions.
+    /// test has the module initialised anew meanwhile, which ends all sessions, and a login with them.
     ///
     /// The token is named by label and serial number: others are then not asked, which SoftHSM may take for broken when
     /// another test logs in to them.
     ///
+    /// - Parameter pin: The user's PIN, for a session that is logged in.
     /// - Throws: `PKCS11Error`, with `tokenNotPresent` where there is no such token; what `body` throws.
     public static func withSession<Result>(
-        _ uri: PKCS11URI, readWrite: Bool = true, _ body: (borrowing Session) throws -> Result
+        _ uri: PKCS11URI, pin: SecretBytes? = nil, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
         let module = try loadModule()
         let deadline = Deadline.after(.seconds(30))
         while true {
             let generation = module.generation
             do {
-                let session = try findSlot(of: uri, in: module).openSession(readWrite: readWrite)
+                let session = try findSlot(of: uri, in: module).openSession()
+                if let pin { try logIn(session, pin) }
                 return try body(session)
             } catch let error as PKCS11Error {
                 guard module.generation != generation, !deadline.hasPassed else { throw error }
@@ -173,12 +175,12 @@ public struct TestToken: Sendable {
     public func openSession(readWrite: Bool = true, loggedIn: Bool = true) throws -> Session {
         let session = try slot.openSession(readWrite: readWrite)
         if loggedIn {
-            try logIn(session)
+            try Self.logIn(session, pin)
         }
         return session
     }
 
-    private func logIn(_ session: borrowing Session) throws {
+    private static func logIn(_ session: borrowing Session, _ pin: SecretBytes) throws {
         do throws(PKCS11Error) {
             try session.login(pin: pin)
         } catch {

@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 import TestSupport
@@ -13,9 +14,17 @@ extension ItemBench {
         copying(query + wantsAll + wantsAttributes).dictionaries?.map { $0["labl"] as? String }
     }
 
+    /// Runs `body` with a session with the keychain's token, logged in, past the keychain.
+    func withSession<Result>(_ body: (borrowing Session) throws -> Result) throws -> Result {
+        let source = try #require(keychain.configuration.pinSource)
+        let pin = try String(contentsOfFile: String(source.dropFirst(5)), encoding: .utf8)
+        return try TestToken.withSession(
+            PKCS11URI(keychain.configuration.token), pin: SecretBytes(utf8: pin), body)
+    }
+
     /// What other tools see: the `CKA_LABEL`s of the objects of a class.
     func tokenLabels(_ objectClass: ObjectClass) throws -> [String] {
-        try TestToken.withSession(PKCS11URI(keychain.configuration.token), readWrite: false) { session in
+        try withSession { session in
             var labels: [String] = []
             for handle in try session.findObjects([.objectClass(objectClass)]) {
                 labels.append(

@@ -2,7 +2,6 @@ import Foundation
 import Keyfob
 import OpenSSL
 import PKCS11
-import TestSupport
 import Testing
 
 @testable import KeychainServices
@@ -18,7 +17,7 @@ extension ItemBench {
 
     /// Gives an object another label, as another program does.
     fileprivate func relabel(_ objectClass: ObjectClass, _ label: String) throws {
-        try TestToken.withSession(PKCS11URI(keychain.configuration.token)) { session in
+        try withSession { session in
             let found = try session.findObjects([.objectClass(objectClass)]).first
             try session.setAttributes([.label(label)], of: #require(found))
         }
@@ -34,7 +33,7 @@ extension ItemBench {
 
     /// Writes a certificate to the token, as another program does.
     fileprivate func write(_ certificate: Certificate, _ label: String) throws {
-        try TestToken.withSession(PKCS11URI(keychain.configuration.token)) { session in
+        try withSession { session in
             _ = try session.create([
                 .objectClass(.certificate), .certificateType(.x509), .token(true), .isPrivate(false), .label(label),
                 .bytes(.subject, [UInt8](certificate.subject.der)), .bytes(.value, [UInt8](certificate.der)),

@@ -89,7 +89,11 @@ import Testing
         try other.lock()
         let item = try test.keychain.only(.genericPassword(service: "a"))
         #expect(try test.keychain.secret(of: item) == SecretBytes(utf8: "secret"))
-        let isLoggedIn = try test.keychain.token.slot().openSession().info().isUserLoggedIn
+        let token = test.keychain.token
+        let isLoggedIn = try token.undisturbed {
+            _ = try test.keychain.secret(of: item)
+            return try token.slot().openSession().info().isUserLoggedIn
+        }
         #expect(isLoggedIn)
         #expect(code { try other.unlock(with: SecretBytes(utf8: "wrong-1234")) } == .pinIncorrect)
         #expect(try test.keychain.secret(of: item) == SecretBytes(utf8: "secret"))
@@ -231,10 +235,25 @@ import Testing
     @Test(arguments: [true, false])
     func `a keychain that is locked while its PIN is on the way to the token stays locked`(isSent: Bool) throws {
         let test = try TestKeychain()
+        // What is disturbed is known of a token that has been reached.
+        _ = try test.keychain.token.pool()
+        let (answer, isWiped, isLoggedIn) = try test.keychain.token.undisturbed {
+            try unlockWhileLocked(test, isSent: isSent)
+        }
+        // Without the PIN the token shows no wrapping key; nobody is told that it is gone.
+        let expected: KeychainError.Code? = isSent ? nil : .locked
+        #expect(answer == expected && isWiped && !isLoggedIn)
+    }
+
+    /// Unlocks a keychain that is locked as soon as somebody asks for its PIN.
+    private func unlockWhileLocked(
+        _ test: TestKeychain, isSent: Bool
+    ) throws -> (answer: KeychainError.Code?, isWiped: Bool, isLoggedIn: Bool) {
         let pin = SecretBytes(utf8: try test.pin)
         let state = Lock(Keychain.LockState())
+        // Longer than other tests keep anybody from a session.
         let token = TokenStore(
-            uri: test.keychain.token.uri, softHSM: nil, configuration: .init(),
+            uri: test.keychain.token.uri, softHSM: nil, configuration: .init(deadline: .seconds(120)),
             openModule: { try TestToken.loadModule() },
             pin: {
                 // The part of `lock()` that waits for no login, such as this one.
@@ -250,12 +269,9 @@ import Testing
             configuration: test.keychain.configuration, directories: test.throwaway.directories, options: .init(),
             store: test.keychain.store, token: token, lockState: state)
         try test.keychain.lock()
-        // Without the PIN the token shows no wrapping key; nobody is told that it is gone.
-        let expected: KeychainError.Code? = isSent ? nil : .locked
-        #expect(code { try keychain.unlock(with: pin) } == expected)
-        #expect(state.withLock { $0.pin == nil && $0.keys == nil })
-        let session = try token.slot().openSession()
-        #expect(try !session.info().isUserLoggedIn)
+        let answer = code { try keychain.unlock(with: pin) }
+        let isLoggedIn = try token.slot().openSession().info().isUserLoggedIn
+        return (answer, state.withLock { $0.pin == nil && $0.keys == nil }, isLoggedIn)
     }
 
     @Test func `a keychain stays locked where another thread takes over what an earlier unlocking left`() throws {
