@@ -28,6 +28,7 @@ final class TLSHome: Sendable {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "faulty")
         let module = try FaultyModule(in: directory, saying: words)
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let made = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label,

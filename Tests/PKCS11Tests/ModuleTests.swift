@@ -54,7 +54,7 @@ import Testing
         let token = try TestToken.make(label: "slotted")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory, saying: "slot=Caf\u{E9}")
-        let module = try Module.load(path: faulty.path)
+        let module = try token.behind(faulty).module
         var uri = token.uri
         uri.slotDescription = "Caf\u{E9}"
         #expect(try module.slot(matching: uri) != nil)
@@ -72,8 +72,9 @@ import Testing
         let unreadable = try TestToken.make(label: "unreadable")
         let token = try TestToken.make(label: "readable")
         let directory = try TemporaryDirectory()
-        let faulty = try FaultyModule(in: directory, saying: "slot=Here unreadable=\(unreadable.label)")
-        let module = try Module.load(path: faulty.path)
+        let faulty = try FaultyModule(in: directory)
+        let module = try unreadable.behind(faulty).module
+        try faulty.say("slot=Here unreadable=\(unreadable.label)")
         var uri = token.uri
         uri.slotDescription = "There"
         #expect(try module.slot(matching: uri) == nil)

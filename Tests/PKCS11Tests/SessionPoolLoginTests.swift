@@ -9,7 +9,7 @@ import Testing
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory, saying: "login=160,9")
-        let pool = SessionPool(module: try Module.load(path: faulty.path), token: token.uri) { token.pin }
+        let pool = SessionPool(module: try token.behind(faulty).module, token: token.uri) { token.pin }
         let before = pool.loginAttempts
         #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
         let error = #expect(throws: PKCS11Error.self) { try pool.login(provingPIN: true, unlessRefusedSince: before) }
@@ -35,7 +35,7 @@ import Testing
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory, saying: words)
-        let pool = SessionPool(module: try Module.load(path: faulty.path), token: token.uri) { token.pin }
+        let pool = SessionPool(module: try token.behind(faulty).module, token: token.uri) { token.pin }
         if let refusal {
             let error = #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
             #expect(error?.function == .login && error?.returnValue == refusal)
@@ -49,7 +49,7 @@ import Testing
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory)
-        let module = try Module.load(path: faulty.path)
+        let module = try token.behind(faulty).module
         let first = SessionPool(module: module, token: token.uri) { token.pin }
         #expect(try first.withSession { try $0.info().isUserLoggedIn })
         try faulty.say("pin-final")
@@ -62,7 +62,7 @@ import Testing
     @Test func `who logs out after a new initialisation is not told that his session has ended`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
-        let module = try Module.load(path: FaultyModule(in: directory).path)
+        let module = try token.behind(FaultyModule(in: directory)).module
         let pool = SessionPool(module: module, token: token.uri) { token.pin }
         #expect(try pool.withSession { try $0.info().isUserLoggedIn })
         try module.reinitialize()
@@ -75,7 +75,7 @@ import Testing
     @Test func `who has no PIN to send logs nobody out, and is nobody`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
-        let module = try Module.load(path: FaultyModule(in: directory).path)
+        let module = try token.behind(FaultyModule(in: directory)).module
         let first = SessionPool(module: module, token: token.uri) { token.pin }
         #expect(try first.withSession { try $0.info().isUserLoggedIn })
         try SessionPool(module: module, token: token.uri) { nil }.login(provingPIN: true)
@@ -86,7 +86,7 @@ import Testing
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory, saying: "sessions=3")
-        let module = try Module.load(path: faulty.path)
+        let module = try token.behind(faulty).module
         let pool = SessionPool(module: module, token: token.uri) { token.pin }
         func requireLogin() throws {
             try pool.withSession { session in

@@ -324,8 +324,9 @@ import TestSupport
     func `a token of somebody else's that cannot be read ends nobody's sessions, a module that fails does`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
-        let faulty = try FaultyModule(in: directory, saying: "unreadable=\(token.label)")
-        let module = try Module.load(path: faulty.path)
+        let faulty = try FaultyModule(in: directory)
+        let module = try token.behind(faulty).module
+        try faulty.say("unreadable=\(token.label)")
         var uri = PKCS11URI()
         uri.token = "no such token"
         let pool = SessionPool(module: module, token: uri) { nil }
@@ -344,7 +345,7 @@ import TestSupport
     ) throws -> (pool: SessionPool, token: TestToken, module: Module, faulty: FaultyModule) {
         let token = try TestToken.make(label: "pool")
         let faulty = try FaultyModule(in: directory)
-        let module = try Module.load(path: faulty.path)
+        let module = try token.behind(faulty).module
         let pool = SessionPool(module: module, token: token.uri) { token.pin }
         #expect(try pool.tokenInfo().label == token.label)
         return (pool, token, module, faulty)

@@ -1,5 +1,6 @@
 import Foundation
 import KeyfobPrimitives
+import PKCS11
 
 /// SoftHSM behind the module of `Tests/FaultyModule`, which refuses what it is told to: a library of its own for each
 /// test, and a SoftHSM of its own, so that taking its token away takes no other test's.
@@ -13,6 +14,7 @@ public final class FaultyModule: Sendable {
 
     private let directory: TemporaryDirectory
     private let library: Lock<Library>
+    private let known = Lock<Module?>(nil)
 
     /// The library.
     public var path: String { library.withLock { directory.file("faulty\($0.number == 0 ? "" : "-\($0.number)").so") } }
@@ -42,6 +44,9 @@ public final class FaultyModule: Sendable {
         library.withLock { $0.number += 1 }
         try make()
     }
+
+    /// Keeps the library loaded as long as this lives, for whoever loads it later: its SoftHSM knows the token.
+    func keep(_ module: Module) { known.withLock { $0 = module } }
 
     /// Builds the library alone, for programs that are told by their environment what it does.
     ///

@@ -110,7 +110,8 @@ public struct TestToken: Sendable {
     }
 
     /// The same token in a module of the test's own, which no other test initialises anew: that ends all sessions, and
-    /// numbers the slots differently.
+    /// numbers the slots differently. Whoever loads that library while `faulty` lives sees the token, too; its path may
+    /// be another one now.
     ///
     /// - Throws: `PKCS11Error` where it cannot be loaded, or was loaded before the token was made.
     public func behind(_ faulty: FaultyModule) throws -> TestToken {
@@ -121,6 +122,7 @@ public struct TestToken: Sendable {
             try faulty.startAnew()
             module = try Module.load(path: faulty.path)
         }
+        faulty.keep(module)
         return TestToken(
             module: module, slot: try Self.findSlot(of: uri, in: module), label: label, serialNumber: serialNumber)
     }

@@ -65,6 +65,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "left")
         let module = try FaultyModule(in: directory)
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let source: PINSource = isFile ? .file(pin) : .command("cat \(ShellWord.quoted(pin))")
         let directories = Directories(root: directory.url("keyfob"))

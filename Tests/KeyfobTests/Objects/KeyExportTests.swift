@@ -12,6 +12,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "wrapping")
         let module = try FaultyModule(in: directory)
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain

@@ -18,6 +18,7 @@ import Testing
         directory = try TemporaryDirectory()
         module = try FaultyModule(in: directory)
         let token = try TestToken.make(label: "opener")
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain

@@ -103,6 +103,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "proving")
         let module = try FaultyModule(in: directory)
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let keychains = Keychains(Directories(root: directory.url("keyfob")))
         let keychain = try keychains.create(
@@ -118,6 +119,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "threads")
         let module = try FaultyModule(in: directory)
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
@@ -155,6 +157,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "together")
         let module = try FaultyModule(in: directory)
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let keychains = Keychains(Directories(root: directory.url("keyfob")))
         try keychains.create(

@@ -17,6 +17,7 @@ import Testing
     private static func create(
         on token: TestToken, by module: FaultyModule, in directory: TemporaryDirectory
     ) throws -> Keychain {
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         return try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain

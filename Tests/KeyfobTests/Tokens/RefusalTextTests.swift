@@ -40,6 +40,7 @@ import Testing
         let token = try TestToken.make(label: "signer")
         let directory = try TemporaryDirectory()
         let module = try FaultyModule(in: directory, saying: words.contains("stranger") ? "stranger" : "")
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
