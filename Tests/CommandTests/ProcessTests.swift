@@ -77,18 +77,18 @@ import Testing
     }
 
     @Test func `a reader that closes early ends the command by SIGPIPE and in silence`() throws {
-        // The inner shell ignores SIGPIPE, as systemd does for its services.
+        // The inner shell ignores SIGPIPE, as systemd does for its services. It does not begin before the reader has
+        // closed its end.
         let script = """
             trap '' PIPE
-            { "$1" completion bash; echo "status $?" >&3; } 3>"$2" | true
+            { until [ -e "$2.closed" ]; do sleep 0.01; done
+            "$1" completion bash; echo "status $?" >&3; } 3>"$2" > >(exec <&-; : >"$2.closed")
             """
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("keyfob-pipe-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: directory) } }
         let file = directory.appendingPathComponent("status").path
-        // `true` may end before or after the command writes; a sleep makes it certain.
-        let delayed = script.replacing("{ ", with: "{ sleep 0.2; ")
-        let result = try Tool("/bin/bash", ["-c", delayed, "bash", Tool.keyfob([]).path, file]).run()
+        let result = try Tool("/bin/bash", ["-c", script, "bash", Tool.keyfob([]).path, file]).run()
         #expect(result.error.isEmpty)
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "status 141\n")
     }

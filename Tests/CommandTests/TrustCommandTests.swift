@@ -154,9 +154,8 @@ import Testing
 
     @Test func `an incomplete chain is shown as far as it goes, and an issuer that is junk is an error`() throws {
         let home = try IdentityHome()
-        let port = try home.freePorts(1)[0]
         try home.shell("mkdir www; echo '<html>moved</html>' >www/ca.der")
-        let server = try home.serve("www", port: port)
+        let (server, port) = try home.serve("www")
         // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
         defer { kill(server.processIdentifier, SIGKILL) }
         try home.makeWeb()
@@ -419,11 +418,13 @@ import Testing
 
     @Test func `missing issuers are fetched from where certificates say they are`() throws {
         let home = try IdentityHome()
-        let port = try home.freePorts(1)[0]
+        try home.shell("mkdir www")
+        let (server, port) = try home.serve("www")
+        // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
+        defer { kill(server.processIdentifier, SIGKILL) }
         try home.shell(
             """
             {
-            mkdir www
             for name in root r10 r11; do
                 openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $name.key -out $name.csr -subj /CN=$name
             done
@@ -437,9 +438,6 @@ import Testing
             openssl x509 -in r10.pem -outform DER -out www/r10.der
             } > openssl.log 2>&1 || { cat openssl.log; exit 1; }
             """)
-        let server = try home.serve("www", port: port)
-        // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
-        defer { kill(server.processIdentifier, SIGKILL) }
         #expect(try home.keyfob("cert", "import", home.file("r11.pem")).status == 0)
         let without = try home.keyfob("cert", "chain", "r11")
         #expect(without.status == 11 && without.error.contains("keyfob cert chain r11 --fetch"))
@@ -456,20 +454,23 @@ import Testing
 }
 
 extension IdentityHome {
-    /// A web server with the files of a directory, which answers.
-    fileprivate func serve(_ directory: String, port: String) throws -> Process {
+    /// A web server with the files of a directory, which answers, and its port.
+    fileprivate func serve(_ directory: String) throws -> (server: Process, port: String) {
         let server = Process()
         server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        server.arguments = ["python3", "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", file(directory)]
+        server.arguments = [
+            "python3", "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", file(directory),
+        ]
+        // It says where it listens when it does.
+        let output = Pipe()
+        server.standardOutput = output
         server.standardError = FileHandle.nullDevice
         try server.run()
-        do {
-            let look = "curl -s -o /dev/null http://127.0.0.1:\(port)/"
-            try shell("for i in $(seq 1200); do \(look) && exit 0; sleep 0.1; done; exit 1")
-        } catch {
+        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        guard let port = line.firstMatch(of: /port ([0-9]+)/)?.1 else {
             kill(server.processIdentifier, SIGKILL)
-            throw error
+            throw RunError.notStarted(executable: "python3", reason: line)
         }
-        return server
+        return (server, String(port))
     }
 }

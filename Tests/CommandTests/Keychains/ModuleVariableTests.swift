@@ -95,8 +95,12 @@ import Testing
             ["trust", "ls", "--json"], ["status", "--json"],
         ]
         for words in commands {
-            // What reads has ended before anything is written.
-            let script = "{ sleep 0.2; \"$1\" \"${@:3}\"; echo $? >&3; } 3>\"$2\" | true"
+            // What reads has closed its end before anything is written.
+            let script = """
+                rm -f "$2.closed"
+                { until [ -e "$2.closed" ]; do sleep 0.01; done
+                "$1" "${@:3}"; echo $? >&3; } 3>"$2" > >(exec <&-; : >"$2.closed")
+                """
             let result = try Tool(
                 "/bin/bash", ["-c", script, "bash", Tool.keyfob([]).path, status] + words, environment: variables
             ).run()

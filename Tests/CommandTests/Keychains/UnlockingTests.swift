@@ -121,10 +121,20 @@ import Testing
 
     @Test func `a token whose file logins empty all the time is never called missing`() throws {
         let household = try Household.withPassphrase("sesame")
-        // SoftHSM empties the file and writes it anew at every login.
+        // SoftHSM empties the file and writes it anew at every login. One process does both here: where programs had to
+        // be started in between, the file would be empty for as long as a busy machine takes for that.
         let script = """
-            cd "$2"; file=$(echo home/.local/share/keyfob/tokens/*/token.object); cp "$file" whole; touch busy
-            while [ -e busy ]; do : > "$file"; sleep 0.01; cat whole > "$file"; sleep 0.1; done &
+            cd "$2"
+            python3 -c 'import os, sys, time
+            file = sys.argv[1]
+            whole = open(file, "rb").read()
+            open("busy", "w").close()
+            while os.path.exists("busy"):
+                open(file, "wb").close()
+                time.sleep(0.01)
+                with open(file, "wb") as output: output.write(whole)
+                time.sleep(0.1)' home/.local/share/keyfob/tokens/*/token.object &
+            until [ -e busy ]; do sleep 0.05; done
             for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
                 "$1" token ls --format tsv | grep -q '^login' || echo "token ls"
                 "$1" token show > /dev/null || echo "token show"
