@@ -164,7 +164,7 @@ import Testing
                 _ = unsafe tcsetattr(terminal, TCSANOW, &settings)
                 // What `fg` sends.
                 kill(getpid(), SIGCONT)
-                for _ in 0..<1000 {
+                for _ in 0..<12_000 {
                     _ = unsafe tcgetattr(terminal, &settings)
                     if settings.c_lflag & tcflag_t(ECHO) == 0 { _exit(7) }
                     usleep(10_000)
@@ -185,12 +185,12 @@ import Testing
             // Short: bash would break a longer line.
             _ = terminal.type(["\"$K\" unlock & echo $! > \"$J\"\r"], after: "PS: ").wait()
             // Until then the terminal is set as bash has it while a line is edited.
-            for _ in 0..<1000 where !Self.isStopped(job) { usleep(10_000) }
+            for _ in 0..<12_000 where !Self.isStopped(job) { usleep(10_000) }
             _ = terminal.type(["fg\r"], after: "PS: ").wait()
             _ = terminal.type(["sesame\r"], after: "\"login\": ").wait()
             _ = terminal.type(["exit\r"], after: "PS: ").wait()
         }.start()
-        let script = "exec setsid --ctty --wait timeout --foreground -s KILL 60 \"$@\" < \"$0\" > \"$0\" 2>&1"
+        let script = "exec setsid --ctty --wait timeout --foreground -s KILL 200 \"$@\" < \"$0\" > \"$0\" 2>&1"
         _ = try Tool(
             "/bin/sh", ["-c", script, terminal.path, "bash", "--norc", "--noprofile", "-i"],
             environment: household.environment.merging(variables) { $1 }

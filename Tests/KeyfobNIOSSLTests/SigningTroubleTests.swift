@@ -10,12 +10,12 @@ struct SigningTroubleTests {
         let trouble = SigningTrouble()
         // What is not woken is let go in the end, and found out.
         let patience = Task {
-            do { try await Task.sleep(for: .seconds(30)) } catch { return }
+            do { try await Task.sleep(for: .seconds(600)) } catch { return }
             trouble.end()
         }
         // As the timer does while the thread that is to sleep is held up.
         trouble.endInterval()
-        #expect(await trouble.wait(.seconds(600)) == false)
+        #expect(await trouble.wait(.seconds(3600)) == false)
         // And not twice.
         #expect(await trouble.wait(.milliseconds(1)) == false)
         patience.cancel()

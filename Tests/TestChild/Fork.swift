@@ -52,7 +52,7 @@ extension TestChild {
         unsafe sigaddset(&signals, SIGALRM)
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         let child = cFork()
-        alarm(90)
+        alarm(200)
         guard child != 0 else {
             do {
                 if how == "anew" {

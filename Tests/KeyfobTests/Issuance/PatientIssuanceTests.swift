@@ -22,16 +22,6 @@ import Testing
         }
     }
 
-    /// Waits until something is so, for as long as a busy machine may need; whether it is.
-    private func isSoon(_ condition: () -> Bool) async throws -> Bool {
-        let deadline = Deadline.after(.seconds(240))
-        while !condition() {
-            guard !deadline.hasPassed else { return false }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return true
-    }
-
     @Test func `no other call waits for issuers`() async throws {
         let test = try TestKeychain(.patient)
         let keychain = test.keychain

@@ -6,16 +6,6 @@ import TestSupport
 import Testing
 
 @Suite struct ObjectChangesTests {
-    /// Looks until something is true, for four minutes at most: against hanging only.
-    private func wait(upTo limit: Duration = .seconds(240), until isTrue: () -> Bool) async throws -> Bool {
-        let deadline = Deadline.after(limit)
-        while !isTrue() {
-            if deadline.hasPassed { return false }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return true
-    }
-
     @Test func `what any program adds, changes or removes is told, and logins are not`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
@@ -34,17 +24,17 @@ import Testing
             try test.tool([
                 "--keypairgen", "--key-type", "EC:prime256v1", "--label", "elsewhere \(index)", "--id", "\(10 + index)",
             ])
-            _ = try await wait(upTo: .seconds(2)) { told.withLock { !$0.isEmpty } }
+            _ = try await isSoon(looks: 200) { told.withLock { !$0.isEmpty } }
         }
         let first = told.withLock { $0.first }
         #expect(first?.isReadable == true && first != before)
 
         // Generating writes several objects, which may be seen one by one.
-        #expect(try await wait { told.withLock { $0.last } == keychain.objectsVersionNow() })
+        #expect(try await isSoon { told.withLock { $0.last } == keychain.objectsVersionNow() })
         let count = told.withLock { $0.count }
         let item = try await keychain.only(.key(label: "elsewhere 0").keyClass(.private))
         try await keychain.delete(item)
-        #expect(try await wait { told.withLock { $0.count } > count })
+        #expect(try await isSoon { told.withLock { $0.count } > count })
         #expect(told.withLock { $0.last }?.isReadable == true)
         watcher.cancel()
         await watcher.value
