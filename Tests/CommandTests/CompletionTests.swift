@@ -54,8 +54,11 @@ import Testing
     }
 
     /// What stands in `home/got` after a line was typed at a prompt of bash, with a tab in it, and the screen.
-    private func got(_ household: Household, typing line: String) throws -> (got: String, screen: String) {
-        try household.directory.write(Array("PS1='> '; source <(keyfob completion bash)\n".utf8), to: "home/rc")
+    private func got(
+        _ household: Household, typing line: String, after setup: String = ":"
+    ) throws -> (got: String, screen: String) {
+        let start = "PS1='> '; source <(keyfob completion bash); \(setup)\n"
+        try household.directory.write(Array(start.utf8), to: "home/rc")
         let terminal = try PseudoTerminal()
         let typist = terminal.type([line + " | cat > got\n", "exit\n"], after: "> ")
         let script = "cd \"$HOME\" && exec setsid --ctty --wait bash --noprofile --rcfile rc -i <$0 >$0 2>$0"
@@ -89,14 +92,26 @@ import Testing
         ("keyfob get k=\t", "k=v=w\n"), ("keyfob get k=v=\t", "k=v=w\n"), ("keyfob -k login get a:b\t", "a:b c\n"),
         ("keyfob get a:b' '\t", "a:b c\n"), ("keyfob get --keychain=login a:\t", "a:b c\n"),
         ("keyfob get --keychain=log\t k=v=w", "k=v=w\n"), ("keyfob get --format=jso\t a:b\\ c | wc -l", "1\n"),
+        // Whatever there is of quotes, and in the middle of a word nothing is changed.
+        ("keyfob get x\\ y:\t", "x y:z w\n"), ("keyfob get 'x y':\t", "x y:z w\n"),
+        ("keyfob get git/https://a" + String(repeating: "\u{2}", count: 8) + "\t\u{5}", "git/https://a\n"),
         ("keyfob -k login get k=v=w >/dev/null; keyfob get git/https:\t", "git/https://a\n"),
     ])
     func `a name with colons and equals signs is completed behind any of them`(line: String, got: String) throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
-        for name in ["git/https://a", "k=v=w", "a:b c"] { try household.set(name, name) }
+        for name in ["git/https://a", "k=v=w", "a:b c", "x y:z w", "q=git:hub"] { try household.set(name, name) }
         let answer = try self.got(household, typing: line)
         #expect(answer.got == got, "\(answer.screen)")
+    }
+
+    @Test func `nothing of a name is left out where a sign ends no word`() throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        try household.set("q=git:hub", "value")
+        let setup = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}"
+        let answer = try got(household, typing: "keyfob get q=git:\t", after: setup)
+        #expect(answer.got == "value\n", "\(answer.screen)")
     }
 
     @Test func `identities, certificates and keys are offered where one is asked for`() throws {

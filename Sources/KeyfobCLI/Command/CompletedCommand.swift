@@ -42,6 +42,11 @@ extension CompletedCommand {
             local rest="${COMP_LINE}" trimmed word prefix
             local -a words=()
             local -i index cword=0
+            if [[ "${COMP_LINE:COMP_POINT:1}" = [![:space:]] ]]; then
+                # In the middle of a word, of which nothing is to be replaced behind the cursor.
+                _keyfob "${@}"
+                return
+            fi
             for index in "${!COMP_WORDS[@]}"; do
                 word="${COMP_WORDS[index]}"
                 trimmed="${rest#"${rest%%[![:space:]]*}"}"
@@ -71,8 +76,11 @@ extension CompletedCommand {
             local COMP_LINE="${words[*]:0:cword+1}"
             local -i COMP_POINT="${#COMP_LINE}"
             _keyfob "${1}" "${current}" "${words[cword - 1]}"
-            [[ "${current}" = *[:=]* ]] || return 0
-            prefix="${current%"${current##*[:=]}"}"
+            local breaks="${COMP_WORDBREAKS//[^:=]/}"
+            [[ -n "${breaks}" && "${current}" = *["${breaks}"]* ]] || return 0
+            prefix="${current%"${current##*["${breaks}"]}"}"
+            # What is offered is not quoted yet.
+            prefix="${prefix//[\\\'\"]/}"
             COMPREPLY=("${COMPREPLY[@]#"${prefix}"}")
         }
         """#
