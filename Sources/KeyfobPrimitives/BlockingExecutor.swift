@@ -111,11 +111,9 @@ public final class BlockingExecutor: Sendable {
             guard !startThread() else { return }
             // Where the system has no more threads, those that there are do it; and where there are none, the caller's
             // own, for it would never be done otherwise.
-            let left = state.withLock { state -> (@Sendable () -> Void)? in
-                state.threads -= 1
-                return state.threads == 0 ? state.take() : nil
-            }
-            left?()
+            state.withLock { $0.threads -= 1 }
+            // All that is left: another caller may have counted on this one's thread, and this one on his.
+            while let left = state.withLock({ $0.threads == 0 ? $0.take() : nil }) { left() }
         case .watcher:
             guard !POSIXThread.startDetached("keyfob-watching", { [self] in watch() }) else { return }
             // The next one to find all threads busy tries again.
@@ -157,6 +155,13 @@ public final class BlockingExecutor: Sendable {
 
     /// The next piece of work, or `nil` when the thread should end.
     private func next() -> (@Sendable () -> Void)? {
+        // One of the further threads, which are wanted no more where so many have nothing to do.
+        let isSpare = state.withLock { state -> Bool in
+            guard state.work.isEmpty, state.idle >= width else { return false }
+            state.threads -= 1
+            return true
+        }
+        guard !isSpare else { return nil }
         var isIdle = false
         let work = state.wait(until: .after(.seconds(10))) { state -> (@Sendable () -> Void)? in
             guard let taken = state.take() else {
