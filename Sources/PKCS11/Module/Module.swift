@@ -26,7 +26,7 @@ import Synchronization
     /// Whether calls that list objects and calls that add one exclude each other.
     private let takesTurns = Atomic(false)
     /// Whether one of them is under way.
-    private let turn = Lock(false)
+    private let turn = Lock(Turn.free)
     /// Held around calls that concern slots, and around the opening and closing of sessions: across calls that may
     /// never end, so that nobody waits for it without a limit whom somebody else waits for.
     let slotLock = Lock(0)
@@ -47,6 +47,13 @@ import Synchronization
     let isCutOff = Atomic(false)
     /// Whether the process ends, and the library with it.
     let isEnding = Atomic(false)
+
+    /// Who has the turn for calls of which a module can do one at a time.
+    private enum Turn {
+        case free, taken
+        /// A key pair is being made, which may take minutes.
+        case generating
+    }
 
     private struct WeakPool {
         weak var pool: SessionPool?
@@ -92,15 +99,23 @@ import Synchronization
         _ function: PKCS11Function, until deadline: Deadline? = nil, _ call: () -> CK_RV
     ) throws(PKCS11Error) -> CK_RV {
         guard takesTurns.load(ordering: .relaxed) else { return call() }
+        let own: Turn = function == .generateKeyPair ? .generating : .taken
         // Not the lock itself is held meanwhile: who waits for one with a limit looks again and again.
-        let isOurs = turn.wait(until: deadline ?? .after(Self.patience)) { isTaken -> Bool? in
-            guard !isTaken else { return nil }
-            isTaken = true
-            return true
+        func take(until deadline: Deadline) -> Bool {
+            turn.wait(until: deadline) { turn -> Bool? in
+                guard turn == .free else { return nil }
+                turn = own
+                return true
+            } ?? false
         }
-        guard isOurs != nil else { throw .wantOfTurn(function) }
+        if !take(until: deadline ?? .after(Self.patience)) {
+            // Long RSA keys take minutes, and nothing hangs.
+            guard deadline == nil, turn.withLock({ $0 == .generating }), take(until: .after(.seconds(600))) else {
+                throw .wantOfTurn(function)
+            }
+        }
         defer {
-            turn.withLock { $0 = false }
+            turn.withLock { $0 = .free }
             turn.signal()
         }
         return call()
