@@ -12,7 +12,8 @@ import Synchronization
 /// program takes its time for.
 enum LockWatch {
     private static let chosen = Lock(Duration.seconds(10))
-    private static let lastDraft = Lock(0)
+    private static let drafts = Lock(0)
+    private static let unfinished = Lock<Set<String>>([])
 
     /// Chooses how long a lock is waited for: what `--timeout` says.
     static func choose(_ limit: Duration) { chosen.withLock { $0 = limit } }
@@ -29,14 +30,20 @@ enum LockWatch {
 
     /// Runs `body` while what a person has typed is in our memory alone: it is told what is waited for, and waited on.
     static func keepingDraft<Result>(_ body: () throws -> Result) rethrows -> Result {
-        lastDraft.withLock { $0 += 1 }
-        defer { lastDraft.withLock { $0 -= 1 } }
+        drafts.withLock { $0 += 1 }
+        defer { drafts.withLock { $0 -= 1 } }
         return try body()
     }
 
+    /// Has an empty file go where the command is ended before something is written to it: its name would be taken.
+    static func removeAtEnd(_ path: String) { unfinished.withLock { _ = $0.insert(path) } }
+
+    /// Takes back what `removeAtEnd` has asked for.
+    static func keep(_ path: String) { unfinished.withLock { _ = $0.remove(path) } }
+
     private static func watch(_ limit: Duration, isSilent: Bool) {
         let interval = min(max(limit / 10, .milliseconds(100)), .seconds(1))
-        var lock: AwaitedLock?
+        var (lock, told): (AwaitedLock?, AwaitedLock?)
         // By the looks that have seen it, not by the clock: the time for which this process was stopped is not its own.
         var waited = Duration.zero
         while true {
@@ -45,10 +52,12 @@ enum LockWatch {
             waited = current != nil && current == lock ? waited + interval : .zero
             lock = current
             guard let lock, waited >= limit else { continue }
-            guard lastDraft.withLock({ $0 == 0 }) else {
-                StandardError.writeLast(
-                    "keyfob: waiting for \(lock.holderName), which holds a lock on a file of SoftHSM's…\n")
-                waited = .zero
+            guard drafts.withLock({ $0 == 0 }) else {
+                if told != lock {
+                    StandardError.writeLast(
+                        "keyfob: waiting for \(lock.holderName), which holds a lock on a file of SoftHSM's…\n")
+                }
+                told = lock
                 continue
             }
             end(lock, isSilent: isSilent)
@@ -65,6 +74,9 @@ enum LockWatch {
         let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
         if !isSilent { StandardError.writeLast(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose)) }
         // A signal that was to be heard of later is not heard of any more.
-        _exit(Interruption.request.map { ExitStatus.signalled($0) }?.rawValue ?? failure.status.rawValue)
+        let status = Interruption.request.map { ExitStatus.signalled($0) } ?? failure.status
+        RunningChildren.end()
+        for path in unfinished.withLock({ $0 }) { unsafe unlink(path) }
+        _exit(status.rawValue)
     }
 }

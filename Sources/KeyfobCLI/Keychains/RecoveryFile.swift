@@ -58,6 +58,7 @@ struct RecoveryFile {
             """
         let text = code.text + SecretBytes(utf8: rest)
         guard path != "-" else { return try StandardOutput.write(text) }
+        LockWatch.keep(path)
         try PrivateFile.write(text, to: URL(fileURLWithPath: path))
     }
 
@@ -72,6 +73,7 @@ struct RecoveryFile {
         let descriptor = unsafe keyfob_open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if descriptor >= 0 {
             close(descriptor)
+            LockWatch.removeAtEnd(path)
             return true
         }
         if errno == EEXIST { return false }

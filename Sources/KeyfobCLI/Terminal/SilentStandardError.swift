@@ -1,9 +1,13 @@
 import Glibc
+import KeyfobPrimitives
 import Synchronization
 
 extension StandardError {
     /// Where standard error leads while it is silenced; -1 while it is not.
     private static let spoken = Atomic<Int32>(-1)
+    /// The same, once it was silenced; -1 before. Never closed: a number that somebody is about to write to must not
+    /// become that of another file.
+    private static let saved = Lock<Int32>(-1)
 
     /// Writes `text` from any thread, also while another one has silenced the stream, in front of what a process ends
     /// with: waits for a fifth of a second at the most, where nobody reads.
@@ -23,10 +27,12 @@ extension StandardError {
     /// For loading modules that nobody asked for by name: some greet, some complain about cards that are not
     /// there. For a command with one thread; our own messages of that time are lost too.
     static func silenced<Result>(_ body: () throws -> Result) rethrows -> Result {
-        let saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
+        let saved = saved.withLock { saved in
+            if saved < 0 { saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) }
+            return saved
+        }
         let nowhere = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
         guard saved >= 0, nowhere >= 0 else {
-            if saved >= 0 { close(saved) }
             if nowhere >= 0 { close(nowhere) }
             return try body()
         }
@@ -36,7 +42,6 @@ extension StandardError {
         defer {
             dup2(saved, STDERR_FILENO)
             spoken.store(-1, ordering: .releasing)
-            close(saved)
         }
         return try body()
     }
