@@ -179,7 +179,9 @@ extension Keychain {
     private func send(_ pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
         let memory = WrongPINMemory(directories: directories)
         let serial = token.uri.serial ?? ""
-        if let stored, try memory.contains(pin, serial: serial, label: token.label) {
+        let isRefused = try stored != nil
+            && (lockState.withLock { $0.refusedPIN == pin } || memory.contains(pin, serial: serial, label: token.label))
+        if let stored, isRefused {
             throw KeychainError(
                 .pinRemembered, "the stored PIN of token \"\(token.label)\" was refused before; it is not sent again.",
                 hint: "Correct the PIN source (\(stored.name)). If that PIN is right after all, say it once: "
@@ -205,9 +207,16 @@ extension Keychain {
             }
             try token.login(unlessRefusedSince: attempts)
             let keys = try unwrapMetadataKey()
-            try memory.forget(serial: serial, label: token.label, until: deadline)
+            do throws(KeychainError) {
+                try memory.forget(serial: serial, label: token.label, until: deadline)
+            } catch {
+                // The PIN is right, whatever becomes of those that were wrong.
+                options.logger.warning(
+                    "refused PINs cannot be forgotten", metadata: ["token": "\(token.label)", "error": "\(error)"])
+            }
             try token.didLogIn()
             let isLocked = lockState.withLock { state in
+                state.refusedPIN = nil
                 if state.lockings == lockings { state.keys = keys }
                 return state.keys == nil
             }
@@ -232,11 +241,15 @@ extension Keychain {
                     hint: "Unlock it again: keyfob unlock \(name)", cause: error)
             }
             guard let stored, let refusal = error as? KeychainError, refusal.code == .pinIncorrect else { throw error }
+            lockState.withLock { $0.refusedPIN = pin }
             do throws(KeychainError) {
-                try memory.remember(pin, serial: serial, label: token.label, until: deadline)
+                // For two seconds at least: what is not noted the next process sends again.
+                try memory.remember(
+                    pin, serial: serial, label: token.label, until: .after(max(options.timeout, .seconds(2))))
             } catch {
-                // Who is told of a busy file instead tries again, and so sends the PIN again.
-                guard error.code == .timedOut else { throw error }
+                // Who is told of a full disk or a busy file instead tries again, and so sends the PIN again.
+                options.logger.warning(
+                    "a refused PIN cannot be noted", metadata: ["token": "\(token.label)", "error": "\(error)"])
             }
             var details = refusal.details
             details["source"] = stored.name
@@ -283,7 +296,8 @@ extension Keychain {
         let isRestored = lockState.withLock { $0.pin == refused && $0.isRestored }
         if isRestored || (try? pinSource().source.isInteractive) == false {
             try? WrongPINMemory(directories: directories).remember(
-                refused, serial: token.uri.serial ?? "", label: token.label, until: deadline)
+                refused, serial: token.uri.serial ?? "", label: token.label,
+                until: .after(max(options.timeout, .seconds(2))))
         }
         let counts = lockState.withLock { state in
             guard state.pin == refused else { return false }

@@ -93,6 +93,8 @@ public final class Keychain: Sendable {
         var pin: SecretBytes?
         /// Whether `pin` is what an earlier unlocking left, which the token has not accepted in this process yet.
         var isRestored = false
+        /// The stored PIN that the token refused last: not to be sent again where that could not be noted for all.
+        var refusedPIN: SecretBytes?
         var wrappingKeys: [WrappingKeyRow] = []
         /// Those that are known to have wrapped the metadata key.
         var ownWrappingKeys: Set<WrappingKeyRow> = []

@@ -195,6 +195,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "busy")
         let module = try FaultyModule(in: directory)
+        _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let keychains = Keychains(Directories(root: directory.url("keyfob")))
         try keychains.create(
@@ -208,6 +209,8 @@ import Testing
         try PrivateFile.createDirectory(memory.deletingLastPathComponent())
         try FileLock.holding(memory, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
             #expect(code { try keychain.unlock() } == .pinIncorrect)
+            // It could not be noted for others; this process knows it.
+            #expect(code { try keychain.unlock() } == .pinRemembered)
         }
         #expect(try module.logins == 1)
     }
