@@ -18,6 +18,7 @@ struct SharedToken: Sendable {
     private let directories: Directories
     private let logger: Logger
     private let timeout: Duration
+    private let use: SQLiteStore.Use
 
     /// The token of a keychain.
     init(of keychain: Keychain) {
@@ -27,6 +28,7 @@ struct SharedToken: Sendable {
         directories = keychain.directories
         logger = keychain.options.logger
         timeout = keychain.options.timeout
+        use = keychain.options.isOneShot ? .oneShot : .look
     }
 
     /// Runs `body`, which changes the token, while no other keychain of this user's does. To be called with the lock of
@@ -106,7 +108,7 @@ struct SharedToken: Sendable {
         until deadline: Deadline
     ) throws -> Bool {
         let store = try SQLiteStore(
-            path: other.vault, keychain: other.name, use: .oneShot, busyTimeout: deadline.remainingSeconds)
+            path: other.vault, keychain: other.name, use: use, busyTimeout: deadline.remainingSeconds)
         let (isEmpty, wrappingKeys) = try store.read { reader in
             (try reader.rowCount() == 0 && reader.intents().isEmpty, try reader.wrappingKeys())
         }

@@ -26,8 +26,9 @@ struct WrappingKeyOwners {
         guard let listing = try? Keychains(keychain.directories).listing() else { return }
         // For all of them together.
         let deadline = keychain.deadline
+        let use: SQLiteStore.Use = keychain.options.isOneShot ? .oneShot : .look
         for other in listing.keychains where other.uuid != keychain.configuration.uuid && other.module != .softHSM {
-            guard let rows = other.wrappingKeyRows(until: deadline) else {
+            guard let rows = other.wrappingKeyRows(use, until: deadline) else {
                 namesByLabel[other.wrappingKeyLabel] = other.name
                 continue
             }
@@ -45,9 +46,9 @@ struct WrappingKeyOwners {
 extension KeychainConfiguration {
     /// The wrapping keys of the keychain's vault; `nil` where that cannot be read, which is told to whoever opens it,
     /// or where another process keeps everybody else out until `deadline`.
-    fileprivate func wrappingKeyRows(until deadline: Deadline) -> [WrappingKeyRow]? {
+    fileprivate func wrappingKeyRows(_ use: SQLiteStore.Use, until deadline: Deadline) -> [WrappingKeyRow]? {
         try? SQLiteStore(
-            path: vault, keychain: name, use: .oneShot, busyTimeout: deadline.remainingSeconds
+            path: vault, keychain: name, use: use, busyTimeout: deadline.remainingSeconds
         ).read { try $0.wrappingKeys() }
     }
 }

@@ -29,6 +29,8 @@ final class SQLiteStore: ItemStore {
         /// A few calls and out: one connection, which opens in half the time, and whose end wants no thread: see
         /// `VaultConnection.closeKeepingQueue`.
         case oneShot
+        /// As `oneShot`, in a process that goes on, where what that leaves would pile up.
+        case look
     }
 
     /// Opens a vault and brings its schema up to date.
@@ -124,7 +126,7 @@ final class SQLiteStore: ItemStore {
             return try connect(path: path, use: use, busyTimeout: busyTimeout, check: check)
         } catch let error as DatabaseError {
             // A server would keep all others out for as long as it runs.
-            guard use == .oneShot, [.SQLITE_IOERR, .SQLITE_FULL, .SQLITE_CANTOPEN].contains(error.resultCode) else {
+            guard use != .server, [.SQLITE_IOERR, .SQLITE_FULL, .SQLITE_CANTOPEN].contains(error.resultCode) else {
                 throw error
             }
             do {
@@ -164,7 +166,7 @@ final class SQLiteStore: ItemStore {
             // GRDB has set it to NORMAL meanwhile, as it makes sure of the mode.
             try pool.writeWithoutTransaction { try $0.execute(sql: durability) }
             return pool
-        case .oneShot:
+        case .oneShot, .look:
             // The mode is part of the file since it was made; setting it again would write.
             return try DatabaseQueue(path: path, configuration: configuration)
         }
@@ -184,7 +186,7 @@ final class SQLiteStore: ItemStore {
         pragmas += "; PRAGMA secure_delete = FAST"
         // The log is kept, but empty: whoever opens a vault that nobody else has open reads a log again that has
         // anything in it, and at its end writes it, with two syncs, into the database once more.
-        if use == .oneShot { pragmas += "; PRAGMA journal_size_limit = 0" }
+        if use != .server { pragmas += "; PRAGMA journal_size_limit = 0" }
         return pragmas
     }
 
