@@ -86,11 +86,14 @@ extension Keychain {
                 hint: "Ask the authority for its certificate, and: keyfob cert import FILE", details: ["url": url],
                 cause: failure)
         }
-        for url in certificate.issuerPlaces.prefix(Bounds.places) {
+        let places = certificate.issuerPlaces.prefix(Bounds.places)
+        for (index, url) in places.enumerated() {
             guard !isStopped() else { throw KeychainError.stopped }
             guard !deadline.hasPassed else { throw overdue(url) }
             do {
-                let response = try HTTPRequest(url: url, allowsPlain: true).send(by: deadline)
+                // None takes the time of those behind it.
+                let share = Deadline.after(.seconds(deadline.remainingSeconds / Double(places.count - index)))
+                let response = try HTTPRequest(url: url, allowsPlain: true).send(by: share)
                 guard response.status == 200 else { continue }
                 if let found = try Certificate.load(response.body).first(where: { certificate.isIssued(by: $0) }) {
                     return found
