@@ -44,7 +44,9 @@ struct NewKeychain {
                 do {
                     if let code = made.recoveryCode { try file.write(code) }
                 } catch {
-                    try keychains.delete(name, timeout: global.patience)
+                    // The first error is the one to report. Not in less time than it takes: a keychain must not stay
+                    // of which nobody has the code.
+                    _ = try? keychains.delete(name, timeout: max(global.patience, .seconds(10)))
                     throw error
                 }
                 return made
