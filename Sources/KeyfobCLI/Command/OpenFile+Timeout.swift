@@ -13,7 +13,8 @@ extension OpenFile {
     func readAll(upTo limit: Int, waiting timeout: TimeSpan?) throws(KeychainError) -> SecretBytes {
         guard let timeout, isatty(descriptor) != 1 else { return try read(limit: limit + 1) }
         do throws(KeychainError) {
-            return try read(limit: limit + 1, by: .after(timeout.duration))
+            // At least a second: who does not want to wait for a busy keychain may have to for his own value.
+            return try read(limit: limit + 1, by: .after(max(timeout.duration, .seconds(1))))
         } catch {
             guard error.code == .timedOut else { throw error }
             throw KeychainError(

@@ -48,7 +48,15 @@ enum StandardInput {
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
         let deadline = Deadline.after(min(patience, timeout?.duration ?? patience))
         // What cannot be read, or not in time, is not needed either.
-        do { _ = try copy(of: descriptor).read(limit: limit + 1, by: deadline) } catch {}
+        do {
+            let pipe = try copy(of: descriptor)
+            var rest = limit
+            while rest > 0 {
+                let count = try pipe.read(limit: min(rest, 65_536), by: deadline).count
+                guard count > 0 else { return }
+                rest -= count
+            }
+        } catch {}
     }
 
     /// The same file under a descriptor of our own, which can be closed: the given one stays open.
