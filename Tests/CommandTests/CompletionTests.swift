@@ -105,6 +105,16 @@ import Testing
         #expect(answer.got == got, "\(answer.screen)")
     }
 
+    @Test func `a shell is left as it was, and ends at no error of its completion`() throws {
+        let household = try Household()
+        #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
+        try household.set("db:x", "value")
+        let line = "keyfob get db:\t && trap -p RETURN && set -o | grep errexit"
+        let answer = try got(household, typing: "{ " + line + "; }", after: "trap 'echo mine' RETURN; set -e")
+        let words = answer.got.split(whereSeparator: \.isWhitespace)
+        #expect(words == ["value", "trap", "--", "'echo", "mine'", "RETURN", "errexit", "on"], "\(answer)")
+    }
+
     @Test func `nothing of a name is left out where a sign ends no word`() throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)

@@ -29,6 +29,17 @@ extension CompletedCommand {
         return
             script
             .replacing(#" || "${positional_number}" -eq -1 ]]"#, with: " ]]")
+            // What it has done when it returns would be done again whenever anything else returns; and with `set -e` the
+            // shell would end in it.
+            .replacing(
+                #"trap "${state//$'\n'/;}" RETURN"#,
+                with: #"""
+                    # In a substitution of commands it is off.
+                        local errexit=""
+                        [[ "$-" != *e* ]] || errexit="set -e"
+                        trap "${state//$'\n'/;};trap - RETURN;${errexit}" RETURN
+                    """#)
+            .replacing("set +o history +o posix", with: "set +o history +o posix +o errexit")
             .replacing(" -F _keyfob keyfob", with: " -F _keyfob_whole_words keyfob") + "\n" + wholeWords
     }
 
