@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// Who has a lock: his name and process, which lie in the lock's file for the message to those who wait.
 enum LockHolder {
@@ -9,9 +10,13 @@ enum LockHolder {
         _ = unsafe holder.withCString { unsafe pwrite(descriptor, $0, strlen($0), 0) }
     }
 
-    /// Who has written himself into the file; `nil` where that cannot be told.
+    /// Who has written himself into the file; `nil` where that cannot be told, or where it is somebody who is no more:
+    /// then another process has the lock, such as one that is none of Keyfob's.
     static func name(in path: String) -> String? {
         // The file is for people's eyes only; without it the message names no holder.
-        (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { $0.isEmpty ? nil : $0 }
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8), !text.isEmpty else { return nil }
+        let number = text.split(separator: " ").last.flatMap { pid_t($0.filter(\.isNumber)) }
+        guard let number, kill(number, 0) == 0 || errno == EPERM else { return nil }
+        return text
     }
 }
