@@ -242,20 +242,23 @@ extension Keychain {
             }
             guard let stored, let refusal = error as? KeychainError, refusal.code == .pinIncorrect else { throw error }
             lockState.withLock { $0.refusedPIN = pin }
+            var isNoted = true
             do throws(KeychainError) {
                 // For two seconds at least: what is not noted the next process sends again.
                 try memory.remember(
                     pin, serial: serial, label: token.label, until: .after(max(options.timeout, .seconds(2))))
             } catch {
                 // Who is told of a full disk or a busy file instead tries again, and so sends the PIN again.
+                isNoted = false
                 options.logger.warning(
                     "a refused PIN cannot be noted", metadata: ["token": "\(token.label)", "error": "\(error)"])
             }
             var details = refusal.details
             details["source"] = stored.name
+            let advice = isNoted
+                ? "nothing is retried automatically." : "it could not be noted, and the next command would send it again."
             let hint = details["tries"] == "final"
-                ? refusal.hint
-                : "Check the PIN source (\(stored.name)) before trying again; nothing is retried automatically."
+                ? refusal.hint : "Check the PIN source (\(stored.name)) before trying again; " + advice
             throw KeychainError(
                 refusal.code, refusal.message, hint: hint, details: details, cause: refusal.cause)
         }

@@ -208,8 +208,11 @@ import Testing
         let memory = keychain.directories.state.appendingPathComponent("wrong-pins.json.lock", isDirectory: false)
         try PrivateFile.createDirectory(memory.deletingLastPathComponent())
         try FileLock.holding(memory, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
-            #expect(code { try keychain.unlock() } == .pinIncorrect)
-            // It could not be noted for others; this process knows it.
+            do { try keychain.unlock() } catch {
+                let refusal = error as? KeychainError
+                #expect(refusal?.code == .pinIncorrect && refusal?.hint?.contains("could not be noted") == true)
+            }
+            // This process knows it.
             #expect(code { try keychain.unlock() } == .pinRemembered)
         }
         #expect(try module.logins == 1)
