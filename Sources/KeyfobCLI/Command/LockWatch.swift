@@ -45,12 +45,14 @@ enum LockWatch {
         let interval = min(max(limit / 10, .milliseconds(100)), .seconds(1))
         var (lock, told): (AwaitedLock?, AwaitedLock?)
         // By the looks that have seen it, not by the clock: the time for which this process was stopped is not its own.
-        var waited = Duration.zero
+        var (waited, work) = (Duration.zero, Duration.zero)
         while true {
             usleep(UInt32(interval / .microseconds(1)))
-            let current = AwaitedLock.current()
-            waited = current != nil && current == lock ? waited + interval : .zero
-            lock = current
+            let (current, done) = (AwaitedLock.current(), workOfOthers)
+            // Many short waits for one busy process, with work in between, are not a long one.
+            let isStuck = current != nil && current == lock && done - work < .milliseconds(2)
+            waited = isStuck ? waited + interval : .zero
+            (lock, work) = (current, done)
             guard let lock, waited >= limit else { continue }
             guard drafts.withLock({ $0 == 0 }) else {
                 if told != lock {
@@ -62,6 +64,16 @@ enum LockWatch {
             }
             end(lock, isSilent: isSilent)
         }
+    }
+
+    /// How long the other threads of this process have run on a processor.
+    private static var workOfOthers: Duration { time(CLOCK_PROCESS_CPUTIME_ID) - time(CLOCK_THREAD_CPUTIME_ID) }
+
+    private static func time(_ clock: clockid_t) -> Duration {
+        var now = timespec()
+        // Both clocks are those of the caller: they are always there.
+        _ = unsafe clock_gettime(clock, &now)
+        return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
     }
 
     private static func end(_ lock: AwaitedLock, isSilent: Bool) -> Never {
