@@ -57,8 +57,8 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for a busy keychain or token, or for what a command or pipe has to give or to take; "
-                + "seconds, or 2m, 1h; 0 not at all.",
+            "How long to wait for a busy keychain or token, a PIN source, or a file that is a pipe; seconds, or 2m, "
+                + "1h; 0 not at all. Issuers and hooks have longer limits of their own.",
             valueName: "duration"))
     var timeout: TimeSpan?
 
