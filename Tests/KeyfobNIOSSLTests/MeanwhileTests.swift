@@ -10,13 +10,6 @@ import Testing
 /// What becomes of a server while somebody does something else with its keychain.
 @Suite(.timeLimit(.minutes(30)))
 struct MeanwhileTests {
-    private func next(
-        _ kind: TLSIdentityEvent.Kind, in events: AsyncStream<TLSIdentityEvent>
-    ) async -> TLSIdentityEvent? {
-        for await event in events where event.kind == kind { return event }
-        return nil
-    }
-
     @Test func `a second identity that the query means too is refused, and the one in use stays`() async throws {
         let home = try TLSHome()
         let first = try home.add("web")

@@ -19,13 +19,6 @@ struct RotationTests {
         return try OpenSSL.Certificate(pem: result.stdout).der
     }
 
-    private func next(
-        _ kind: TLSIdentityEvent.Kind, in events: AsyncStream<TLSIdentityEvent>
-    ) async -> TLSIdentityEvent? {
-        for await event in events where event.kind == kind { return event }
-        return nil
-    }
-
     @Test(arguments: [KeyKind.p256, .rsa, .ed25519])
     func `a renewal, of whatever kind of key, is served without a restart`(kind: KeyKind) async throws {
         let home = try TLSHome()

@@ -24,15 +24,19 @@ final class TLSHome: Sendable {
     }
 
     /// A home on a token that can be taken away, slowed down and so on.
-    static func faulty(saying words: String = "") throws -> (home: TLSHome, module: FaultyModule) {
+    static func faulty(
+        saying words: String = "", timeout: Duration = Keychain.Options().timeout
+    ) throws -> (home: TLSHome, module: FaultyModule) {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "faulty")
         let module = try FaultyModule(in: directory, saying: words)
         _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+        var options = Keychain.Options()
+        options.timeout = timeout
         let made = try Keychains(Directories(root: directory.url("keyfob"))).create(
-            token.label,
-            on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin)))
+            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin)),
+            options: options)
         return (try TLSHome(made.keychain, nil, directory), module)
     }
 

@@ -11,13 +11,6 @@ import Testing
 /// Tokens that go away, are slow, or can do little.
 @Suite(.timeLimit(.minutes(30)))
 struct TokenTroubleTests {
-    private func next(
-        _ kind: TLSIdentityEvent.Kind, in events: AsyncStream<TLSIdentityEvent>
-    ) async -> TLSIdentityEvent? {
-        for await event in events where event.kind == kind { return event }
-        return nil
-    }
-
     /// Until as many signatures wait in the token.
     private func waitForSignatures(_ count: Int, _ module: FaultyModule) async throws {
         for _ in 0..<24000 where try module.heldSignatures < count { try await Task.sleep(for: .milliseconds(10)) }
