@@ -170,13 +170,13 @@ extension ErrorRow {
             testDescription: "token being changed by another command",
             before: """
                 lock=$(echo home/.local/share/keyfob/vaults/*.sqlite).lock
-                printf 'keyfob rotate-key (pid 4711)' > "$lock"
+                printf 'keyfob rotate-key (pid 1)' > "$lock"
                 setsid flock "$lock" sleep 600 > /dev/null 2>&1 &
                 echo $! > job
                 while flock -n "$lock" true; do sleep 0.1; done
                 """,
             attempt: "keyfob key generate k --timeout 1s", status: 13, code: "db.busy",
-            message: [#"keychain "login" is in use by keyfob rotate-key (pid 4711) for "#],
+            message: [#"keychain "login" is in use by keyfob rotate-key (pid 1) for "#],
             hint: ["Waiting was limited to ", "--timeout 60s"], details: ["holder"], isSteady: false),
         ErrorRow(
             testDescription: "database damaged",
