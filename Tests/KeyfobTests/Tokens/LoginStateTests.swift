@@ -153,9 +153,11 @@ import Testing
         #expect(answers.count { $0 == .pinIncorrect } == 1 && answers.count { $0 == .pinRemembered } == 7)
     }
 
-    @Test func `of processes that begin together one sends a stored PIN that is wrong`() throws {
-        let directory = try TemporaryDirectory()
-        let token = try TestToken.make(label: "together")
+    /// A locked keychain whose token refuses the stored PIN from now on, and counts the logins.
+    private static func refusing(
+        in directory: TemporaryDirectory, label: String
+    ) throws -> (keychains: Keychains, token: TestToken, module: FaultyModule) {
+        let token = try TestToken.make(label: label)
         let module = try FaultyModule(in: directory)
         _ = try token.behind(module)
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
@@ -164,6 +166,12 @@ import Testing
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))
         ).keychain.lock()
         try module.say("login=160,99")
+        return (keychains, token, module)
+    }
+
+    @Test func `of processes that begin together one sends a stored PIN that is wrong`() throws {
+        let directory = try TemporaryDirectory()
+        let (keychains, token, module) = try Self.refusing(in: directory, label: "together")
         let memory = keychains.directories.state.appendingPathComponent("wrong-pins.json.lock", isDirectory: false)
         try PrivateFile.createDirectory(memory.deletingLastPathComponent())
         // What each process has of its own.
@@ -193,25 +201,15 @@ import Testing
 
     @Test func `a stored PIN that is wrong is told as that also where it cannot be remembered in time`() throws {
         let directory = try TemporaryDirectory()
-        let token = try TestToken.make(label: "busy")
-        let module = try FaultyModule(in: directory)
-        _ = try token.behind(module)
-        let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
-        let keychains = Keychains(Directories(root: directory.url("keyfob")))
-        try keychains.create(
-            token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))
-        ).keychain.lock()
-        try module.say("login=160,99")
+        let (keychains, token, module) = try Self.refusing(in: directory, label: "busy")
         var options = Keychain.Options()
         options.timeout = .seconds(1)
         let keychain = try keychains.open(token.label, options: options)
         let memory = keychain.directories.state.appendingPathComponent("wrong-pins.json.lock", isDirectory: false)
         try PrivateFile.createDirectory(memory.deletingLastPathComponent())
         try FileLock.holding(memory, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
-            do { try keychain.unlock() } catch {
-                let refusal = error as? KeychainError
-                #expect(refusal?.code == .pinIncorrect && refusal?.hint?.contains("could not be noted") == true)
-            }
+            let refusal = #expect(throws: KeychainError.self) { try keychain.unlock() }
+            #expect(refusal?.code == .pinIncorrect && refusal?.hint?.contains("could not be noted") == true)
             // This process knows it.
             #expect(code { try keychain.unlock() } == .pinRemembered)
         }
