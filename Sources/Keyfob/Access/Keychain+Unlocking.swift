@@ -244,9 +244,7 @@ extension Keychain {
             lockState.withLock { $0.refusedPIN = pin }
             var isNoted = true
             do throws(KeychainError) {
-                // For two seconds at least: what is not noted the next process sends again.
-                try memory.remember(
-                    pin, serial: serial, label: token.label, until: .after(max(options.timeout, .seconds(2))))
+                try memory.remember(pin, serial: serial, label: token.label, until: notingDeadline)
             } catch {
                 // Who is told of a full disk or a busy file instead tries again, and so sends the PIN again.
                 isNoted = false
@@ -263,6 +261,10 @@ extension Keychain {
                 refusal.code, refusal.message, hint: hint, details: details, cause: refusal.cause)
         }
     }
+
+    /// Until when noting a refused PIN waits for others, from now: for two seconds at least, for what is not noted the
+    /// next process sends again.
+    private var notingDeadline: Deadline { .after(max(options.timeout, .seconds(2))) }
 
     /// Unwraps the metadata key. One token operation.
     func unwrapMetadataKey() throws -> VaultKeys {
@@ -300,7 +302,7 @@ extension Keychain {
         if isRestored || (try? pinSource().source.isInteractive) == false {
             try? WrongPINMemory(directories: directories).remember(
                 refused, serial: token.uri.serial ?? "", label: token.label,
-                until: .after(max(options.timeout, .seconds(2))))
+                until: notingDeadline)
         }
         let counts = lockState.withLock { state in
             guard state.pin == refused else { return false }
