@@ -12,8 +12,9 @@ import Synchronization
 /// initialised with `CKF_OS_LOCKING_OK`. Calls that concern the list of slots, and the opening and closing of
 /// sessions, are made one at a time, since some libraries (tpm2-pkcs11, SoftHSM) are not thread-safe there; with
 /// SoftHSM so are those that list objects or add one. Where one of them does not return, the others fail with
-/// `ReturnValue.cantLock`: at the deadline of the pool that makes them, else after twenty seconds. Sessions are then
-/// closed by threads that go on waiting.
+/// `ReturnValue.cantLock`: the first at the deadline of the pool that makes them, else after twenty seconds; the others
+/// after twenty seconds, and ten minutes where it is a key pair that is being made. Sessions are then closed by threads
+/// that go on waiting.
 @safe public final class Module: Sendable {
     /// The resolved path of the library; for a registered module without a file, its name.
     public let path: String
@@ -25,7 +26,6 @@ import Synchronization
     let gate = CallGate()
     /// Whether calls that list objects and calls that add one exclude each other.
     private let takesTurns = Atomic(false)
-    /// Whether one of them is under way.
     private let turn = Lock(Turn.free)
     /// Held around calls that concern slots, and around the opening and closing of sessions: across calls that may
     /// never end, so that nobody waits for it without a limit whom somebody else waits for.
@@ -92,7 +92,8 @@ import Synchronization
     /// objects in between takes the file for somebody else's and loads it, half written, as a second object: the call
     /// that makes it fails, or its handle is not valid. Of two processes each waits for the other's lock on the file.
     ///
-    /// - Parameter deadline: Until when another such call is waited for; for ``patience`` where it is `nil`.
+    /// - Parameter deadline: Until when another such call is waited for; where it is `nil`, for ``patience``, and for ten
+    ///   minutes while a key pair is being made.
     /// - Returns: What the call returned.
     /// - Throws: `ReturnValue.cantLock` where another such call has not returned by then.
     func inTurn(
