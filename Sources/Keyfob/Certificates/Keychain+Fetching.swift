@@ -92,7 +92,7 @@ extension Keychain {
             guard !deadline.hasPassed else { throw overdue(url) }
             do {
                 // None takes the time of those behind it.
-                let share = Deadline.after(.seconds(deadline.remainingSeconds / Double(places.count - index)))
+                let share = deadline.remaining.map { Deadline.after($0 / (places.count - index)) } ?? .never
                 let response = try HTTPRequest(url: url, allowsPlain: true).send(by: share)
                 guard response.status == 200 else { continue }
                 if let found = try Certificate.load(response.body).first(where: { certificate.isIssued(by: $0) }) {
