@@ -16,7 +16,6 @@ extension TestChild {
     /// - `same`: with the keychain that the parent opened. `anew`: the child opens it again.
     /// - `orphan`: as `same`, and the parent is gone.
     /// - `signing`: as `same`, while other threads of the parent sign: the child works or is refused, and never hangs.
-    /// - `busy`: while another thread of the parent is reading the vault; the child must be refused.
     static func fork(
         _ keychain: Keychain, _ how: [String], _ directories: Directories, _ options: Keychain.Options
     ) throws {
@@ -24,20 +23,6 @@ extension TestChild {
         try keychain.add(GenericPassword(service: "before", account: "a"), secret: SecretBytes(utf8: "before"))
         let key = try keychain.tokenKey(for: keychain.generateKey(.p256, label: "key"))
         try work(keychain, key, "warm-up")
-        let inside = DispatchSemaphore(value: 0)
-        let outside = DispatchSemaphore(value: 0)
-        if how == "busy" {
-            Thread.detachNewThread {
-                do {
-                    try keychain.forEach(.genericPasswords) { _ in
-                        inside.signal()
-                        outside.wait()
-                        return false
-                    }
-                } catch { exit(71) }
-            }
-            inside.wait()
-        }
         if how == "signing" {
             for _ in 0..<3 {
                 Thread.detachNewThread {
@@ -72,11 +57,9 @@ extension TestChild {
             }
         }
         if how == "orphan" { _exit(0) }
-        if how != "busy" { try work(keychain, key, "parent") }
+        try work(keychain, key, "parent")
         var status: Int32 = 0
         while unsafe waitpid(child, &status, 0) < 0 && errno == EINTR {}
-        outside.signal()
-        if how == "busy" { try work(keychain, key, "parent") }
         say("parent done")
         _exit(status == 0 ? 0 : 1)
     }

@@ -40,11 +40,9 @@ extension Keychain {
             var criteria = Criteria(itemClass)
             criteria.includesSynchronizable = true
             let normalized = try criteria.normalized()
-            try store.read(keys.tree) { reader in
-                try forEachRow(normalized, keys, reader: reader, onDamage: { _, _ in }) { _, item in
-                    items.append(item)
-                    return true
-                }
+            try walk([normalized], keys, onDamage: { _, _ in }) { _, item in
+                items.append(item)
+                return true
             }
         }
         return try items.compactMap { item in

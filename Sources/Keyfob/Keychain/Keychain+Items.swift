@@ -108,11 +108,11 @@ extension Keychain {
 
     /// Calls `body` for every password that matches, one at a time, until it returns `false`.
     ///
-    /// For lists of any length: only one item is in memory. Rows that fail their integrity check go to
-    /// `damaged`; without it the first one ends the walk with `vaultDamaged`.
+    /// For lists of any length: a few hundred items are in memory at a time. Rows that fail their integrity check go
+    /// to `damaged`; without it the first one ends the walk with `vaultDamaged`.
     ///
-    /// `body` may search the keychain and read secrets, and sees it as it was when the walk began. Where
-    /// ``Keychain/Options/isOneShot`` is set, changes that `body` makes are refused with `refused`.
+    /// `body` may search and change the keychain, and read secrets. An item that is changed during the walk is seen
+    /// once, as it was or as it is.
     ///
     /// - Throws: As `find(_:)`, and what `body` throws.
     @available(*, noasync, message: "use the asynchronous form")
@@ -127,17 +127,13 @@ extension Keychain {
         let keys = try keys()
         var remaining = criteria.limit ?? .max
         guard remaining > 0 else { return }
-        try store.read(keys.tree) { reader in
-            try forEachRow(
-                criteria, keys, reader: reader,
-                onDamage: { _, error in
-                    guard let damaged else { throw error }
-                    damaged(error)
-                }
-            ) { _, item in
-                remaining -= 1
-                return try body(Result(item: item)) && remaining > 0
-            }
+        func onDamage(_: SealedRow, _ error: any Error) throws {
+            guard let damaged else { throw error }
+            damaged(error)
+        }
+        try walk([criteria], keys, onDamage: onDamage) { _, item in
+            remaining -= 1
+            return try body(Result(item: item)) && remaining > 0
         }
     }
 
@@ -156,11 +152,7 @@ extension Keychain {
             return try all.normalized()
         }
         let keys = try keys()
-        try store.read(keys.tree) { reader in
-            try forEachRow(criteria, keys, reader: reader, onDamage: { _, error in damaged(error) }) { _, item in
-                try body(item)
-            }
-        }
+        try walk(criteria, keys, onDamage: { _, error in damaged(error) }) { _, item in try body(item) }
     }
 
     // MARK: Secrets

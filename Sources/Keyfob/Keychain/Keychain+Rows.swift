@@ -63,43 +63,80 @@ extension Keychain {
         return row
     }
 
-    /// Calls `body` for every row that matches, in the order they were added, until it returns `false`.
+    /// Calls `body` for every row that matches, in the order in which they were added, until it returns `false`.
     ///
-    /// One row is in memory at a time. - Parameter onDamage: Called with a row that fails its integrity check, and
-    /// with the error (`vaultDamaged`), which it throws unless the row is to be passed over.
+    /// Runs inside the transaction of `reader`. See `walk(_:_:onDamage:_:)` for code that is the caller's, or slow.
+    ///
+    /// - Parameter onDamage: Called with a row that fails its integrity check and with the error (`vaultDamaged`).
+    ///   Throws it unless the row is to be passed over.
     func forEachRow(
         _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
         onDamage: (SealedRow, any Error) throws -> Void, _ body: (SealedRow, Item) throws -> Bool
     ) throws {
-        try forEachRow([criteria], keys, reader: reader, withSecrets: withSecrets, onDamage: onDamage, body)
-    }
-
-    /// The same for rows of several classes in one walk, in the order in which all of them were added; each is measured
-    /// by the criteria of its class. Of several nothing is looked up: all rows of the classes are opened.
-    func forEachRow(
-        _ criteria: [Criteria], _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
-        onDamage: (SealedRow, any Error) throws -> Void, _ body: (SealedRow, Item) throws -> Bool
-    ) throws {
-        func visit(_ row: SealedRow) throws -> Bool {
-            let item: Item
-            do { item = try self.item(row, keys) } catch {
-                try onDamage(row, error)
-                return true
-            }
-            guard criteria.contains(where: { $0.itemClass == item.itemClass && $0.matches(item.attributes) }) else {
-                return true
-            }
-            return try body(row, item)
-        }
-        let only = criteria.count == 1 ? criteria.first : nil
-        if let reference = only?.reference {
-            if let row = try reader.row(identity: reference.identity, withSecret: withSecrets) { _ = try visit(row) }
+        if let reference = criteria.reference {
+            guard let row = try reader.row(identity: reference.identity, withSecret: withSecrets) else { return }
+            _ = try visit(row, [criteria], keys, onDamage: onDamage, body)
             return
         }
         try reader.forEachRow(
-            classDigests: criteria.map { keys.digest(of: $0.itemClass) },
-            terms: try only.map { try keys.searchTerms($0.itemClass, $0.attributes) } ?? [], withSecrets: withSecrets,
-            visit)
+            classDigest: keys.digest(of: criteria.itemClass),
+            terms: try keys.searchTerms(criteria.itemClass, criteria.attributes), withSecrets: withSecrets
+        ) { try visit($0, [criteria], keys, onDamage: onDamage, body) }
+    }
+
+    /// Calls `body` for every row of several classes that matches the criteria of its class, in the order in which all
+    /// of them were added, until it returns `false`.
+    ///
+    /// `body` runs outside of any transaction: it may take its time, and change the keychain. It sees a row that
+    /// changes during the walk once, in its old or its new version. A page of rows is in memory at a time.
+    ///
+    /// - Parameter onDamage: As for `forEachRow(_:_:reader:withSecrets:onDamage:_:)`.
+    func walk(
+        _ criteria: [Criteria], _ keys: VaultKeys, onDamage: (SealedRow, any Error) throws -> Void,
+        _ body: (SealedRow, Item) throws -> Bool
+    ) throws {
+        let only = criteria.count == 1 ? criteria.first : nil
+        let digests = criteria.map { keys.digest(of: $0.itemClass) }
+        let terms = try only.map { try keys.searchTerms($0.itemClass, $0.attributes) } ?? []
+        var last: Int64 = 0
+        // Pages grow, so that a search for the first match reads little and a long list needs few transactions.
+        var pageSize = 16
+        var isComplete = false
+        while !isComplete {
+            let page = try store.read(keys.tree) { reader -> [SealedRow] in
+                if let reference = only?.reference {
+                    return try reader.row(identity: reference.identity, withSecret: false).map { [$0] } ?? []
+                }
+                var rows: [SealedRow] = []
+                try reader.forEachRow(classDigests: digests, terms: terms, withSecrets: false, after: last) {
+                    rows.append($0)
+                    return rows.count < pageSize
+                }
+                return rows
+            }
+            for row in page {
+                guard try visit(row, criteria, keys, onDamage: onDamage, body) else { return }
+                last = row.id
+            }
+            isComplete = page.count < pageSize
+            pageSize = min(pageSize * 4, 256)
+        }
+    }
+
+    /// Opens a row and calls `body` if it matches the criteria of its class.
+    private func visit(
+        _ row: SealedRow, _ criteria: [Criteria], _ keys: VaultKeys,
+        onDamage: (SealedRow, any Error) throws -> Void, _ body: (SealedRow, Item) throws -> Bool
+    ) throws -> Bool {
+        let item: Item
+        do { item = try self.item(row, keys) } catch {
+            try onDamage(row, error)
+            return true
+        }
+        guard criteria.contains(where: { $0.itemClass == item.itemClass && $0.matches(item.attributes) }) else {
+            return true
+        }
+        return try body(row, item)
     }
 
     /// The item in a row.
@@ -134,14 +171,9 @@ extension Keychain {
         // A limit can only be applied on the way when the order is the one in which rows come.
         let limit = criteria.order == .created ? criteria.limit : nil
         guard limit != 0 else { return [] }
-        try store.read(keys.tree) { reader in
-            try forEachRow(
-                criteria, keys, reader: reader,
-                onDamage: { try passOver($0, $1, criteria.services, keys) }
-            ) { _, item in
-                items.append(item)
-                return items.count != limit
-            }
+        try walk([criteria], keys, onDamage: { try passOver($0, $1, criteria.services, keys) }) { _, item in
+            items.append(item)
+            return items.count != limit
         }
         return criteria.arranged(items)
     }

@@ -41,11 +41,13 @@ extension ItemStore {
 
 /// Reads of one consistent state.
 protocol StoreReader {
-    /// Rows of the classes that carry all of `terms`, in the order in which all of them were added.
+    /// Rows of the classes that carry all of `terms`, in the order in which they were added.
     ///
-    /// `body` returns `false` to stop.
+    /// - Parameters:
+    ///   - after: The `id` of the row before the first one that is wanted; 0 for all rows.
+    ///   - body: Returns `false` to stop.
     func forEachRow(
-        classDigests: [Data], terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
+        classDigests: [Data], terms: [Data], withSecrets: Bool, after: Int64, _ body: (SealedRow) throws -> Bool
     ) throws
 
     /// The row of an identity.
@@ -80,11 +82,11 @@ protocol StoreReader {
 }
 
 extension StoreReader {
-    /// The rows of one class; as `forEachRow(classDigests:terms:withSecrets:_:)`.
+    /// All rows of one class; as `forEachRow(classDigests:terms:withSecrets:after:_:)`.
     func forEachRow(
         classDigest: Data, terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
     ) throws {
-        try forEachRow(classDigests: [classDigest], terms: terms, withSecrets: withSecrets, body)
+        try forEachRow(classDigests: [classDigest], terms: terms, withSecrets: withSecrets, after: 0, body)
     }
 }
 

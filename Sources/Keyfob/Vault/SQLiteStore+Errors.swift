@@ -76,20 +76,16 @@ extension SQLiteStore {
 }
 
 extension KeychainError {
-    /// How a vault is put back: the log that lies beside it belongs to the file that is there now.
+    /// How a vault is restored. A journal beside it belongs to the file that is there now.
     package static func restoring(vault path: String) -> String {
-        let log = path + "-wal"
-        return "Restore the vault from a backup, while no program uses it: \(path), and with it its log, \(log). "
-            + "Where the backup has no log, the one that is there now must go: "
-            + "mv \(ShellWord.quoted(log)) \(ShellWord.quoted(log + ".old"))"
+        "Restore \(path) from a backup while no program uses it, and remove \(path)-journal if it is there."
     }
 }
 
 extension DatabaseError {
     /// Whether a plain error of SQLite's says that a statement and the tables of the file do not fit.
     ///
-    /// The others are those of a transaction that has ended by itself, as on a full disk, and GRDB's own where a file
-    /// system does not let it have the log.
+    /// The others are those of a transaction that SQLite has ended by itself, as on a full disk.
     fileprivate var isAboutTables: Bool {
         let texts = ["no such table", "no such column", "has no column", "no such index", "foreign key mismatch"]
         return texts.contains { message?.contains($0) ?? false }

@@ -7,8 +7,12 @@ import Synchronization
 
 /// The vault in one SQLite file, through GRDB.
 ///
-/// Write-ahead logging, so that readers of other processes never wait for a writer; every transaction
-/// is synced before it returns, because a script that was told "Stored" may pull the plug next.
+/// SQLite keeps a rollback journal, so that the vault is one file between two transactions. Write-ahead logging would
+/// save two syncs a commit, but its shared memory ends a process with SIGBUS on a full disk, and a log that is
+/// restored apart from its file spoils it.
+///
+/// A reader keeps writers of other processes from committing. Transactions are therefore short: no token operation
+/// and no code of the caller runs inside one.
 final class SQLiteStore: ItemStore {
     let identity: Data
     private let connection: VaultConnection
@@ -24,12 +28,11 @@ final class SQLiteStore: ItemStore {
 
     /// How a process is going to use the store.
     enum Use: Sendable {
-        /// Many calls from several threads: readers have connections of their own.
+        /// Many calls: the cache holds the upper levels of a large vault's indexes.
         case server
-        /// A few calls and out: one connection, which opens in half the time, and whose end wants no thread: see
-        /// `VaultConnection.closeKeepingQueue`.
+        /// A few calls before the process ends. The connection is closed as `VaultConnection.closeKeepingQueue` says.
         case oneShot
-        /// As `oneShot`, in a process that goes on, where what that leaves would pile up.
+        /// A few calls in a process that goes on.
         case look
     }
 
@@ -54,13 +57,13 @@ final class SQLiteStore: ItemStore {
             throw explain(Self.missing(path))
         }
         // Nobody could read anything in it by that, but exchange it for an earlier copy, or destroy it.
-        for suffix in ["", "-wal"] { try PrivateFile.requireUnwritableByOthers(path + suffix) }
+        for suffix in ["", "-journal"] { try PrivateFile.requireUnwritableByOthers(path + suffix) }
         guard unsafe access(path, R_OK) == 0 else {
             throw KeychainError.file("read", path, errno)
         }
         do {
             connection = try VaultConnection(keepsQueue: use == .oneShot) {
-                try Self.connectAtAll(path: path, use: use, busyTimeout: busyTimeout) {
+                try Self.connect(path: path, use: use, busyTimeout: busyTimeout) {
                     try Self.checkFile($0, path: path)
                 }
             }
@@ -85,7 +88,6 @@ final class SQLiteStore: ItemStore {
         do {
             let database = try connect(path: path, use: .oneShot, busyTimeout: 10)
             defer { VaultConnection.closeKeepingQueue(database) }
-            try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
             try database.write { db in
                 try Schema.create(db)
                 try db.execute(sql: "INSERT INTO vault (name, value) VALUES ('identity', ?)", arguments: [identity])
@@ -97,96 +99,48 @@ final class SQLiteStore: ItemStore {
         }
     }
 
-    /// Removes a vault with what lies beside it: SQLite's log and its index, the lock of those who change the token,
-    /// and the witnesses of their plans. Nothing where it is gone already.
+    /// Removes a vault with the files beside it: SQLite's journal, the lock of writers to the token, and the witnesses
+    /// of their plans. Does nothing where it is gone already.
     ///
-    /// The file itself goes first, and for good. A log without it is nobody's, and goes the next time; but the file
-    /// without its log would open, and lack what was committed last.
+    /// The vault itself goes first. A journal without its vault is removed the next time.
     ///
     /// - Throws: As `PrivateFile.remove`; `fileUnavailable` where the directory cannot be synced.
     static func remove(path: String) throws(KeychainError) {
         let file = URL(fileURLWithPath: path, isDirectory: false)
         if try PrivateFile.remove(file) { try PrivateFile.synchronizeDirectory(file.deletingLastPathComponent()) }
-        for suffix in ["-wal", "-shm", ".lock"] {
+        for suffix in ["-journal", ".lock"] {
             try PrivateFile.remove(URL(fileURLWithPath: path + suffix, isDirectory: false))
         }
         try Witness.removeAll(ofPlansIn: path)
     }
 
-    /// As `connect`, and a command's connection also where the index of the log has no room on the disk: what is there
-    /// can be read all the same.
+    /// Opens a connection.
     ///
-    /// The index is a file that all who have the vault open share. Who has it for himself keeps it in his own memory
-    /// (SQLite's exclusive locking mode): he is given the lock of the whole file before he reads anything of the log,
-    /// and not while anybody else has the vault open, whom that lock keeps out afterwards.
-    private static func connectAtAll(
-        path: String, use: Use, busyTimeout: TimeInterval, check: @escaping @Sendable (Database) throws -> Void
-    ) throws -> any DatabaseWriter {
-        do {
-            return try connect(path: path, use: use, busyTimeout: busyTimeout, check: check)
-        } catch let error as DatabaseError {
-            // A server would keep all others out for as long as it runs.
-            guard use != .server, [.SQLITE_IOERR, .SQLITE_FULL, .SQLITE_CANTOPEN].contains(error.resultCode) else {
-                throw error
-            }
-            do {
-                return try connect(path: path, use: use, isAlone: true, busyTimeout: busyTimeout, check: check)
-            } catch let second as DatabaseError {
-                // Another command, for as long as it runs; of anything else the first error says more.
-                throw second.resultCode == .SQLITE_BUSY ? second : error
-            }
-        }
-    }
-
-    /// - Parameters:
-    ///   - isAlone: Whether nobody else may have the vault open.
-    ///   - check: Called with each new connection before anything of the file is read or locked.
+    /// - Parameter check: Called with the connection before SQLite reads or locks the file.
     static func connect(
-        path: String, use: Use, isAlone: Bool = false, busyTimeout: TimeInterval,
+        path: String, use: Use, busyTimeout: TimeInterval,
         check: @escaping @Sendable (Database) throws -> Void = { _ in }
-    ) throws -> any DatabaseWriter {
+    ) throws -> DatabaseQueue {
         var configuration = Configuration()
         // SQLite counts milliseconds in 32 bits.
         configuration.busyMode = .timeout(min(busyTimeout, 2_000_000))
         configuration.label = "keyfob.vault"
         configuration.prepareDatabase { db in
             try check(db)
-            // Before the others, which read.
-            if isAlone { try set("PRAGMA locking_mode = EXCLUSIVE", of: db) }
-            if use == .server, !db.configuration.readonly { try beginLog(of: db) }
             try set(pragmas(for: use), of: db)
-            // The last connection to close would otherwise checkpoint, sync and delete the log, and the next one
-            // make it anew: four syncs for a command that reads one secret.
-            var isPersistent: CInt = 1
-            unsafe sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
         }
-        switch use {
-        case .server:
-            let pool = try DatabasePool(path: path, configuration: configuration)
-            // GRDB has set it to NORMAL meanwhile, as it makes sure of the mode.
-            try pool.writeWithoutTransaction { try $0.execute(sql: durability) }
-            return pool
-        case .oneShot, .look:
-            // The mode is part of the file since it was made; setting it again would write.
-            return try DatabaseQueue(path: path, configuration: configuration)
-        }
+        return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// GRDB sets NORMAL with write-ahead logging, which may lose the last commits when the power goes.
-    private static let durability = "PRAGMA synchronous = FULL"
-
     private static func pragmas(for use: Use) -> String {
-        // A command's connection takes durability from here; a server's is set again.
-        var pragmas = durability + "; PRAGMA wal_autocheckpoint = 4000"
-        // In KiB: a server keeps the upper levels of a large vault's indexes.
+        // TRUNCATE with FULL syncs the journal's new length too: a commit that has returned survives a power cut.
+        var pragmas = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL"
+        // In KiB.
         pragmas += use == .server ? "; PRAGMA cache_size = -64000" : "; PRAGMA cache_size = -16000"
-        // What is deleted is overwritten in the pages that stay in use. Those that become free as a whole, such as the
-        // overflow pages of a large secret, keep what they hold until they are used again, as the log does: ciphertext,
-        // for there is nothing else in them. ON would write each of those pages once more.
+        // Deleted content is overwritten in pages that stay in use. Pages that become free as a whole, such as the
+        // overflow pages of a large secret, keep their ciphertext until they are used again; ON would write each of
+        // them once more.
         pragmas += "; PRAGMA secure_delete = FAST"
-        // The log is kept, but empty: whoever opens a vault that nobody else has open reads a log again that has
-        // anything in it, and at its end writes it, with two syncs, into the database once more.
-        if use != .server { pragmas += "; PRAGMA journal_size_limit = 0" }
         return pragmas
     }
 
@@ -270,11 +224,9 @@ final class SQLiteStore: ItemStore {
                 // Rolled back whole by GRDB when the body throws.
                 var result: Result?
                 let transaction = SQLiteTransaction(db, tree, previous: newest)
-                let changes = db.totalChangesCount
                 try db.inTransaction(.immediate) {
                     result = try body(transaction)
                     try transaction.tree?.flush()
-                    if db.totalChangesCount != changes { try LogLink.renew(in: db) }
                     return .commit
                 }
                 note(transaction.tree)

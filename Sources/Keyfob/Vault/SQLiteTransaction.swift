@@ -77,14 +77,13 @@ struct SQLiteTransaction: StoreWriter {
     // MARK: Reading
 
     func forEachRow(
-        classDigests: [Data], terms: [Data], withSecrets: Bool, _ body: (SealedRow) throws -> Bool
+        classDigests: [Data], terms: [Data], withSecrets: Bool, after: Int64, _ body: (SealedRow) throws -> Bool
     ) throws {
         let columns = withSecrets ? Self.columns : Self.columnsWithoutSecret
         let marks = Array(repeating: "?", count: classDigests.count).joined(separator: ", ")
-        // By the index of the classes SQLite would read one after the other, and then sort all rows of them in memory:
-        // the sign keeps it off that.
+        // The sign keeps SQLite off the index of the classes, by which it would sort the rows of several in memory.
         let isOfClass = classDigests.count == 1 ? "item.class = ?" : "+item.class IN (\(marks))"
-        var arguments: [Data] = []
+        var arguments: [any DatabaseValueConvertible] = []
         let sql: String
         if let first = terms.first {
             // The first term is the most telling one (the caller sorts them so); the others are probes.
@@ -93,12 +92,14 @@ struct SQLiteTransaction: StoreWriter {
             }
             sql = """
                 SELECT \(columns) FROM term CROSS JOIN item ON item.id = term.item
-                WHERE term.digest = ? \(probes.joined(separator: " ")) AND \(isOfClass) ORDER BY term.item
+                WHERE term.digest = ? AND term.item > ? \(probes.joined(separator: " ")) AND \(isOfClass)
+                ORDER BY term.item
                 """
-            arguments.append(first)
-            for term in terms.dropFirst() { arguments.append(term) }
+            arguments += [first, after]
+            arguments += Array(terms.dropFirst())
         } else {
-            sql = "SELECT \(columns) FROM item WHERE \(isOfClass) ORDER BY item.id"
+            sql = "SELECT \(columns) FROM item WHERE item.id > ? AND \(isOfClass) ORDER BY item.id"
+            arguments.append(after)
         }
         arguments += classDigests
         let rows = try Row.fetchCursor(idleStatement(sql), arguments: StatementArguments(arguments))

@@ -46,7 +46,6 @@ import Synchronization
     }
 
     deinit {
-        emptyLogAtEnd()
         guard keepsQueue, process.load(ordering: .acquiring) == getpid() else { return }
         unsafe Self.closeKeepingQueue(database)
     }
@@ -59,15 +58,6 @@ import Synchronization
         // What cannot be closed is closed by the end of the process.
         try? database.close()
         _ = unsafe Unmanaged.passRetained(database as AnyObject)
-    }
-
-    /// Has the last connection that is closed leave an empty log, as a command's does: what is in one is read again by
-    /// whoever comes next. Not before that: a log that keeps its length is synced faster.
-    private func emptyLogAtEnd() {
-        // A command's connection has been told so from the beginning. What a child inherited is the parent's.
-        guard !keepsQueue, process.load(ordering: .acquiring) == getpid() else { return }
-        // A log that is not empty is whole all the same.
-        try? unsafe database.unsafeReentrantWrite { try $0.execute(sql: "PRAGMA journal_size_limit = 0") }
     }
 
     /// Runs `body` on this process' connections.

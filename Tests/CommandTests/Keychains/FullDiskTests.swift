@@ -75,8 +75,8 @@ struct FullDiskTests {
             done
             keyfob token show --objects 2>&1 | grep -E "${kept:+no }objects|debris" || true
             ls "$HOME"
-            # A vault that was not made leaves no log either.
-            find "$HOME/.local/share/keyfob/vaults" -type f 2>/dev/null | sed 's/-wal$//; s/-shm$//; s/[.]lock$//' | sort -u
+            # A vault that was not made leaves no journal either.
+            find "$HOME/.local/share/keyfob/vaults" -type f 2>/dev/null | sed 's/-journal$//; s/[.]lock$//' | sort -u
         }
         # The disk, but for so many pages of 4096 bytes.
         fill() {
@@ -118,34 +118,53 @@ struct FullDiskTests {
         echo "== done $pages"
         """
 
-    @Test func `a vault is read also where the index of its log was lost and has no room`() throws {
+    /// A file system with blocks smaller than a page: memory that is mapped from it raises SIGBUS when it is full.
+    private static let smallBlocks = """
+        PATH=$PATH:/usr/sbin:/sbin
+        cd "$1"
+        mkdir disk
+        truncate -s 16m image
+        mkfs.ext4 -q -b 1024 image
+        mount -o loop image disk
+        """
+
+    private static let canMountImages: Bool = {
+        guard let namespace = MountNamespace.options, let directory = try? TemporaryDirectory() else { return false }
+        let mounting = try? run("unshare", namespace + ["sh", "-euc", smallBlocks, "sh", directory.path])
+        return mounting?.status == 0
+    }()
+
+    @Test(.enabled(if: canMountImages, "mounting an image of a file system takes root, mkfs.ext4 and a loop device"))
+    func `a full disk of small blocks ends no command by a signal`() throws {
         let household = try Household()
         let namespace = try #require(MountNamespace.options)
-        let script = """
-            cd "$1"
-            mkdir disk
-            mount -t tmpfs -o size=8m,mode=700 tmpfs disk
+        let script = Self.smallBlocks + """
+
             export HOME="$PWD/disk/home"
-            mkdir "$HOME"
+            mkdir -m 700 "$HOME"
             "$KEYFOB" init -q --unattended
             printf first | "$KEYFOB" set -q old --stdin
-            rm "$HOME"/.local/share/keyfob/vaults/*-shm
-            cat /dev/zero >disk/filler 2>/dev/null || true
-            [ "$("$KEYFOB" get old 2>&1)" = first ] || echo "!! $("$KEYFOB" get old 2>&1)"
-            "$KEYFOB" ls 2>&1 | grep -q old || echo "!! $("$KEYFOB" ls 2>&1)"
-            status=0
-            printf more | "$KEYFOB" set new --stdin 2>error || status=$?
-            [ "$status" = 1 ] && grep -q 'the disk is full' error || echo "!! $status $(cat error)"
+            sync
+            for size in 64k 512 512; do dd if=/dev/zero bs=$size >>disk/filler 2>/dev/null || true; sync; done
+            for round in 1 2 3; do
+                for command in 'get old' ls 'keychain check' status; do
+                    "$KEYFOB" $command >output 2>error || echo "!! $command: $? $(cat error)"
+                done
+                status=0
+                head -c 20000 /dev/zero | "$KEYFOB" set new --stdin 2>error || status=$?
+                [ "$status" = 1 ] && grep -q 'the disk is full' error || echo "!! set: $status $(cat error)"
+            done
             rm disk/filler
             printf more | "$KEYFOB" set -q new --stdin
             [ "$("$KEYFOB" get new) $("$KEYFOB" get old)" = 'more first' ] || echo '!! with room'
-            "$KEYFOB" keychain check
+            "$KEYFOB" keychain check --secrets
             """
         let result = try Tool(
             "unshare", namespace + ["sh", "-euc", script, "sh", household.directory.path],
             environment: household.environment.merging(["KEYFOB": Tool.keyfob([]).path, "KEYFOB_NO_INPUT": "1"]) { $1 }
         ).run()
-        #expect(result.status == 0 && !result.output.contains("!!"), "\(result.output)\(result.error)")
+        #expect(result.status == 0, "\(result.output)\(result.error)")
+        #expect(!result.output.contains("!!"), "\(result.output)")
     }
 
     @Test(arguments: rows) func `each command says so, loses nothing, and works when there is room`(_ row: Row) throws {

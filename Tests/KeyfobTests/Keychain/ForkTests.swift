@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import KeyfobPrimitives
 import KeyfobTesting
 import TestSupport
@@ -19,10 +18,8 @@ import Testing
 
     @Test func `a child outlives its parent, while others come and go`() throws {
         let test = try TestKeychain()
-        try leaveToOthers(test)
         let child = try Child(test, ["fork", "orphan"])
         #expect(child.line() == "ready")
-        // Whoever comes first to a vault that seems to be nobody's makes its shared memory anew.
         for _ in 0..<200 {
             _ = try test.reopen().find(.genericPasswords)
             usleep(5_000)
@@ -30,13 +27,6 @@ import Testing
         let end = child.waitForEnd()
         #expect(end.status == 0 && end.lines == ["child done"], "\(end)")
         try check(test, ["warm-up", "child"])
-    }
-
-    @Test func `a child that was forked in the middle of a transaction is refused, and its parent goes on`() throws {
-        let test = try TestKeychain()
-        let end = try Child(test, ["fork", "busy"]).waitForEnd()
-        #expect(end.status == 0 && end.lines == ["ready", "child: refused", "parent done"], "\(end)")
-        try check(test, ["warm-up", "parent"])
     }
 
     @Test
@@ -87,18 +77,6 @@ import Testing
         let key = try Keychain.open(name, in: directories).generateKey(.p256, label: "key")
         #expect(key.label == "key")
         withExtendedLifetime(last) {}
-    }
-
-    /// Puts a copy in the vault's place, so that this process holds no lock on the file.
-    private func leaveToOthers(_ test: TestKeychain) throws {
-        let path = test.configuration.vault
-        try test.sql { try $0.execute(sql: "VACUUM INTO ?", arguments: [path + ".new"]) }
-        let copy = try DatabaseQueue(path: path + ".new")
-        try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
-        try copy.close()
-        for file in ["-wal", "-shm", ".new-wal", ".new-shm"].map({ path + $0 })
-        where FileManager.default.fileExists(atPath: file) { try FileManager.default.removeItem(atPath: file) }
-        #expect(unsafe rename(path + ".new", path) == 0)
     }
 
     private func check(_ test: TestKeychain, _ prefixes: [String]) throws {

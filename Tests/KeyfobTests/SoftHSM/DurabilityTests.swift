@@ -42,7 +42,7 @@ struct DurabilityTests {
     /// When the vault was synced for the last time, which is the commit of the change; all of these were before.
     @discardableResult
     private func commit(after tails: [String], in syncs: [Strace.Sync]) throws -> Int {
-        let commit = try #require(syncs.lastIndex { $0.path.hasSuffix(".sqlite-wal") }, "\(syncs)")
+        let commit = try #require(syncs.lastIndex { $0.path.hasSuffix(".sqlite") }, "\(syncs)")
         for tail in tails {
             let moment = try #require(syncs.firstIndex { $0.path.hasSuffix(tail) }, "\(tail) in \(syncs)")
             #expect(moment < commit, "\(tail) in \(syncs)")

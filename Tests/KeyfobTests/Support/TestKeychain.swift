@@ -83,7 +83,7 @@ final class TestKeychain: Sendable {
     }
 
     /// A second vault for the same token.
-    var vaultFiles: [String] { ["", "-wal", "-shm"].map { configuration.vault + $0 } }
+    var vaultFiles: [String] { ["", "-journal"].map { configuration.vault + $0 } }
 }
 
 extension TokenStore {

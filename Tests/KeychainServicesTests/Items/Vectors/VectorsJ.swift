@@ -182,7 +182,6 @@ extension Vector {
         Vector(166, "a vault of garbage") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             let path = bench.keychain.configuration.vault
-            for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
             try Data("this is no database".utf8).write(to: URL(fileURLWithPath: path))
             #expect(throws: (any Error).self) {
                 do { _ = try Keychain.open(bench.keychain.name, in: bench.throwaway.directories) } catch {
