@@ -186,6 +186,7 @@ extension ItemOperations {
                 ? "dku" : Self.defaults(of: request.itemClass)[.accessible]
         }
         if request.usesSystemKeychain { attributes[.multiUser] = .data(Self.systemUser) }
+        attributes[.program] = .string(ProgramName.current)
         request.attributes = attributes
     }
 }

@@ -38,7 +38,9 @@ extension ItemOperations {
     /// The attributes of an identity that one half of it has.
     private static func attributes(_ attributes: ItemAttributes, of itemClass: ItemClass) -> ItemAttributes {
         var own = ItemAttributes()
-        for (name, value) in attributes where AttributeCoding.isAttribute(name, of: itemClass) { own[name] = value }
+        for (name, value) in attributes where name == .program || AttributeCoding.isAttribute(name, of: itemClass) {
+            own[name] = value
+        }
         return own
     }
 

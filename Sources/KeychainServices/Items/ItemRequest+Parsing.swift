@@ -13,6 +13,7 @@ extension ItemRequest {
         let entries = try RequestEntry.all(of: dictionary)
         let named = try NamedItem(entries)
         self.init(itemClass: try named.itemClass(entries, for: purpose))
+        self.purpose = purpose
         reference = named.reference
         persistentReference = named.persistentReference
         isOldReference = named.isOldReference
