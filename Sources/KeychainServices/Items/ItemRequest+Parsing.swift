@@ -78,7 +78,7 @@ extension ItemRequest {
             namesSyncRecord = true
         default:
             var typed = try AttributeCoding.value(given, for: name, of: itemClass)
-            if name == .issuer, let data = typed.bytes { typed = .data(Self.normalizedName(data)) }
+            if name == .issuer || name == .subject, let data = typed.bytes { typed = .data(Self.normalizedName(data)) }
             attributes[name] = typed
         }
     }
