@@ -48,7 +48,7 @@ extension ItemOperations {
             return try store(certificate.certificate, attributes)
         case (.key(let key), _):
             let own = try self.attributes(of: key, attributes, request)
-            let mayLeave = Self.mayLeave(attributes)
+            let mayLeave = Self.mayLeave(attributes) && !key.staysInMemory
             // Before anything is stored: where somebody who is asked for the bytes refuses, nothing is added.
             let bytes = try givenOut(key, by: request)
             let (item, data) = try store(

@@ -18,7 +18,7 @@ extension ItemOperations {
         certificate.attributes.merge(certificateAttributes)
         let keyAttributes = try attributes(
             of: identity.privateKey, Self.attributes(request.attributes, of: .key), request)
-        let mayLeave = Self.mayLeave(request.attributes)
+        let mayLeave = Self.mayLeave(request.attributes) && !identity.privateKey.staysInMemory
         let key: IdentityKey =
             switch identity.privateKey.material {
             // Of an identity the key stays on the token unless the caller says otherwise.

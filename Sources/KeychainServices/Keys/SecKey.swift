@@ -41,6 +41,12 @@ public final class SecKey: NSObject, @unchecked Sendable {
         if case .public = material { false } else { true }
     }
 
+    /// Whether it is in memory and was asked for as a key of the Secure Enclave: its bytes are not given out.
+    var staysInMemory: Bool {
+        guard case .memory = material else { return false }
+        return !(item?.attributes[.tokenID]?.text ?? "").isEmpty
+    }
+
     /// Whether both are the same half of the same pair.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? SecKey else { return false }
