@@ -151,7 +151,7 @@ struct ItemOperations {
         }
     }
 
-    private static let protection: Set<AttributeName> = [
+    static let protection: Set<AttributeName> = [
         .isSensitive, .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable,
     ]
 

@@ -25,6 +25,17 @@ struct ItemRequest {
             case .identity: .identity
             }
         }
+
+        /// Makes the next addition of it a duplicate, whether an import or the caller has added it.
+        func claimImported() {
+            switch self {
+            case .key(let key): _ = key.imported?.claim()
+            case .certificate(let certificate): _ = certificate.imported?.claim()
+            case .identity(let identity):
+                _ = identity.certificate.imported?.claim()
+                _ = identity.privateKey.imported?.claim()
+            }
+        }
     }
 
     /// What `kSecUseAuthenticationUI` allows.

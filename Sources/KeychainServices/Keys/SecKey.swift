@@ -22,9 +22,13 @@ public final class SecKey: NSObject, @unchecked Sendable {
     /// The item of a keychain that it was read from, or stored as.
     let item: Item?
 
-    init(_ material: Material, item: Item? = nil) {
+    /// What an import knows of it; `nil` for a key that none has stored.
+    let imported: ImportedItem?
+
+    init(_ material: Material, item: Item? = nil, imported: ImportedItem? = nil) {
         self.material = material
         self.item = item
+        self.imported = imported
     }
 
     /// The public half.
