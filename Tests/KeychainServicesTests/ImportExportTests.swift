@@ -176,6 +176,97 @@ import Testing
         }
     }
 
+    /// An identity and its chain as an import gives them that also stores them.
+    private func storing(_ bench: ItemBench, _ more: [String: Any] = [:]) throws -> (
+        identity: SecIdentity, chain: [SecCertificate]
+    ) {
+        let options = more + [kSecImportExportPassphrase as String: "secret", "nleg": true]
+        let (status, items) = try bench.use { importPKCS12(try file("leaf"), options as NSDictionary) }
+        try #require(status == errSecSuccess)
+        let item = try #require(items?.first)
+        let identity = try #require(item.object(forKey: kSecImportItemIdentity) as? SecIdentity)
+        return (identity, try #require(item.object(forKey: kSecImportItemCertChain) as? [SecCertificate]))
+    }
+
+    /// Whether the identity of the keychain can sign.
+    private func canSign(_ bench: ItemBench, _ query: [String: Any]) -> Bool {
+        guard let identity = bench.copying(query + ["class": "idnt"] + wantsReference).value as? SecIdentity else {
+            return false
+        }
+        return bench.use {
+            SecKeyCreateSignature(
+                identity.privateKey, .ecdsaSignatureMessageX962SHA256, Data("a".utf8) as CFData, nil)
+        } != nil
+    }
+
+    @Test func `what an import has stored is added like what it has not, once`() throws {
+        let bench = try ItemBench()
+        let (identity, chain) = try storing(bench)
+        let more: [String: Any] = ["labl": "mine", "pdmn": "ck"]
+        bench.expect(0, bench.add(more + ["v_Ref": identity]))
+        for (itemClass, count) in [("idnt", 1), ("cert", 2), ("keys", 1)] {
+            #expect(bench.copying(["class": itemClass] + wantsAll + wantsReference).array?.count == count, "\(itemClass)")
+        }
+        for itemClass in ["cert", "keys"] { bench.expect(0, bench.copy(more + ["class": itemClass]), itemClass) }
+        #expect(canSign(bench, ["labl": "mine"]))
+        // The authorities above it, as far as the import added them.
+        for certificate in chain.dropFirst() { bench.expect(0, bench.add(["v_Ref": certificate])) }
+        for reference in [identity, chain[0], chain[1]] as [Any] { bench.expect(-25299, bench.add(["v_Ref": reference])) }
+    }
+
+    @Test func `the halves of what an import has stored are added one by one, too`() throws {
+        let bench = try ItemBench()
+        let (identity, _) = try storing(bench)
+        let tag = Data("tag".utf8)
+        let key = bench.adding(["v_Ref": identity.privateKey, "labl": "key"] + wantsPersistent)
+        #expect(key.status == 0 && key.data?.count == 20)
+        let certificate = bench.adding(["v_Ref": identity.certificate, "labl": "certificate"] + wantsAttributes)
+        #expect(certificate.dictionary?["labl"] as? String == "certificate")
+        #expect(bench.copying(["class": "keys"] + wantsAll + wantsAttributes).array?.count == 1)
+        bench.expect(0, bench.copy(["class": "keys", "labl": "key"]))
+        // With another tag the key is one more item, as ever.
+        bench.expect(0, bench.add(["v_Ref": identity.privateKey, "atag": tag]))
+        #expect(bench.copying(["class": "keys"] + wantsAll + wantsAttributes).array?.count == 2)
+    }
+
+    @Test(arguments: ["reference", "certificate and key", "classes", "list"])
+    func `what an import has stored is removed and added again with other attributes`(way: String) throws {
+        let bench = try ItemBench()
+        bench.groups = ["one", "two"]
+        let (identity, chain) = try storing(bench)
+        switch way {
+        case "reference": bench.expect(0, bench.delete(["v_Ref": identity]))
+        case "certificate and key":
+            bench.expect(0, bench.delete(["v_Ref": identity.certificate]))
+            bench.expect(0, bench.delete(["v_Ref": identity.privateKey]))
+        case "list": bench.expect(0, bench.delete(["class": "idnt", "m_ItemList": [identity]]))
+        default: for itemClass in ["cert", "keys"] { bench.expect(0, bench.delete(["class": itemClass])) }
+        }
+        bench.expect(-25300, bench.copy(["class": "keys"]))
+        let more: [String: Any] = ["labl": "again", "agrp": "two", "pdmn": "ck"]
+        bench.expect(0, bench.add(more + ["v_Ref": identity]))
+        #expect(canSign(bench, ["labl": "again", "agrp": "two"]))
+        // Added again or not, the key does not leave the token.
+        let stored = bench.copying(["class": "keys"] + wantsReference).value
+        let key = try #require(stored as? SecKey)
+        for one in [key, identity.privateKey] { #expect(bench.use { representation(of: one) }.value == nil) }
+        bench.expect(-25299, bench.add(more + ["v_Ref": identity]))
+        bench.expect(0, bench.delete(["class": "keys"]))
+        bench.expect(0, bench.add(more + ["v_Ref": identity.privateKey]))
+        #expect(canSign(bench, ["agrp": "two"]))
+        #expect(chain.count == 2)
+    }
+
+    @Test func `what was there before an import is a duplicate for an addition`() throws {
+        let bench = try ItemBench()
+        _ = try storing(bench)
+        let (identity, chain) = try storing(bench)
+        for reference in [identity, identity.privateKey, chain[0], chain[1]] as [Any] {
+            bench.expect(-25299, bench.add(["v_Ref": reference, "labl": "mine"]))
+        }
+        bench.expect(-25300, bench.copy(["class": "cert", "labl": "mine"]))
+    }
+
     @Test(arguments: [(["svce": "s"], -25303), (["pdmn": "bogus"], -50), (["agrp": "other"], -34018)] as [([String: String], OSStatus)])
     func `an import that is refused stores nothing`(row: (attributes: [String: String], status: OSStatus)) throws {
         let bench = try ItemBench()

@@ -141,6 +141,54 @@ import Testing
         }
     }
 
+    @Test(arguments: ["com.apple.setoken", "com.apple.setoken:aks"], [true, false])
+    func `a key of the Secure Enclave that is not permanent is made, is no item, and gives out no bytes`(
+        token: String, isNested: Bool
+    ) throws {
+        let bench = try ItemBench()
+        let own: [String: Any] = ["perm": false, "labl": "short-lived", "atag": Data("tag".utf8)]
+        let half: [String: Any] = isNested ? ["tkid": token, "private": own] : own + ["tkid": token]
+        let key = try bench.generating(half + ["type": "73", "bsiz": 256])
+        bench.expect(-25300, bench.copy(["class": "keys", "sync": "syna"]))
+        #expect(bench.use { representation(of: key) } == Outcome(value: nil, status: errSecUnimplemented))
+        let attributes = try #require(SecKeyCopyAttributes(key) as? [String: Any])
+        #expect(attributes["tkid"] as? String == token)
+        #expect(attributes["perm"] as? Bool == false)
+        #expect(attributes["extr"] as? Bool == false)
+        #expect(attributes["v_Data"] == nil)
+        #expect(attributes["labl"] as? String == "short-lived")
+        let message = Data("message".utf8) as CFData
+        let signature = bench.use { SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) }
+        let publicKey = try #require(SecKeyCopyPublicKey(key))
+        #expect(
+            SecKeyVerifySignature(
+                publicKey, .ecdsaSignatureMessageX962SHA256, message, try #require(signature), nil))
+        var exported: CFData?
+        let export = bench.use { unsafe SecItemExport(key, .formatOpenSSL, [], nil, &exported) }
+        #expect(export == errSecUnimplemented)
+        // As an item it stays on the token.
+        bench.expect(0, bench.add(["v_Ref": key, "extr": true]))
+        let stored = bench.copying(["class": "keys", "kcls": "1"] + wantsReference).value
+        let found = try #require(stored as? SecKey)
+        #expect(found == key)
+        #expect(bench.use { representation(of: found) } == Outcome(value: nil, status: errSecUnimplemented))
+    }
+
+    @Test func `a key of the Secure Enclave that is not permanent asks for a person where its access control does`() throws {
+        let bench = try ItemBench()
+        let control = SecAccessControl(protection: "aku", flags: [.privateKeyUsage, .userPresence])
+        let key = try bench.generating(
+            ["type": "73", "bsiz": 256, "tkid": "com.apple.setoken", "private": ["perm": false, "accc": control]])
+        var error: Unmanaged<CFError>?
+        let signature = bench.use {
+            unsafe SecKeyCreateSignature(
+                key, .ecdsaSignatureMessageX962SHA256, Data("message".utf8) as CFData, &error)
+        }
+        // The PIN of the keychain is in a file: it has no program that asks.
+        #expect(signature == nil)
+        #expect(unsafe error?.takeRetainedValue().code == Int(errSecInteractionNotAllowed))
+    }
+
     @Test(arguments: KeyKind.allCases)
     func `a key survives the way to bytes and back`(kind: KeyKind) throws {
         let privateKey = try KeyFixture.key(kind, .memory)

@@ -68,6 +68,46 @@ extension TestChild {
         say("given")
     }
 
+    /// Does what a program of its own does with the keychain that the environment names: `store NAME DER KEY`,
+    /// `reset HOW`, or `count CLASS NAME`.
+    static func program(_ words: [String]) throws {
+        switch words[0] {
+        case "store":
+            let der = try Data(contentsOf: URL(fileURLWithPath: words[2]))
+            let key = try PrivateKey.load(Data(contentsOf: URL(fileURLWithPath: words[3])))
+            let all: [[CFString: Any]] = [
+                [kSecClass: kSecClassGenericPassword, kSecAttrService: words[1], kSecAttrAccount: "a"],
+                [kSecClass: kSecClassInternetPassword, kSecAttrServer: words[1], kSecAttrAccount: "a"],
+                [kSecValueRef: try identity(der, key), kSecAttrLabel: words[1]],
+            ]
+            for item in all {
+                let status = SecItemAdd(item as CFDictionary, nil)
+                guard status == errSecSuccess else { throw KeychainError(.failed, "SecItemAdd: \(status).") }
+            }
+        case "reset":
+            let classes = [
+                kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate, kSecClassKey,
+                kSecClassIdentity,
+            ]
+            for itemClass in words[1] == "identity" ? [kSecClassIdentity] : classes {
+                var query: [CFString: Any] = [kSecClass: itemClass]
+                if words[1] == "all" { query[kSecMatchLimit] = kSecMatchLimitAll }
+                let status = SecItemDelete(query as CFDictionary)
+                guard status == errSecSuccess || status == errSecItemNotFound else {
+                    throw KeychainError(.failed, "SecItemDelete: \(status).")
+                }
+            }
+        default:
+            var found: CFTypeRef?
+            let query: [CFString: Any] = [
+                kSecClass: words[1], kSecAttrLabel: words[2], kSecMatchLimit: kSecMatchLimitAll,
+                kSecReturnAttributes: true,
+            ]
+            _ = unsafe SecItemCopyMatching(query as CFDictionary, &found)
+            say("\((found as? [Any])?.count ?? 0)")
+        }
+    }
+
     private static func identity(_ der: Data, _ key: PrivateKey) throws -> SecIdentity {
         let bytes = try key.rawRepresentation().copyData()
         let attributes = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeyClass: kSecAttrKeyClassPrivate] as CFDictionary

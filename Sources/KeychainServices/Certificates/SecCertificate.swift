@@ -12,9 +12,13 @@ public final class SecCertificate: NSObject, @unchecked Sendable {
     /// The item of a keychain that it was read from.
     let item: Item?
 
-    init(_ certificate: Certificate, item: Item? = nil) {
+    /// What an import knows of it; `nil` for a certificate that none has stored.
+    let imported: ImportedItem?
+
+    init(_ certificate: Certificate, item: Item? = nil, imported: ImportedItem? = nil) {
         self.certificate = certificate
         self.item = item
+        self.imported = imported
     }
 
     /// Whether the DER of both is the same.

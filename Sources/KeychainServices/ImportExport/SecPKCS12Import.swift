@@ -8,7 +8,9 @@ import OpenSSL
 /// Nothing is stored, unless `kSecUseDataProtectionKeychain` is true and `kSecImportToMemoryOnly` is not: then
 /// identities and the certificates above them are added to the keychain, a root too, which nobody believes for that,
 /// with what else the options say as attributes, and what is there already is left as it is. Keys that were stored so
-/// cannot leave the token. Blocks while the passphrase is derived, from milliseconds to seconds, as the file asks.
+/// cannot leave the token. The first `SecItemAdd` of what the import added is no duplicate: the item gets the attributes
+/// of that call. An identity that was removed after the import can be added again as long as the caller holds it; until
+/// then its key is in memory, too. Blocks while the passphrase is derived, from milliseconds to seconds, as the file asks.
 ///
 /// - Parameters:
 ///   - pkcs12_data: The file.
@@ -32,11 +34,12 @@ public func SecPKCS12Import(
         let entries = try contents.identities.map { entry in
             let identity = SecIdentity(
                 certificate: SecCertificate(entry.certificate), privateKey: SecKey(.memory(entry.key)))
-            guard isStored, !staysInMemory else { return (entry, identity) }
-            return (entry, try PKCS12File.store(identity, entry.chain.certificates, options))
+            let chain = entry.chain.certificates
+            guard isStored, !staysInMemory else { return (entry, identity, chain.map { SecCertificate($0) }) }
+            let stored = try PKCS12File.store(identity, chain, options)
+            return (entry, stored.identity, stored.chain)
         }
-        unsafe items.pointee = entries.map { entry, identity in
-            let chain = entry.chain.certificates.map { SecCertificate($0) }
+        unsafe items.pointee = entries.map { entry, identity, chain in
             let trust = SecTrust(SecTrust.Question(
                 certificates: chain, policies: [SecPolicyCreateBasicX509()]))
             var members: [CFString: Any] = [
@@ -68,35 +71,50 @@ enum PKCS12File {
         }
     }
 
-    /// Adds an identity and the certificates above it, and gives the identity as it is in the keychain.
+    /// Adds an identity and the certificates above it.
     ///
-    /// - Throws: `StatusError`; what is there already is none.
-    static func store(_ identity: SecIdentity, _ chain: [Certificate], _ options: NSDictionary) throws -> SecIdentity {
+    /// - Returns: The identity as it is in the keychain, and the certificates.
+    /// - Throws: `StatusError`, `KeychainError`; what is there already is no error.
+    static func store(
+        _ identity: SecIdentity, _ chain: [Certificate], _ options: NSDictionary
+    ) throws -> (identity: SecIdentity, chain: [SecCertificate]) {
         let own = [kSecImportExportPassphrase, kSecImportToMemoryOnly, kSecImportExportKeychain, kSecImportExportAccess]
-        func add(_ reference: NSObject, where isTaken: (NSString) -> Bool) throws(StatusError) -> OSStatus {
+        let operations = try ItemOperations.current()
+        func addition(of reference: NSObject, where isTaken: (NSString) -> Bool) throws -> ItemRequest {
             let attributes = NSMutableDictionary()
             for (key, value) in options {
                 guard let key = key as? NSString, !own.contains(key), isTaken(key) else { continue }
                 attributes.setObject(value, forKey: key)
             }
             attributes.setObject(reference, forKey: kSecValueRef)
-            let status = SecItemAdd(attributes, nil)
-            guard status == errSecSuccess || status == errSecDuplicateItem else { throw StatusError(status) }
-            return status
+            return try operations.addition(attributes)
         }
-        let status = try add(identity) { _ in true }
-        for certificate in chain.dropFirst() {
+        /// What was added; `nil` where it was there.
+        func adding<Added>(_ add: () throws -> Added) throws -> Added? {
+            do { return try add() } catch let error as KeychainError where error.code == .duplicateItem { return nil }
+        }
+        let request = try addition(of: identity) { _ in true }
+        let added = try adding { try operations.addHalves(identity, request) }
+        let authorities = try chain.dropFirst().map { certificate in
             // An attribute of the key alone is none of theirs.
-            _ = try add(SecCertificate(certificate)) { key in
+            let request = try addition(of: SecCertificate(certificate)) { key in
                 key.length != 4 || !AttributeCoding.isAttribute(AttributeName(rawValue: String(key)), of: .key)
                     || AttributeCoding.isAttribute(AttributeName(rawValue: String(key)), of: .certificate)
             }
+            let isNew = try adding { try operations.store(request) } != nil
+            return SecCertificate(certificate, imported: ImportedItem(isNew: isNew))
         }
-        let isSystems = try KeyParameters.truth(options, kSecUseSystemKeychain) ?? false
-        let stored = try ItemOperations.current().identity(of: identity.certificate, usesSystemKeychain: isSystems)
-        // Another certificate with this issuer and serial number may stand in the way.
-        guard let stored else { throw StatusError(status == errSecDuplicateItem ? status : errSecItemNotFound) }
-        return stored
+        let found = try operations.identity(of: identity.certificate, usesSystemKeychain: request.usesSystemKeychain)
+        guard let found, case .memory(let key) = identity.privateKey.material else {
+            // Another certificate with this issuer and serial number may stand in the way.
+            throw StatusError(added == nil ? errSecDuplicateItem : errSecItemNotFound)
+        }
+        let leaf = SecCertificate(
+            identity.certificate.certificate, imported: ImportedItem(isNew: added?.certificate != nil))
+        let privateKey = SecKey(
+            found.privateKey.material, item: found.privateKey.item,
+            imported: ImportedItem(key: key, isNew: added?.key != nil))
+        return (SecIdentity(certificate: leaf, privateKey: privateKey), [leaf] + authorities)
     }
 }
 

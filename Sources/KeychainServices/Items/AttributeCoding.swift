@@ -42,6 +42,8 @@ enum AttributeCoding {
         kind(of: name, in: itemClass) != nil
     }
 
+    /// What no class of Apple's has.
+    private static let ownOfAll: Set<AttributeName> = [.program]
     /// What Keyfob's certificates, keys and identities have and Apple's do not.
     private static let foreign: Set<AttributeName> = [
         .comment, .trustedUsages, .renewalPolicy, .preferredServices, .preferences,
@@ -58,7 +60,8 @@ enum AttributeCoding {
 
     /// The kind of an attribute.
     private static func kind(of name: AttributeName, in itemClass: ItemClass) -> ClassSchema.Kind? {
-        guard let kind = ClassSchema.of(itemClass).kind(of: name), !itemClass.livesOnToken || !foreign.contains(name)
+        guard let kind = ClassSchema.of(itemClass).kind(of: name), !ownOfAll.contains(name),
+            !itemClass.livesOnToken || !foreign.contains(name)
         else { return nil }
         return kind
     }
@@ -68,7 +71,7 @@ enum AttributeCoding {
         let schema = ClassSchema.of(itemClass)
         let foreign = itemClass.livesOnToken ? foreign.count { schema[$0] != nil } : 0
         // Every class also has: sha1, UUID, persistref, clip, rowid, data, v_pk, u_Tomb.
-        return schema.definitions.count - foreign + 8
+        return schema.definitions.count - foreign - ownOfAll.count + 8
     }
 
     /// No class has more, which need not be counted in a process that makes one call.

@@ -7,19 +7,57 @@ import OpenSSL
 extension ItemOperations {
     /// SecItemAdd. - Throws: `StatusError`, `KeychainError`.
     func add(_ dictionary: NSDictionary) throws -> CallResult {
+        let request = try addition(dictionary)
+        if case .identity(let identity) = request.reference { return try add(identity, request) }
+        let (item, data) = try store(request)
+        request.reference?.claimImported()
+        guard !request.returns.isEmpty else { return .nothing }
+        return .value(try ItemResults(keychain: keychain, request: request).added(item, data: data?.value()))
+    }
+
+    /// The request of an addition, with what an item gets when the caller says nothing.
+    ///
+    /// - Throws: `StatusError`, `KeychainError`.
+    func addition(_ dictionary: NSDictionary) throws -> ItemRequest {
         var request = try ItemRequest(parsing: dictionary, for: .add)
         try checkNotEmpty()
         try checkGroup(request.attributes, isWriting: true)
         try checkToken(request.attributes)
         try checkData(request)
         try complete(&request)
-        if case .identity(let identity) = request.reference { return try add(identity, request) }
-        guard request.itemClass != .identity else {
+        guard request.itemClass != .identity || request.reference != nil else {
             throw StatusError.parameter("an identity is added by reference, as a certificate and a key are")
         }
-        let (item, data) = try store(request)
-        guard !request.returns.isEmpty else { return .nothing }
-        return .value(try ItemResults(keychain: keychain, request: request).added(item, data: data?.value()))
+        return request
+    }
+
+    /// Gives a certificate or key that an import has just stored the attributes of the caller's addition.
+    ///
+    /// - Parameter said: The attributes of the addition that the class has.
+    /// - Returns: The item; `nil` where the import did not add it, or it is not there any more.
+    /// - Throws: `StatusError`, `KeychainError`.
+    func claim(
+        _ imported: ImportedItem?, _ brought: ItemAttributes, _ said: ItemAttributes, _ request: ItemRequest,
+        as itemClass: ItemClass
+    ) throws -> Item? {
+        guard imported?.claim() ?? false else { return nil }
+        var named = ItemRequest(itemClass: itemClass)
+        named.usesSystemKeychain = request.usesSystemKeychain
+        for definition in ClassSchema.of(itemClass).primaryKey where definition.name != .multiUser {
+            named.attributes[definition.name] = said[definition.name] ?? brought[definition.name]
+        }
+        for (name, value) in PrimaryKeyMembers.of(itemClass).empty(but: .init()) where named.attributes[name] == nil {
+            named.attributes[name] = value
+        }
+        let criteria = try criteria(named)
+        guard let item = try keychain.findItems(criteria).first(where: { $0.isOnToken }), let reference = item.reference
+        else { return nil }
+        var changes = said
+        for name in Self.protection.union(ClassSchema.of(itemClass).primaryKey.map(\.name)) { changes[name] = nil }
+        var one = criteria
+        one.reference = reference
+        try keychain.update(one, changes)
+        return try keychain.findItems(one).first
     }
 
     /// Whether data that is given beside a reference is that of what it refers to: other bytes would be the item's and
@@ -45,15 +83,29 @@ extension ItemOperations {
         var attributes = request.attributes
         switch (request.reference, request.data) {
         case (.certificate(let certificate), _):
-            return try store(certificate.certificate, attributes)
+            do { return try store(certificate.certificate, attributes) } catch let error as KeychainError
+                where error.code == .duplicateItem
+            {
+                let brought = KeychainServices.attributes(of: certificate)
+                guard let item = try claim(certificate.imported, brought, attributes, request, as: .certificate) else {
+                    throw error
+                }
+                return (item, ({ certificate.certificate.der }, ()))
+            }
         case (.key(let key), _):
             let own = try self.attributes(of: key, attributes, request)
-            let mayLeave = Self.mayLeave(attributes)
+            let mayLeave = Self.mayLeave(attributes) && !key.staysInMemory
             // Before anything is stored: where somebody who is asked for the bytes refuses, nothing is added.
             let bytes = try givenOut(key, by: request)
-            let (item, data) = try store(
-                key, own, isExtractable: isExtractable ?? (mayLeave && !key.neverLeavesTokens),
-                existing: mayLeave ? .any : .mustStay)
+            let (item, data): (Item, LazyData?)
+            do {
+                (item, data) = try store(
+                    key, own, isExtractable: isExtractable ?? (mayLeave && !key.neverLeavesTokens),
+                    existing: mayLeave ? .any : .mustStay)
+            } catch let error as KeychainError where error.code == .duplicateItem {
+                guard let item = try claim(key.imported, own, attributes, request, as: .key) else { throw error }
+                return (item, nil)
+            }
             guard let bytes else { return (item, data) }
             return (item, ({ bytes }, ()))
         case (_, let data?) where request.itemClass == .certificate:
@@ -104,7 +156,12 @@ extension ItemOperations {
                 key, attributes, isExtractable: isExtractable, existing: existing).item
             case .public(let key): try keychain.addKey(key, attributes).item
             case .token:
-                try keychain.addKey(onToken: key.publicKey, attributes, existing: existing).item
+                // One that was imported may be gone from the token, and is in the file.
+                if let key = key.imported?.key {
+                    try keychain.addKey(key, attributes, isExtractable: false, existing: existing).item
+                } else {
+                    try keychain.addKey(onToken: key.publicKey, attributes, existing: existing).item
+                }
             }
         } catch let error as KeychainError where error.code == .unsupportedFormat {
             // No token holds keys of this kind; a public one needs none.
@@ -118,7 +175,8 @@ extension ItemOperations {
     /// The bytes of a key on a token that a call gives out, after somebody who is asked for has said so; `nil` where
     /// nobody wants them, and where they cannot leave.
     private func givenOut(_ key: SecKey, by request: ItemRequest) throws -> Data? {
-        guard request.returns.contains(.data), case .token = key.material else { return nil }
+        // What an import has stored never leaves.
+        guard request.returns.contains(.data), case .token = key.material, key.imported == nil else { return nil }
         return try KeyMaterial.ofUsableKey { try key.externalRepresentation() }
     }
 
@@ -186,6 +244,7 @@ extension ItemOperations {
                 ? "dku" : Self.defaults(of: request.itemClass)[.accessible]
         }
         if request.usesSystemKeychain { attributes[.multiUser] = .data(Self.systemUser) }
+        attributes[.program] = .string(ProgramName.current)
         request.attributes = attributes
     }
 }

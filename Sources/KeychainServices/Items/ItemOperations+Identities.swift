@@ -9,36 +9,71 @@ extension ItemOperations {
 
     /// Adds certificate and key, in one step. One of them may be there already; where both are, nothing is new.
     func add(_ identity: SecIdentity, _ request: ItemRequest) throws -> CallResult {
-        var certificate = CertificateItem(identity.certificate.certificate)
-        var certificateAttributes = Self.attributes(request.attributes, of: .certificate)
-        // Each half has the default of its class, and both what the caller said.
-        if request.isAccessibilityDefault, certificateAttributes[.accessible] == "ak" {
-            certificateAttributes[.accessible] = Self.defaults(of: .certificate)[.accessible]
+        let certificate: Item?
+        do { certificate = try addHalves(identity, request).certificate } catch let error as KeychainError
+            where error.code == .duplicateItem
+        {
+            guard let claimed = try claim(identity, request) else { throw error }
+            certificate = claimed.certificate
         }
-        certificate.attributes.merge(certificateAttributes)
-        let keyAttributes = try attributes(
-            of: identity.privateKey, Self.attributes(request.attributes, of: .key), request)
-        let mayLeave = Self.mayLeave(request.attributes)
-        let key: IdentityKey =
-            switch identity.privateKey.material {
-            // Of an identity the key stays on the token unless the caller says otherwise.
-            case .memory(let key):
-                .memory(key, isExtractable: mayLeave && request.attributes[.isExtractable]?.number == 1)
-            case .token(let key): .token(key.publicKey)
-            case .public: throw StatusError.parameter("the key of an identity is a private one")
-            }
-        let added = try keychain.addIdentity(
-            certificate, key: key, keyAttributes, existing: mayLeave ? .any : .mustStay)
-        guard request.returns.contains(.persistentReference), let reference = added.certificate?.reference else {
+        request.reference?.claimImported()
+        guard request.returns.contains(.persistentReference), let reference = certificate?.reference else {
             return .nothing
         }
         return .value(NSData(data: Data(ItemClass.identity.rawValue.utf8) + reference.identity))
     }
 
+    /// Gives the halves of an identity that an import has just stored the attributes of the caller's addition; `nil`
+    /// where the import has added neither.
+    private func claim(_ identity: SecIdentity, _ request: ItemRequest) throws -> (certificate: Item?, key: Item?)? {
+        let certificate = try claim(
+            identity.certificate.imported, KeychainServices.attributes(of: identity.certificate),
+            certificateAttributes(request), request, as: .certificate)
+        let said = Self.attributes(request.attributes, of: .key)
+        let brought = try attributes(of: identity.privateKey, said, request)
+        let key = try claim(identity.privateKey.imported, brought, said, request, as: .key)
+        return certificate == nil && key == nil ? nil : (certificate, key)
+    }
+
+    /// The attributes of an identity that its certificate has.
+    private func certificateAttributes(_ request: ItemRequest) -> ItemAttributes {
+        var attributes = Self.attributes(request.attributes, of: .certificate)
+        // Each half has the default of its class, and both what the caller said.
+        if request.isAccessibilityDefault, attributes[.accessible] == "ak" {
+            attributes[.accessible] = Self.defaults(of: .certificate)[.accessible]
+        }
+        return attributes
+    }
+
+    /// Adds certificate and key in one step, and gives those that are new.
+    ///
+    /// - Throws: `StatusError`; `KeychainError` with `duplicateItem` where both are there.
+    func addHalves(_ identity: SecIdentity, _ request: ItemRequest) throws -> (certificate: Item?, key: Item?) {
+        var certificate = CertificateItem(identity.certificate.certificate)
+        certificate.attributes.merge(certificateAttributes(request))
+        let keyAttributes = try attributes(
+            of: identity.privateKey, Self.attributes(request.attributes, of: .key), request)
+        let mayLeave = Self.mayLeave(request.attributes) && !identity.privateKey.staysInMemory
+        let key: IdentityKey =
+            switch identity.privateKey.material {
+            // Of an identity the key stays on the token unless the caller says otherwise.
+            case .memory(let key):
+                .memory(key, isExtractable: mayLeave && request.attributes[.isExtractable]?.number == 1)
+            case .token(let key):
+                // One that was imported may be gone from the token, and is in the file.
+                identity.privateKey.imported?.key.map { .memory($0, isExtractable: false) } ?? .token(key.publicKey)
+            case .public: throw StatusError.parameter("the key of an identity is a private one")
+            }
+        return try keychain.addIdentity(
+            certificate, key: key, keyAttributes, existing: mayLeave ? .any : .mustStay)
+    }
+
     /// The attributes of an identity that one half of it has.
     private static func attributes(_ attributes: ItemAttributes, of itemClass: ItemClass) -> ItemAttributes {
         var own = ItemAttributes()
-        for (name, value) in attributes where AttributeCoding.isAttribute(name, of: itemClass) { own[name] = value }
+        for (name, value) in attributes where name == .program || AttributeCoding.isAttribute(name, of: itemClass) {
+            own[name] = value
+        }
         return own
     }
 

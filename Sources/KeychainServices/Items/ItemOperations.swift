@@ -151,7 +151,7 @@ struct ItemOperations {
         }
     }
 
-    private static let protection: Set<AttributeName> = [
+    static let protection: Set<AttributeName> = [
         .isSensitive, .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable,
     ]
 
@@ -230,6 +230,7 @@ struct ItemOperations {
         var rules = ServicesRules(defaults: Self.defaults(of: request.itemClass))
         rules.leavesTombstones = request.leavesTombstones
         if request.usesSystemKeychain { rules.user = Self.systemUser }
+        if request.isBoundToProgram { rules.program = ProgramName.current }
         criteria.services = rules
         return criteria
     }

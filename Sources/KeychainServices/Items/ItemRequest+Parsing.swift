@@ -13,6 +13,7 @@ extension ItemRequest {
         let entries = try RequestEntry.all(of: dictionary)
         let named = try NamedItem(entries)
         self.init(itemClass: try named.itemClass(entries, for: purpose))
+        self.purpose = purpose
         reference = named.reference
         persistentReference = named.persistentReference
         isOldReference = named.isOldReference
@@ -77,7 +78,7 @@ extension ItemRequest {
             namesSyncRecord = true
         default:
             var typed = try AttributeCoding.value(given, for: name, of: itemClass)
-            if name == .issuer, let data = typed.bytes { typed = .data(Self.normalizedName(data)) }
+            if name == .issuer || name == .subject, let data = typed.bytes { typed = .data(Self.normalizedName(data)) }
             attributes[name] = typed
         }
     }

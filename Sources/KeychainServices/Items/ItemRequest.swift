@@ -25,6 +25,17 @@ struct ItemRequest {
             case .identity: .identity
             }
         }
+
+        /// Makes the next addition of it a duplicate, whether an import or the caller has added it.
+        func claimImported() {
+            switch self {
+            case .key(let key): _ = key.imported?.claim()
+            case .certificate(let certificate): _ = certificate.imported?.claim()
+            case .identity(let identity):
+                _ = identity.certificate.imported?.claim()
+                _ = identity.privateKey.imported?.claim()
+            }
+        }
     }
 
     /// What `kSecUseAuthenticationUI` allows.
@@ -32,6 +43,8 @@ struct ItemRequest {
         case allow, fail, skip
     }
 
+    /// The function that was called.
+    var purpose: Purpose = .search
     /// The class, from `kSecClass` or from a reference.
     var itemClass: ItemClass
     /// The attributes that the dictionary has, in their stored form; those of a reference are not among them.
@@ -68,6 +81,15 @@ struct ItemRequest {
     var leavesTombstones = false
     /// `kSecUseSystemKeychain`.
     var usesSystemKeychain = false
+
+    /// Whether a change reaches only what this program stored, among the items without an access group: its query
+    /// names neither a group nor an item.
+    var isBoundToProgram: Bool {
+        guard purpose == .update || purpose == .delete else { return false }
+        let namesItem = reference != nil || persistentReference != nil || filters?.items != nil
+            || PrimaryKeyMembers.of(itemClass).areNamed(in: attributes)
+        return !namesItem && attributes[.accessGroup] == nil
+    }
 
     /// Whether items are looked at one by one that a search of Keyfob's has found.
     var hasOwnFilters: Bool { digest != nil || filters?.items != nil || authenticationUI != .allow }

@@ -89,7 +89,8 @@ struct ItemResults {
     // MARK: Attributes
 
     private func add(attributesOf item: Item, to members: inout Members, withData: Bool) {
-        // Passwords have no attributes but those of their class; what the token tells of others may be more.
+        // Passwords have no attributes but those of their class and the program; what the token tells of others may be
+        // more.
         let isChecked = item.itemClass.livesOnToken
         let isFiltered = !withData && item.itemClass == .internetPassword
         var missing = ImpliedMembers.all
@@ -99,6 +100,7 @@ struct ItemResults {
         var isConstrained = false
         for (name, value) in item.attributes {
             if isChecked, !AttributeCoding.isAttribute(name, of: item.itemClass) { continue }
+            if name == .program { continue }
             if isFiltered, Self.withData.contains(name) { continue }
             switch name {
             case .accessible:
@@ -164,6 +166,7 @@ struct ItemResults {
     /// in the vault helps somebody who guesses secrets.
     static func digest(of item: Item, _ data: Data?) -> Data {
         var attributes = item.attributes
+        attributes[.program] = nil
         if item.itemClass.livesOnToken {
             for name in attributes.names where !AttributeCoding.isAttribute(name, of: item.itemClass) {
                 attributes[name] = nil

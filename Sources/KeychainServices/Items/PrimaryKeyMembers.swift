@@ -35,6 +35,9 @@ struct PrimaryKeyMembers: Sendable {
         members.indices.filter { given.places & 1 << UInt32($0) == 0 }.map { members[$0] }
     }
 
+    /// Whether attributes name all of them.
+    func areNamed(in attributes: ItemAttributes) -> Bool { members.allSatisfy { attributes[$0.name] != nil } }
+
     private static let genericPassword = PrimaryKeyMembers(.genericPassword)
     private static let internetPassword = PrimaryKeyMembers(.internetPassword)
     private static let certificate = PrimaryKeyMembers(.certificate)

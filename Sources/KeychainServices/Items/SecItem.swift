@@ -32,7 +32,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 ///
 /// - Parameters:
 ///   - query: The class or a reference, and attributes; with `kSecMatchItemList` those of its items that match, one
-///     after the other.
+///     after the other. It reaches the same items as that of `SecItemDelete`.
 ///   - attributesToUpdate: New attributes, and the new `kSecValueData`.
 /// - Returns: `errSecSuccess`; `errSecItemNotFound`, `errSecDuplicateItem` where a new primary key is taken, and as
 ///   for `SecItemAdd`. Nothing is changed then, but for those of a list that come before the one that failed. A token
@@ -49,7 +49,8 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 /// Removes every item that matches; `SecItemDelete` of SecItem.h.
 ///
 /// - Parameter query: The class or a reference, and attributes; with `kSecMatchItemList` those of its items that match.
-///   A class alone removes all its items that are not synchronizable.
+///   A class alone removes all its items that are not synchronizable; of those without an access group the ones that
+///   this program stored, as for every query that names neither an item nor that group.
 /// - Returns: `errSecSuccess`; `errSecItemNotFound`, and as for `SecItemAdd`. Nothing is removed then, but for those of
 ///   a list that come before the one that failed. Where the token fails amid several objects of an item, the first may
 ///   be gone: the next command that changes the token or unlocks the keychain removes the rest.

@@ -39,16 +39,31 @@ struct KeyPairRequest {
         }
         isPrivateKeyPermanent = try KeyParameters.truth(privateKey, kSecAttrIsPermanent) ?? isTokens
         isPublicKeyPermanent = try KeyParameters.truth(publicKey, kSecAttrIsPermanent) ?? false
-        // In memory it would be a key that anybody can take away, which is just what the caller does not want.
-        guard isPrivateKeyPermanent || !isTokens else {
+        // The Secure Enclave has keys for the life of a process, and a token has none.
+        let isEnclaves = token?.text?.hasPrefix(Self.enclave) ?? false
+        guard isPrivateKeyPermanent || !isTokens || isEnclaves else {
             throw StatusError(errSecUnimplemented, "the keys of a token are permanent")
         }
         isExtractable = try !isTokens && KeyParameters.truth(privateKey, kSecAttrIsExtractable) ?? false
         // A pair in memory needs no keychain.
-        privateAttributes = try isPrivateKeyPermanent
+        privateAttributes = try isPrivateKeyPermanent || isTokens
             ? ItemOperations.current().attributes(ofGenerated: privateKey, algorithm, .private) : ItemAttributes()
         publicAttributes = try isPublicKeyPermanent
             ? ItemOperations.current().attributes(ofGenerated: publicKey, algorithm, .public) : ItemAttributes()
+    }
+
+    /// What every token ID of the Secure Enclave begins with.
+    private static let enclave = String(kSecAttrTokenIDSecureEnclave)
+
+    /// What tells that a key in memory stays there; `nil` for one that may leave.
+    private var describedInMemory: Item? {
+        guard privateAttributes[.tokenID] != nil else { return nil }
+        var attributes = privateAttributes
+        // It is in no keychain.
+        for name: AttributeName in [.accessGroup, .program] { attributes[name] = nil }
+        for name: AttributeName in [.isPermanent, .isExtractable] { attributes[name] = 0 }
+        for name: AttributeName in [.isSensitive, .wasAlwaysSensitive, .wasNeverExtractable] { attributes[name] = 1 }
+        return Item(.key, attributes)
     }
 
     /// Generates the pair and stores what is to be permanent.
@@ -59,7 +74,7 @@ struct KeyPairRequest {
             let key = try PrivateKey.generate(algorithm)
             let item = isPublicKeyPermanent
                 ? try currentKeychain().addKey(key.publicKey, publicAttributes).item : nil
-            return (SecKey(.memory(key)), SecKey(.public(key.publicKey), item: item))
+            return (SecKey(.memory(key), item: describedInMemory), SecKey(.public(key.publicKey), item: item))
         }
         let keychain = try currentKeychain()
         guard let specification = KeySpecification(algorithm) else {

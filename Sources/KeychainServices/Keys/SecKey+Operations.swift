@@ -25,22 +25,30 @@ extension SecKey {
         case .token(let key):
             try confirmUse()
             return key
-        case .memory(let key): return key
+        case .memory(let key):
+            try confirmUse()
+            return key
         case .public: throw StatusError.parameter("this takes a private key")
         }
     }
 
-    /// Has somebody say that they are there, where the access control of a key on a token asks for it.
+    /// Has a person confirm the use of a key whose access control asks for it: at the keychain of the key, or at that of
+    /// the process for a key in memory.
     ///
     /// - Throws: What `Keychain.confirmPresence()` throws.
     func confirmUse() throws {
-        guard case .token(let key) = material, asksForPresence else { return }
-        try key.keychain.confirmPresence()
+        guard asksForPresence else { return }
+        if case .token(let key) = material {
+            try key.keychain.confirmPresence()
+        } else {
+            try currentKeychain().confirmPresence()
+        }
     }
 
-    /// Whether using the key takes somebody who says that they are there.
+    /// Whether a person has to confirm each use of the key.
     var asksForPresence: Bool {
-        if case .token = material { item?.needsPresence ?? false } else { false }
+        if case .token = material { return item?.needsPresence ?? false }
+        return staysInMemory && item?.needsPresence ?? false
     }
 
     /// The size of a block in bytes: of the modulus, of a coordinate.

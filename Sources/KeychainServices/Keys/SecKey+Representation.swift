@@ -39,8 +39,7 @@ extension SecKey {
     func externalRepresentation() throws -> Data {
         switch material {
         case .public(let key): return key.bits
-        case .memory(let key): return try key.externalRepresentation
-        case .token: return try inMemory().externalRepresentation
+        case .memory, .token: return try inMemory().externalRepresentation
         }
     }
 
@@ -49,7 +48,11 @@ extension SecKey {
     /// - Throws: `KeychainError`; `StatusError` (`errSecParam`) for a public key; what `confirmUse()` throws.
     func inMemory() throws -> PrivateKey {
         switch material {
-        case .memory(let key): return key
+        case .memory(let key):
+            guard !staysInMemory else {
+                throw StatusError(errSecUnimplemented, "a key of the Secure Enclave does not leave it")
+            }
+            return key
         case .token(let key):
             // Nobody is troubled for a key that stays where it is.
             if item?.attributes[.isExtractable]?.number != 0 { try confirmUse() }

@@ -22,9 +22,13 @@ public final class SecKey: NSObject, @unchecked Sendable {
     /// The item of a keychain that it was read from, or stored as.
     let item: Item?
 
-    init(_ material: Material, item: Item? = nil) {
+    /// What an import knows of it; `nil` for a key that none has stored.
+    let imported: ImportedItem?
+
+    init(_ material: Material, item: Item? = nil, imported: ImportedItem? = nil) {
         self.material = material
         self.item = item
+        self.imported = imported
     }
 
     /// The public half.
@@ -39,6 +43,12 @@ public final class SecKey: NSObject, @unchecked Sendable {
     /// Whether it can sign, decrypt and agree on keys.
     var isPrivate: Bool {
         if case .public = material { false } else { true }
+    }
+
+    /// Whether it is in memory and was asked for as a key of the Secure Enclave: its bytes are not given out.
+    var staysInMemory: Bool {
+        guard case .memory = material else { return false }
+        return !(item?.attributes[.tokenID]?.text ?? "").isEmpty
     }
 
     /// Whether both are the same half of the same pair.

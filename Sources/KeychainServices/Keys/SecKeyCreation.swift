@@ -7,17 +7,17 @@ import OpenSSL
 /// Generates a key pair and gives out its private half.
 ///
 /// A private key that is permanent is generated on the token and cannot leave it, unless `kSecAttrIsExtractable` is
-/// true and no `kSecAttrTokenID` is given. A key with `kSecAttrTokenID` is permanent unless it says that it is not,
-/// which is refused: it would have to be in memory. Any other key is generated in memory. `SecKeyCopyPublicKey` has the
-/// other half; it becomes an item of its own only where it is permanent. Blocks while an RSA key is searched for: from
-/// tenths of a second to many seconds.
+/// true and no `kSecAttrTokenID` is given. A key with `kSecAttrTokenID` is permanent unless it says that it is not: then
+/// one of the Secure Enclave is generated in memory and its bytes are not given out, and one of a token is refused. Any
+/// other key is generated in memory. `SecKeyCopyPublicKey` has the other half; it becomes an item of its own only where
+/// it is permanent. Blocks while an RSA key is searched for: from tenths of a second to many seconds.
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, which Ed25519 does not need, and attributes of the
 ///     items; those in `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs` are for one half and win.
 ///   - error: Takes `errSecParam` for a missing or unknown type or size, `errSecKeySizeNotAllowed` for a size that is
-///     not available, `errSecItemNotFound` for a token that is not there, `errSecUnimplemented` for a key of a
-///     token that is not to be permanent, and what SecItemAdd gives for the attributes of a half:
+///     not available, `errSecItemNotFound` for a token that is not there, `errSecUnimplemented` for a key of
+///     the keychain's token that is not to be permanent, and what SecItemAdd gives for the attributes of a half:
 ///     `errSecDuplicateItem`, `errSecNoSuchAttr`, `errSecMissingEntitlement`, `errSecInteractionNotAllowed`… The caller
 ///     owns it.
 /// - Returns: The private key; `nil` where there is an error.

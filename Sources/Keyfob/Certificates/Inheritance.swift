@@ -47,7 +47,7 @@ struct Inheritance {
     /// What is said of an item, and neither of these bytes nor of this time: a trust that was given to a certificate,
     /// or the days on which a key is good, are none of its successor's.
     private static let lasting: Set<AttributeName> = ItemAttributes.ownerNames.union([
-        .accessible, .accessControl, .systemBound, .alias, .comment,
+        .accessible, .accessControl, .systemBound, .alias, .comment, .program,
     ])
 }
 

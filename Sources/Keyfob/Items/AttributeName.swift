@@ -141,6 +141,12 @@ extension AttributeName {
     public static let preferences = Self(rawValue: "kprf")
 }
 
+/// Attributes of every class that Apple's keychain has no name for.
+extension AttributeName {
+    /// The program that stored the item through Keychain Services; absent for what the command and the Swift API store.
+    public static let program = Self(rawValue: "kprg")
+}
+
 /// Attributes of keys.
 extension AttributeName {
     /// `kSecAttrKeyClass`: 0 public, 1 private, 2 symmetric.

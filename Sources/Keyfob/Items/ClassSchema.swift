@@ -105,6 +105,7 @@ extension ClassSchema {
         Row(.tombstone, .number),
         Row(.systemBound, .number),
         Row(.plaintextService, .number), Row(.plaintextPublicKey, .blob), Row(.plaintextIdentity, .blob),
+        Row(.program, .string),
     ]
 
     private static let password: [Row] = [

@@ -377,6 +377,8 @@ extension Keychain {
                 criteria, keys, reader: writer,
                 onDamage: { row, error in
                     try passOver(row, error, criteria.services, keys)
+                    // Which program stored it is not known any more.
+                    guard criteria.services?.program == nil else { return }
                     // What cannot be opened is recognised by its digests alone.
                     guard keys.itemClass(of: row.classDigest) == criteria.itemClass else { return }
                     let primaryKeys = try blindKeys ?? self.primaryKeys(criteria, keys)
@@ -409,9 +411,9 @@ extension Keychain {
             })
     }
 
-    /// What is left of a removed item: its primary key, accessibility and date of creation, and no secret.
+    /// What is left of a removed item: its primary key, accessibility, program and date of creation, and no secret.
     func tombstone(of row: SealedRow, _ item: Item, _ keys: VaultKeys) throws -> SealedRow {
-        let names = Set(ClassSchema.of(item.itemClass).primaryKey.map(\.name)).union([.accessible, .creationDate])
+        let names = Set(ClassSchema.of(item.itemClass).primaryKey.map(\.name)).union([.accessible, .program, .creationDate])
         var attributes = item.attributes.filtered(names)
         attributes[.tombstone] = 1
         let modified = Self.modification(after: item.attributes)

@@ -48,9 +48,12 @@ extension Criteria {
             let isTheirs = candidate[.multiUser].map { $0.matches(.data(services.user)) } ?? services.user.isEmpty
             guard isTheirs else { return false }
         }
-        if let accessGroups {
+        if accessGroups != nil || services?.program != nil {
             let group = (candidate[.accessGroup] ?? services?.defaults[.accessGroup])?.text ?? ""
-            guard accessGroups.contains(where: { $0.isIdentical(to: group) }) else { return false }
+            guard accessGroups?.contains(where: { $0.isIdentical(to: group) }) ?? true else { return false }
+            if let program = services?.program, group.isEmpty {
+                guard candidate[.program]?.text?.isIdentical(to: program) ?? false else { return false }
+            }
         }
         if let serverDomain {
             // For Apple's, what was given as bytes has no name.

@@ -15,6 +15,8 @@ package struct ServicesRules: Sendable {
     /// Whether both halves of an identity must be in the access group that is named, and synchronizable or not, as its
     /// key is: of what is changed or removed no half may be another's.
     package var isAboutBothHalves = false
+    /// The program whose items alone are meant among those without an access group; `nil` for all of them.
+    package var program: String?
 
     /// Called with each item that is about to be changed, as it is before; what it throws ends the change, and nothing
     /// is changed then.

@@ -105,7 +105,7 @@ struct PasswordChoice {
     }
 
     /// The error for a name that several items have, with what tells them from each other.
-    private static func ambiguity(_ name: String, _ found: [Item], in keychain: Keychain) -> KeychainError {
+    static func ambiguity(_ name: String, _ found: [Item], in keychain: Keychain) -> KeychainError {
         guard Set(found.map(\.itemClass)).count == 1 else { return ambiguousKind(name, found, in: keychain) }
         let isInternet = found[0].itemClass == .internetPassword
         let areAccountsEnough = Set(found.map { Array($0.userText.utf8) }).count == found.count

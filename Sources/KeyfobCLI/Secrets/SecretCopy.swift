@@ -90,7 +90,7 @@ struct SecretCopy: ParsableCommand {
     /// A new item with all that describes a stored one, but for its dates.
     static func described(_ stored: Item) -> Item {
         var item = Item(stored.itemClass, stored.attributes)
-        for name: AttributeName in [.creationDate, .modificationDate] { item.attributes[name] = nil }
+        for name: AttributeName in [.creationDate, .modificationDate, .program] { item.attributes[name] = nil }
         return item
     }
 

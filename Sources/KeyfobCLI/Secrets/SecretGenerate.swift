@@ -52,9 +52,9 @@ struct SecretGenerate: ParsableCommand {
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
         var secret = try charset.alphabet.text(length: length)
-        let (outcome, changed) = try storing.store(item, called: name, in: keychain, isDryRun: global.dryRun) {
-            secret
-        }
+        let (outcome, changed) = try storing.store(
+            item, called: name, as: selection.choice, in: keychain, isDryRun: global.dryRun
+        ) { secret }
         guard isPrinted, !global.dryRun || output.format.isMachineReadable else {
             return try SecretStoring.report(outcome, name, changed, keychain, isDryRun: global.dryRun, output)
         }

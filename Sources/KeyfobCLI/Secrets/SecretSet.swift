@@ -9,7 +9,10 @@ struct SecretSet: ParsableCommand {
             "keyfob set db/prod --user app",
             "keyfob set ci/token --stdin < token.txt",
             "keyfob set registry.example.org --kind internet --protocol https --user ci --from-env CI_TOKEN"),
-        discussion: "An existing item is left alone: --replace gives it a new value, --if-missing makes it no error.")
+        discussion: """
+            An existing item is left alone: --replace gives it a new value, --if-missing makes it no error. What is not \
+            given with --replace, such as --user, may be anything, if only one item has the name.
+            """)
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
     var name: String
@@ -41,7 +44,9 @@ struct SecretSet: ParsableCommand {
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
         var isRead = false
-        let (outcome, stored) = try storing.store(item, called: name, in: keychain, isDryRun: global.dryRun) {
+        let (outcome, stored) = try storing.store(
+            item, called: name, as: selection.choice, in: keychain, isDryRun: global.dryRun
+        ) {
             if global.dryRun, input.asks(global) { return nil }
             isRead = true
             return try input.read(name: name, global)

@@ -5,7 +5,11 @@ import KeyfobPrimitives
 
 /// What becomes of a value that is to be stored under a name that may be taken.
 struct SecretStoring: ParsableArguments {
-    @Flag(help: "Replace the value where the item exists; its other attributes stay.")
+    @Flag(
+        help: """
+            Replace the value where the item exists; its other attributes stay. Without --user it is the one item of that \
+            name.
+            """)
     var replace = false
 
     @Flag(help: "Do nothing where the item exists.")
@@ -34,17 +38,21 @@ struct SecretStoring: ParsableArguments {
     ///
     /// - Parameters:
     ///   - name: What a person calls the item.
+    ///   - choice: What the options say of the item, where `--replace` takes a name for the one item that has it; `nil`
+    ///     where the item is described in full.
     ///   - read: Reads the value; `nil` where a person would have to type it for a dry run.
     /// - Returns: What was done, and the item as it is then.
     /// - Throws: `KeychainError` with code `duplicateItem` where the item exists and nothing says what to do,
     ///   `ambiguous` where a person may well mean another one than that which would be replaced.
     func store(
-        _ item: Item, called name: String, in keychain: Keychain, isDryRun: Bool, _ read: () throws -> SecretBytes?
+        _ item: Item, called name: String, as choice: PasswordChoice? = nil, in keychain: Keychain, isDryRun: Bool,
+        _ read: () throws -> SecretBytes?
     ) throws -> (outcome: Outcome, item: Item) {
         var known: SecretBytes?
         // Again where another process was faster: what was said about existing items holds for its item too.
         for _ in 0..<100 {
-            let stored = try keychain.stored(like: item)
+            var stored = try keychain.stored(like: item)
+            if replace, let choice { stored = try Self.named(name, choice, besides: stored, item.itemClass, in: keychain) }
             if let stored {
                 if ifMissing { return (.kept, stored) }
                 guard replace else { throw Self.duplicate(stored, keychain) }
@@ -66,6 +74,24 @@ struct SecretStoring: ParsableArguments {
         throw KeychainError(
             .timedOut, "other processes keep adding and removing \"\(Visible.text(item.nameText))\".",
             hint: "Try again when they are done.")
+    }
+
+    /// The item that `--replace` means: another one would make the name ambiguous.
+    ///
+    /// - Parameters:
+    ///   - exact: The item that has all that the options say, and nothing that they do not say.
+    ///   - itemClass: The class of a new item; items of the other one count where there is none of this.
+    /// - Throws: `KeychainError` with code `ambiguous` where several items have the name.
+    private static func named(
+        _ name: String, _ choice: PasswordChoice, besides exact: Item?, _ itemClass: ItemClass, in keychain: Keychain
+    ) throws -> Item? {
+        // An account that is given tells the item from all others of the name.
+        if let exact, choice.user != nil || !exact.isNamed(name) { return exact }
+        var found = try choice.find(name, for: .replacing, in: keychain).filter { $0.isNamed(name) }
+        let ofClass = found.filter { $0.itemClass == itemClass }
+        if !ofClass.isEmpty { found = ofClass }
+        guard found.count > 1 else { return found.first }
+        throw PasswordChoice.ambiguity(name, found, in: keychain)
     }
 
     private func update(

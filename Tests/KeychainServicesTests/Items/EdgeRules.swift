@@ -47,7 +47,6 @@ extension Rule {
         },
         Rule("4.1 4.7", "a key of a token is made on that token and stays there, or is not made") { bench in
             for (parameters, status) in [
-                (["tkid": "com.apple.setoken", "private": ["perm": false]], -4),
                 (["private": ["tkid": bench.keychain.tokenLabel, "perm": false]], -4),
                 (["tkid": "nowhere:1"], -25300), (["private": ["tkid": "nowhere:1", "perm": true]], -25300),
                 (["tkid": "nowhere:1", "private": ["perm": false]], -25300), (["tkid": 7], -50),

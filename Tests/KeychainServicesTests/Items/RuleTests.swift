@@ -125,7 +125,14 @@ extension Rule {
                 let value = try #require(found[name])
                 bench.expect(0, bench.copy(["class": "cert", name: value]), name)
             }
-            bench.expect(0, bench.copy(["class": "cert", "issr": pair.certificate.issuer.der]))
+            for (name, value) in [("issr", pair.certificate.issuer), ("subj", pair.certificate.subject)] {
+                for sequence in [value.der, value.normalizedSequence] {
+                    bench.expect(0, bench.copy(["class": "cert", name: sequence]), name)
+                    bench.expect(-25300, bench.copy(["class": "cert", name: sequence.dropLast()]), name)
+                }
+            }
+            let subject = try #require(SecCertificateCopyNormalizedSubjectSequence(pair.secCertificate))
+            bench.expect(0, bench.update(["class": "cert", "subj": subject], ["labl": "Some  Name"]))
             for name in ["acct", "svce", "crtr", "type", "desc", "icmt", "srvr", "atag", "klbl"] {
                 bench.expect(-25303, bench.copy(["class": "cert", name: "x"]), name)
             }

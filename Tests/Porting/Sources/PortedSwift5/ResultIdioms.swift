@@ -122,6 +122,16 @@ func resultIdioms() -> [Idiom] {
             let error = NSError(domain: NSOSStatusErrorDomain, code: Int(status), userInfo: nil)
             return error.code == Int(errSecNoSuchClass)
         },
+        Idiom("everything removed at the first launch") { service in
+            let item = [kSecClass: kSecClassGenericPassword, kSecAttrService: service] as CFDictionary
+            guard SecItemAdd(item, nil) == errSecSuccess else { return false }
+            let classes = [
+                kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate, kSecClassKey,
+                kSecClassIdentity,
+            ]
+            for itemClass in classes { SecItemDelete([kSecClass: itemClass] as CFDictionary) }
+            return SecItemCopyMatching(item, nil) == errSecItemNotFound
+        },
         Idiom("a result that nobody looks at") { service in
             SecItemDelete([kSecClass: kSecClassGenericPassword, kSecAttrService: service] as CFDictionary)
             return true

@@ -273,6 +273,27 @@ func trustIdioms() -> [Idiom] {
             return SecKeyVerifySignature(publicKey, .rsaSignatureMessagePSSSHA256, challenge as CFData, signature, nil)
                 && SecKeyCopyPublicKey(key) == publicKey
         },
+        Idiom("an identity that the import has stored, added all the same, and deleted and added again") { service in
+            let options: [CFString: Any] = [
+                kSecImportExportPassphrase: portedPassphrase, kSecUseDataProtectionKeychain: true,
+            ]
+            var items: CFArray?
+            guard SecPKCS12Import(portedIdentity as CFData, options as CFDictionary, &items) == errSecSuccess,
+                let first = (items as? [[String: Any]])?.first,
+                let value = first[kSecImportItemIdentity as String],
+                let chain = first[kSecImportItemCertChain as String] as? [SecCertificate]
+            else { return false }
+            defer { for certificate in chain { SecItemDelete([kSecValueRef: certificate] as CFDictionary) } }
+            let add = [kSecValueRef: value, kSecAttrLabel: service] as CFDictionary
+            let delete = [kSecValueRef: value] as CFDictionary
+            let find = [kSecClass: kSecClassIdentity, kSecAttrLabel: service] as CFDictionary
+            for _ in 0..<2 {
+                guard SecItemAdd(add, nil) == errSecSuccess, SecItemCopyMatching(find, nil) == errSecSuccess,
+                    SecItemDelete(delete) == errSecSuccess, SecItemCopyMatching(find, nil) == errSecItemNotFound
+                else { return false }
+            }
+            return true
+        },
         Idiom("an identity added, found by its label, and deleted") { service in
             guard let identity = (try? Imported(portedIdentity, portedPassphrase))?.identity else { return false }
             let add: [String: Any] = [
