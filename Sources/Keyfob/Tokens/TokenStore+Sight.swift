@@ -97,7 +97,7 @@ extension TokenStore {
 
     /// Initialises the module again. It does not do so twice within a second, and the last time may have been before
     /// the objects were lost.
-    private func lookAnew(_ module: Module, ifStillIn generation: Int) throws(PKCS11Error) {
+    func lookAnew(_ module: Module, ifStillIn generation: Int) throws(PKCS11Error) {
         forgetHandles()
         let deadline = Deadline.after(.seconds(2))
         while module.generation == generation, !deadline.hasPassed {
