@@ -32,14 +32,13 @@ public struct TokenContents: Sendable {
 
     /// Certificates and keys, by class, label and identifier: a token gives them in any order.
     public let objects: [Object]
-    /// How many objects are there that nobody can use: remains of processes that were killed while writing.
+    /// How many objects are there that cannot be read: damaged ones, and those that a killed process left half made.
     public let debris: Int
 
     init(_ store: TokenStore, owners: WrappingKeyOwners = WrappingKeyOwners()) throws {
         let listing = try store.readObjects()
-        let (objects, debris) = (listing.objects, listing.debris)
-        self.debris = debris
-        self.objects = objects.map { object in
+        debris = listing.unread
+        objects = listing.objects.map { object in
             Object(
                 objectClass: object.objectClass, label: object.label?.text, id: object.id, keyType: object.keyType,
                 sizeInBits: object.sizeInBits, algorithm: object.algorithm,

@@ -172,7 +172,7 @@ struct TokenShowCommand: ParsableCommand {
         lines.append(("objects", Phrases.counted(contents.objects.count, "object")))
         if contents.debris > 0 {
             lines.append(
-                ("debris", "\(Phrases.counted(contents.debris, "object")) that nobody can use, left by killed programs")
+                ("debris", "\(Phrases.counted(contents.debris, "object")) that cannot be read: keyfob keychain check")
             )
         }
         var table = Table([.init("CLASS"), .init("LABEL", mayShrink: true), .init("TYPE"), .init("ID"), .init("NOTES")])
