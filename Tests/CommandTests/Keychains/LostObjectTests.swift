@@ -93,9 +93,11 @@ import Testing
         let household = try Self.household()
         try damage.apply(to: #require(try Self.files(household, kind).first))
         var expected: Set<String> = damage == .removed ? [] : ["object.unreadable"]
-        // A public half is no item of its own, and SoftHSM shows what comes before the cut.
+        // A public half is no item of its own. SoftHSM shows what comes before the cut.
         if kind == .privateKey || kind == .certificate && damage != .halved { expected.insert("object.absent") }
-        for options in [[], ["--secrets"], []] {
+        // What was cut off are defaults there, which SoftHSM writes anew: afterwards the file is whole.
+        let isMended = damage == .halved && kind != .privateKey
+        for options in isMended ? [["--secrets"]] : [[], ["--secrets"], []] {
             let (codes, status) = try Self.check(household, options)
             #expect(codes == expected)
             #expect(status == (expected.isEmpty ? 0 : 9))
