@@ -106,9 +106,7 @@ final class TokenStore: Sendable {
         self.explain = explain
         self.openModule = openModule
         self.pin = pin
-        self.memory = memory
-        self.keychain = keychain
-        self.logger = logger
+        (self.memory, self.keychain, self.logger) = (memory, keychain, logger)
     }
 
     /// The token's label, for messages.
