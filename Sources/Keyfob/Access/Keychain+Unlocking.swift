@@ -140,19 +140,8 @@ extension Keychain {
     ///
     /// - Parameter stored: The source of the PIN, where it gives the same again.
     func logIn(pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
-        let unlocked = try stored == nil ? send(pin) : takingTurns { try sendAlone(pin, stored: stored) }
+        let unlocked = try stored == nil ? send(pin) : takingTurns { try send(pin, stored: stored) }
         return try settleInterruptedChanges(unlocked)
-    }
-
-    /// As `send(_:stored:)`, while no other process sends a stored PIN to the token.
-    private func sendAlone(_ pin: SecretBytes, stored: PINSource?) throws -> VaultKeys {
-        // SoftHSM counts no tries, and those of Keyfob's own tokens log in for every command.
-        guard token.softHSM == nil else { return try send(pin, stored: stored) }
-        // Nobody else waits while the module is loaded. What fails here fails again below, and is told there.
-        _ = try? token.pool()
-        return try WrongPINMemory(directories: directories).sending(
-            serial: token.uri.serial ?? "", label: token.label, deadline: deadline
-        ) { try send(pin, stored: stored) }
     }
 
     /// Runs `body`, which sends a stored PIN, on one thread at a time: the next one is to know that it was refused.
@@ -177,24 +166,18 @@ extension Keychain {
 
     /// - Parameter stored: As for `logIn(pin:stored:)`.
     private func send(_ pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
-        let memory = WrongPINMemory(directories: directories)
-        let serial = token.uri.serial ?? ""
-        let isRefused = try stored != nil
-            && (lockState.withLock { $0.refusedPIN == pin } || memory.contains(pin, serial: serial, label: token.label))
-        if let stored, isRefused {
-            throw KeychainError(
-                .pinRemembered, "the stored PIN of token \"\(token.label)\" was refused before; it is not sent again.",
-                hint: "Correct the PIN source (\(stored.name)). If that PIN is right after all, say it once: "
-                    + "keyfob unlock \(name) --pin-source prompt",
-                details: ["token": token.label, "source": stored.name])
+        // Before all else: a PIN that is known to be wrong must not end a login that is in force.
+        do { try token.requireUnrefused(TokenPIN(pin, storedIn: stored)) } catch let error as PKCS11Error {
+            throw token.refusal(error, .login)
         }
-        let (previous, isUnlocked, wasRestored, lockings) = lockState.withLock { state in
+        let (previous, source, isUnlocked, wasRestored, lockings) = lockState.withLock { state in
             defer {
                 state.pin = pin
+                state.pinSource = stored
                 // What is sent now is not what an earlier unlocking left.
                 state.isRestored = false
             }
-            return (state.pin, state.keys != nil, state.isRestored, state.lockings)
+            return (state.pin, state.pinSource, state.keys != nil, state.isRestored, state.lockings)
         }
         // A login that is begun from here on sends this one, whoever begins it.
         let attempts = token.loginAttempts
@@ -207,16 +190,8 @@ extension Keychain {
             }
             try token.login(unlessRefusedSince: attempts)
             let keys = try unwrapMetadataKey()
-            do throws(KeychainError) {
-                try memory.forget(serial: serial, label: token.label, until: deadline)
-            } catch {
-                // The PIN is right, whatever becomes of those that were wrong.
-                options.logger.warning(
-                    "refused PINs cannot be forgotten", metadata: ["token": "\(token.label)", "error": "\(error)"])
-            }
             try token.didLogIn()
             let isLocked = lockState.withLock { state in
-                state.refusedPIN = nil
                 if state.lockings == lockings { state.keys = keys }
                 return state.keys == nil
             }
@@ -229,6 +204,7 @@ extension Keychain {
                 guard state.lockings == lockings else { return true }
                 guard state.pin == pin else { return false }
                 state.pin = previous
+                state.pinSource = source
                 state.isRestored = wasRestored
                 return false
             }
@@ -240,31 +216,9 @@ extension Keychain {
                     .locked, "keychain \"\(name)\" was locked while it was being unlocked.",
                     hint: "Unlock it again: keyfob unlock \(name)", cause: error)
             }
-            guard let stored, let refusal = error as? KeychainError, refusal.code == .pinIncorrect else { throw error }
-            lockState.withLock { $0.refusedPIN = pin }
-            var isNoted = true
-            do throws(KeychainError) {
-                try memory.remember(pin, serial: serial, label: token.label, until: notingDeadline)
-            } catch {
-                // Who is told of a full disk or a busy file instead tries again, and so sends the PIN again.
-                isNoted = false
-                options.logger.warning(
-                    "a refused PIN cannot be noted", metadata: ["token": "\(token.label)", "error": "\(error)"])
-            }
-            var details = refusal.details
-            details["source"] = stored.name
-            let advice = isNoted
-                ? "nothing is retried automatically." : "it could not be noted, and the next command would send it again."
-            let hint = details["tries"] == "final"
-                ? refusal.hint : "Check the PIN source (\(stored.name)) before trying again; " + advice
-            throw KeychainError(
-                refusal.code, refusal.message, hint: hint, details: details, cause: refusal.cause)
+            throw error
         }
     }
-
-    /// Until when noting a refused PIN waits for others, from now: for two seconds at least, for what is not noted the
-    /// next process sends again.
-    private var notingDeadline: Deadline { .after(max(options.timeout, .seconds(2))) }
 
     /// Unwraps the metadata key. One token operation.
     func unwrapMetadataKey() throws -> VaultKeys {
@@ -296,14 +250,6 @@ extension Keychain {
     /// Takes note that the token has refused this PIN, for whatever it was sent. It is not sent again, and the keychain
     /// is locked where it is the one that counts.
     func pinWasRefused(_ refused: SecretBytes) {
-        // Before the PIN goes: whoever finds none asks its source, which may have the same. Only of such a one a trace
-        // may be left. The refusal itself is what the caller is told; what cannot be noted is met again.
-        let isRestored = lockState.withLock { $0.pin == refused && $0.isRestored }
-        if isRestored || (try? pinSource().source.isInteractive) == false {
-            try? WrongPINMemory(directories: directories).remember(
-                refused, serial: token.uri.serial ?? "", label: token.label,
-                until: notingDeadline)
-        }
         let counts = lockState.withLock { state in
             guard state.pin == refused else { return false }
             state.keys = nil

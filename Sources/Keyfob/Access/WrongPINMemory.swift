@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import KeyfobPrimitives
 import OpenSSL
 
@@ -18,6 +18,8 @@ public struct WrongPINMemory: Sendable {
     private struct Entry: Codable {
         let token: Data
         let pin: Data
+        /// What told the token's PIN from an earlier and a later one when it was refused.
+        let edition: Data?
     }
 
     /// The most PINs that are remembered, and the most for one token. The oldest go first.
@@ -33,12 +35,18 @@ public struct WrongPINMemory: Sendable {
 
     /// Whether `pin` has failed at the token before. Blocks for some 10 ms if the token has an entry.
     ///
+    /// - Parameter edition: Which PIN the token has now, where that can be told: what was noted of another one does
+    ///   not count. `nil` takes in all.
     /// - Throws: `unsafeFile` and `fileUnavailable` as `PrivateFile` does; a file that is damaged counts
     ///   as empty.
-    public func contains(_ pin: SecretBytes, serial: String, label: String) throws(KeychainError) -> Bool {
+    public func contains(
+        _ pin: SecretBytes, serial: String, label: String, edition: @autoclosure () -> Data? = nil
+    ) throws(KeychainError) -> Bool {
         guard let content = try load() else { return false }
         let token = Self.tokenDigest(serial, label, content.salt)
-        let entries = content.entries.filter { $0.token == token }
+        var entries = content.entries.filter { $0.token == token }
+        guard !entries.isEmpty else { return false }
+        if let edition = edition() { entries.removeAll { $0.edition != edition } }
         guard !entries.isEmpty else { return false }
         let digest = try Self.pinDigest(pin, token, content.salt)
         return entries.contains { constantTimeEqual($0.pin, digest) }
@@ -46,15 +54,18 @@ public struct WrongPINMemory: Sendable {
 
     /// Remembers that the token refused `pin`.
     ///
-    /// - Parameter deadline: Until when another process that writes the file is waited for.
+    /// - Parameters:
+    ///   - edition: Which PIN the token has now, where that can be told.
+    ///   - deadline: Until when another process that writes the file is waited for.
     /// - Throws: As `contains`, and `timedOut` when it is not done by then.
     public func remember(
-        _ pin: SecretBytes, serial: String, label: String, until deadline: Deadline
+        _ pin: SecretBytes, serial: String, label: String, edition: Data? = nil, until deadline: Deadline
     ) throws(KeychainError) {
         try update(until: deadline) { (content: inout File) throws(KeychainError) in
             let token = Self.tokenDigest(serial, label, content.salt)
             let digest = try Self.pinDigest(pin, token, content.salt)
-            guard !content.entries.contains(where: { $0.token == token && $0.pin == digest }) else { return false }
+            guard !content.entries.contains(where: { $0.token == token && $0.pin == digest && $0.edition == edition })
+            else { return false }
             let others = content.entries.filter { $0.token == token }.count - Self.capacityPerToken + 1
             if others > 0 {
                 for _ in 0..<others {
@@ -62,7 +73,7 @@ public struct WrongPINMemory: Sendable {
                     content.entries.remove(at: oldest)
                 }
             }
-            content.entries.append(Entry(token: token, pin: digest))
+            content.entries.append(Entry(token: token, pin: digest, edition: edition))
             content.entries.removeFirst(max(0, content.entries.count - Self.capacity))
             return true
         }
@@ -86,9 +97,8 @@ public struct WrongPINMemory: Sendable {
         }
     }
 
-    /// Runs `body`, which reads a PIN from where it is stored and sends it, while no other process of this user's does
-    /// so for the token: the next one is to know that it was refused. A card has three tries, and ten processes that
-    /// begin together have ten. What an earlier unlocking has left is sent without this.
+    /// Runs `body`, which sends a PIN to the token, while no other process of this user's does so: the next one is to
+    /// know that it was refused.
     ///
     /// Without the lock where there is no place for it, as there is none for the memory then. `body` may use the
     /// memory. It costs a correct PIN four system calls.

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 
 /// Whether the vault is as it was left.
@@ -5,20 +6,26 @@ extension Keychain {
     /// What is wrong with the vault; empty when it is sound.
     ///
     /// Reads every row, but no secret: pages and attributes that are damaged, rows that another program put back, added
-    /// or removed, plans of interrupted changes that are damaged; and whether the token has the keys without which no
-    /// password opens, and the keys and certificates of which the vault knows. Only of those a finding tells the name;
-    /// none tells the value of an item.
+    /// or removed, plans of interrupted changes that are damaged; whether the token has the keys without which no
+    /// password opens, and the keys and certificates of which the vault knows; and whether all objects on it can be
+    /// read. Only of keys and certificates a finding tells the name; none tells the value of an item.
     ///
     /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func vaultFindings() throws -> [VaultFinding] {
         let keys = try keys()
-        let lost = try missingWrappingKeys() + damagedWrappingKeys(keys)
+        let lost = try missingWrappingKeys() + damagedWrappingKeys(keys) + inactiveWrappingKeys()
+            + unreadableObjectFindings()
         var rows: [VaultFinding] = []
         do {
             rows = try store.integrityFindings(keys.tree, damage: keys.damage)
             rows += try store.read { try damagedPlans($0, keys) }.map { $0.finding }
-            return try rows + lost + missingObjectFindings(keys)
+            do { return try rows + lost + missingObjectFindings(keys) } catch let error as KeychainError
+                where error.code == .failed && lost.contains(where: { $0.code == .objectUnreadable })
+            {
+                // The token fails on one object, of which a finding tells already.
+                return rows + lost
+            }
         } catch let error as KeychainError where error.code == .vaultDamaged {
             // Pages, or tables, from which no row can be read at all.
             return (rows.isEmpty ? [VaultFinding(.fileDamaged, error.message)] : rows) + lost
@@ -100,6 +107,47 @@ extension Keychain {
         }
     }
 
+    /// The finding about a vault that has no key to seal with, whatever opens what it has.
+    private func inactiveWrappingKeys() throws -> [VaultFinding] {
+        guard try !wrappingKeyRows().contains(where: \.isActive) else { return [] }
+        return [
+            VaultFinding(
+                .wrappingKeyInactive,
+                "the vault has no active wrapping key: another program has changed it, and no password can be stored")
+        ]
+    }
+
+    /// Findings about what is on the token and cannot be read, with its file where that is known.
+    private func unreadableObjectFindings() throws -> [VaultFinding] {
+        var damaged = try token.damagedObjects()
+        if !damaged.isEmpty {
+            // Another program may just be making it: such a file is soon whole.
+            usleep(200_000)
+            let second = try token.damagedObjects()
+            damaged = damaged.filter { second.contains($0) }
+        }
+        var findings = damaged.map { object in
+            VaultFinding(
+                .objectUnreadable,
+                "\(object.path) \(object.reason): a key or certificate was damaged, or a program was killed while it "
+                    + "made one. Restore the file from a backup; if nothing is missing, remove it")
+        }
+        do {
+            let others = try token.readObjects().unread - damaged.count
+            if others > 0 {
+                findings.append(
+                    VaultFinding(
+                        .objectUnreadable,
+                        "\(others) \(others == 1 ? "object" : "objects") on token \"\(token.label)\" cannot be read: look "
+                            + "again, and if that does not help restore the token's files from a backup"))
+            }
+        } catch let error as KeychainError where error.code == .failed {
+            // One object on which the token fails hides nothing else that is wrong.
+            findings.append(VaultFinding(.objectUnreadable, error.message))
+        }
+        return findings
+    }
+
     /// Takes the rows that are in the vault for the ones that were written last.
     ///
     /// For a vault that another program or a failing disk has changed, and of which there is no backup: old copies of
@@ -113,7 +161,7 @@ extension Keychain {
     public func acceptVault() throws -> Int {
         let keys = try keys()
         let missing: [MissingObject]
-        do { missing = try missingObjects(keys) } catch let error as KeychainError where error.code == .vaultDamaged {
+        do { missing = try missingObjects(keys).filter { !$0.mayBeUnread } } catch let error as KeychainError where error.code == .vaultDamaged {
             // Which rows count cannot be told before they are accepted; the next look tells of objects that are gone.
             missing = []
         }

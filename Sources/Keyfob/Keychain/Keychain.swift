@@ -93,8 +93,8 @@ public final class Keychain: Sendable {
         var pin: SecretBytes?
         /// Whether `pin` is what an earlier unlocking left, which the token has not accepted in this process yet.
         var isRestored = false
-        /// The stored PIN that the token refused last: not to be sent again where that could not be noted for all.
-        var refusedPIN: SecretBytes?
+        /// The source that `pin` comes from, and would come from again; `nil` for one that was given once.
+        var pinSource: PINSource?
         var wrappingKeys: [WrappingKeyRow] = []
         /// Those that are known to have wrapped the metadata key.
         var ownWrappingKeys: Set<WrappingKeyRow> = []
@@ -106,6 +106,11 @@ public final class Keychain: Sendable {
         var sender: pid_t = 0
         /// How often it was locked: what was begun before the last time leaves nothing behind.
         var lockings = 0
+
+        /// The PIN with where it comes from.
+        var tokenPIN: TokenPIN? {
+            pin.map { isRestored ? TokenPIN($0, .left) : TokenPIN($0, storedIn: pinSource) }
+        }
     }
 
     init(

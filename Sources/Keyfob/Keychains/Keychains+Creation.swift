@@ -160,7 +160,8 @@ extension Keychain {
     func createWrappingKey(
         pin: SecretBytes, id: Data, willGenerate: () throws -> Void
     ) throws -> WrappingKeyRow {
-        lockState.withLock { $0.pin = pin }
+        let source = try pinSource().source
+        lockState.withLock { ($0.pin, $0.pinSource) = (pin, source.isInteractive ? nil : source) }
         let metadataKey = try RandomBytes.secret(count: 32)
         let keyID = configuration.wrappingKeyLabel
         let (suite, wrapped) = try token.writingObjects {

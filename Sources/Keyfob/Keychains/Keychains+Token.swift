@@ -30,7 +30,7 @@ extension Keychains {
     /// - Parameter pin: Gives the PIN when the token wants a login; `nil` reads without one.
     func token(
         of configuration: KeychainConfiguration, _ uri: PKCS11URI, _ options: Keychain.Options,
-        pin: @escaping @Sendable () throws -> SecretBytes?
+        pin: @escaping @Sendable () throws -> TokenPIN?
     ) -> TokenStore {
         let softHSM = softHSM
         var pool = SessionPool.Configuration()
@@ -39,6 +39,7 @@ extension Keychains {
         pool.slowCallNotice = options.slowCallNotice
         return TokenStore(
             uri: uri, softHSM: configuration.module == .softHSM ? softHSM : nil, configuration: pool,
+            memory: WrongPINMemory(directories: directories), keychain: configuration.name, logger: options.logger,
             explain: { [self] in explanation(of: $0, configuration) },
             openModule: {
                 try Self.module(configuration.module, softHSM: softHSM, deadline: .after(options.timeout))

@@ -194,7 +194,7 @@ public struct Keychains: Sendable {
         EnvironmentVariable.withhold(namedBy: uri.pinSource)
         EnvironmentVariable.withhold(namedBy: configuration.pinSource)
         let state = Lock(Keychain.LockState())
-        let token = token(of: configuration, uri, options) { state.withLock { $0.pin } }
+        let token = token(of: configuration, uri, options) { state.withLock { $0.tokenPIN } }
         if let opening {
             token.beginOpening(opening) { [directories] in
                 guard let pin = Self.unlockedPIN(configuration, directories) else { return }

@@ -10,6 +10,8 @@ extension Keychain {
         let itemClass: ItemClass
         /// As messages call it: by the label of its row, or of what has the same id; else by that id.
         var name: String
+        /// Whether the token has objects that could not be read, and of which the next look may show this one.
+        var mayBeUnread = false
 
         /// What a check of the keychain says of it.
         ///
@@ -18,10 +20,11 @@ extension Keychain {
             let kind = itemClass == .certificate ? "certificate" : "key"
             // Of a key that was made on the token there is nothing else to bring it back.
             let restoring = files.map { "restore the token's files from a backup (\($0)), " } ?? ""
+            let advice = mayBeUnread
+                ? "look again, for not all that is there could be read"
+                : "\(restoring)import it again, or forget it by accepting the items as they are"
             return VaultFinding(
-                .objectAbsent,
-                "\(kind) \(name) is not on token \"\(token)\" any more: \(restoring)import it again, or forget it by "
-                    + "accepting the items as they are", itemClass: itemClass)
+                .objectAbsent, "\(kind) \(name) is not on token \"\(token)\" any more: \(advice)", itemClass: itemClass)
         }
     }
 
@@ -56,18 +59,22 @@ extension Keychain {
         guard try plans(store.read { try $0.intents() }, keys).isEmpty else { return [] }
         let listing = try token.readObjects()
         guard try listing.isWhole || !wantsLogin() else { return [] }
-        // What is there and cannot be read is not gone: by accepting that, its trust would be forgotten.
-        guard try listing.debris == 0 && token.hiddenObjects() == 0 else { return [] }
         let rows = try recordedObjects(keys)
         let recorded = Set(rows.map(\.fingerprint))
         let present = Set(listing.objects.map(\.fingerprint))
-        // A private key that has lost its public half may have another fingerprint now. It is there all the same.
-        let strangers = listing.objects.filter { $0.objectClass != .publicKey && !recorded.contains($0.fingerprint) }
+        // A private key that has lost its public half may have another fingerprint now. It is there all the same. One
+        // that has another public half is another key, or that half was damaged.
+        let strangers = listing.objects.filter { object in
+            ![.publicKey, .certificate].contains(object.objectClass) && object.publicKeyInfo == nil
+                && !recorded.contains(object.fingerprint)
+        }
         return rows.filter { row in
             !present.contains(row.fingerprint)
                 && !strangers.contains { $0.itemClass == row.missing.itemClass && $0.id == row.id }
         }.map { row in
             var missing = row.missing
+            // By accepting that it is gone, its trust would be forgotten.
+            missing.mayBeUnread = listing.unexplained > 0
             guard missing.name.isEmpty, let id = row.id else { return missing }
             // The label went with the object, and the other parts of an identity mostly have the same.
             let label = listing.objects.lazy.filter { $0.id == id }.compactMap { $0.label?.text }.first

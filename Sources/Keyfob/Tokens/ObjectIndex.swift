@@ -49,8 +49,11 @@ final class ObjectIndex: Sendable {
     }
 
     /// Takes note of a change of our own, after which the token is in the state of `stamp`.
-    func didChange(to objects: [TokenObject], stamp: Data?) {
-        guard let stamp else { return cache.withLock { $0 = nil } }
+    ///
+    /// - Parameter before: The state before it. Of objects that were not all read then, this is not all there is either.
+    func didChange(to objects: [TokenObject], stamp: Data?, from before: Data?) {
+        let wasComplete = cache.withLock { $0.map { $0.stamp == before && $0.isComplete } ?? false }
+        guard let stamp, wasComplete else { return cache.withLock { $0 = nil } }
         remember(TokenStore.completing(objects), stamp, isComplete: true)
     }
 
@@ -129,8 +132,11 @@ final class ObjectIndex: Sendable {
 
     private func rebuild(_ keys: VaultKeys, _ detector: any TokenChangeDetector) throws -> [TokenObject] {
         let before = detector.snapshot()?.stamp
-        let objects = try wholeListing().objects
+        let listing = try wholeListing()
+        let objects = listing.objects
         guard let before, detector.snapshot()?.stamp == before else { return objects }
+        // An index without an object that could not be read would hide it until the token changes.
+        guard listing.isComplete else { return objects }
         // Objects that nothing tells apart cannot be kept apart in the index either.
         guard Self.areDistinct(objects) else { return objects }
         let entries = try objects.map { try entry($0, keys) }

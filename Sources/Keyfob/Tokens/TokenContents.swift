@@ -32,14 +32,13 @@ public struct TokenContents: Sendable {
 
     /// Certificates and keys, by class, label and identifier: a token gives them in any order.
     public let objects: [Object]
-    /// How many objects are there that nobody can use: remains of processes that were killed while writing.
+    /// How many objects are there that cannot be read: damaged ones, and those that a killed process left half made.
     public let debris: Int
 
     init(_ store: TokenStore, owners: WrappingKeyOwners = WrappingKeyOwners()) throws {
         let listing = try store.readObjects()
-        let (objects, debris) = (listing.objects, listing.debris)
-        self.debris = debris
-        self.objects = objects.map { object in
+        debris = listing.unread
+        objects = listing.objects.map { object in
             Object(
                 objectClass: object.objectClass, label: object.label?.text, id: object.id, keyType: object.keyType,
                 sizeInBits: object.sizeInBits, algorithm: object.algorithm,
@@ -55,13 +54,22 @@ public struct TokenContents: Sendable {
     ///
     /// - Throws: `KeychainError` for what the token refuses, such as a wrong PIN.
     public init(of slot: Slot, pin: SecretBytes?) throws {
+        try self.init(of: slot, pin: pin, storedIn: nil)
+    }
+
+    /// The same with a PIN of which it is known where it comes from.
+    ///
+    /// - Parameter source: What gives the same PIN the next time; `nil` for a PIN that a person typed.
+    /// - Throws: As `init(of:pin:)`; `pinRemembered` for a stored PIN that was refused before.
+    package init(of slot: Slot, pin: SecretBytes?, storedIn source: PINSource?) throws {
         let info: TokenInfo
         do { info = try slot.tokenInfo() } catch {
             throw KeychainError.token(error, .read, token: "in slot \(slot.id)")
         }
         let store = TokenStore(
             uri: info.uri, softHSM: nil, configuration: SessionPool.Configuration(),
-            openModule: { slot.module }, pin: { pin })
+            memory: WrongPINMemory(directories: Directories()), openModule: { slot.module },
+            pin: { pin.map { TokenPIN($0, storedIn: source) } })
         try self.init(store)
     }
 }

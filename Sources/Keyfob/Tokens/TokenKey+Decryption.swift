@@ -38,11 +38,11 @@ extension TokenKey {
                 let handle = try token.keepsHandles()
                     ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
                 if let mechanism = Self.mechanism(scheme), !token.refuses(mechanism, with: object) {
-                    do throws(PKCS11Error) {
+                    do {
                         return try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
                             try session.decryptSecret(input, with: handle, using: mechanism, authenticatingWith: pin)
                         }
-                    } catch {
+                    } catch let error as PKCS11Error {
                         guard token.learns(from: error, using: mechanism, with: object) else { throw error }
                     }
                 }

@@ -149,11 +149,11 @@ public struct TokenKey: Sendable {
         var refusal: PKCS11Error?
         var signature: [UInt8]?
         if let (mechanism, input) = plain(scheme, digest) {
-            do throws(PKCS11Error) {
+            do {
                 signature = try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
                     try session.sign(input, with: key, using: mechanism, authenticatingWith: pin)
                 }
-            } catch {
+            } catch let error as PKCS11Error {
                 // Tokens that do not check parameters beforehand refuse PSS in the middle, under many names.
                 guard case .rsa = publicKey.algorithm,
                     keychain.token.learns(from: error, using: mechanism, with: object)
@@ -168,33 +168,49 @@ public struct TokenKey: Sendable {
         do { block = try RSAPadding.block(toSign: digest, using: scheme, bits: bits) } catch let error as CryptoError {
             throw KeychainError(.invalidArgument, "cannot sign this way: \(error.detail).", cause: error)
         }
-        do throws(PKCS11Error) {
+        do {
             let signature = try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
                 try session.sign(block, with: key, using: Mechanism(.rsaX509), authenticatingWith: pin)
             }
             if scheme.isPSS, refusal != nil { padsHere.set(true) }
             return signature
-        } catch {
+        } catch let error as PKCS11Error {
             // Of two refusals that of the scheme itself is the better answer.
             throw refusal ?? error
         }
     }
 
     /// Runs `body` with the PIN, where the token wants it at each use of this key (`CKA_ALWAYS_AUTHENTICATE`, as PIV's
-    /// key for signatures), else without. One that is refused is not sent again.
+    /// key for signatures), else without. One that is refused is not sent again, by no process.
+    ///
+    /// - Throws: What `body` throws; as `TokenStore.admit(_:_:isProof:)`.
     func authenticating<Output>(
         on slot: Slot, _ body: (SecretBytes?) throws(PKCS11Error) -> Output
-    ) throws(PKCS11Error) -> Output {
+    ) throws -> Output {
         guard object.flags.contains(.alwaysAuthenticate) else { return try body(nil) }
-        return try keychain.token.authenticating(on: slot) { () throws(PKCS11Error) -> Output in
-            let pin = keychain.lockState.withLock { $0.pin }
-            do throws(PKCS11Error) { return try body(pin) } catch {
-                // Before anybody else's turn.
-                if let pin, error.function == .login, error.returnValue == .pinIncorrect { keychain.pinWasRefused(pin) }
-                throw error
+        guard let pin = keychain.lockState.withLock({ $0.tokenPIN }) else {
+            return try keychain.token.authenticating(on: slot) { () throws(PKCS11Error) in try body(nil) }
+        }
+        do {
+            return try keychain.token.admit(pin) {
+                try keychain.token.authenticating(on: slot) { () throws(PKCS11Error) -> Output in
+                    do throws(PKCS11Error) { return try body(pin.secret) } catch {
+                        // Before the next thread's turn.
+                        if error.function == .login, error.returnValue == .pinIncorrect {
+                            keychain.pinWasRefused(pin.secret)
+                        }
+                        throw error
+                    }
+                }
             }
+        } catch let error as PKCS11Error where error.function == .login && Self.mayBeCounted.contains(error.returnValue) {
+            // Not as the pool's affair, which would begin the operation anew, and send the PIN once more.
+            throw keychain.token.refusal(error, .login)
         }
     }
+
+    /// Failures of a login after which the token may have counted the try.
+    private static let mayBeCounted: Set<ReturnValue> = [.generalError, .functionFailed, .deviceError]
 
     /// The token's own padding for a scheme of RSA, and what it wants to be given.
     private static func mechanism(_ scheme: SignatureScheme, _ digest: [UInt8]) -> (Mechanism, [UInt8])? {

@@ -103,7 +103,8 @@ extension TokenStore {
         var isRestored = false
         switch try softHSM.awaitToken(serial: serial, label: label) {
         case .whole(let token):
-            guard token.hasUserPIN else { throw error }
+            // The PIN is wrong, and not the token's file.
+            guard token.hasUserPIN, error.returnValue != .pinIncorrect else { throw error }
         case .absent:
             // Whatever SoftHSM makes of the files that it cannot find.
             throw absence()
@@ -111,6 +112,13 @@ extension TokenStore {
             let healing = try softHSM.heal(deadline: .after(configuration.deadline))
             isRestored = !healing.restored.isEmpty
             guard isRestored || healing.unusable.isEmpty else { throw error }
+        }
+        if error.returnValue == .pinIncorrect {
+            guard isRestored, let module = loadedModule else { throw error }
+            // What was refused was the right PIN for a file that was damaged.
+            try softHSM.requireDistinctTokens()
+            try lookAnew(module, ifStillIn: module.generation)
+            return forgetRefusal()
         }
         let isUnknown = error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized
         guard isRestored || isUnknown && attempt >= 1 || attempt >= 8 else { return }
@@ -192,7 +200,7 @@ extension TokenStore {
     private static func isUnseen(_ error: PKCS11Error) -> Bool {
         switch error.returnValue {
         case .tokenNotPresent, .tokenNotRecognized: true
-        case .userPINNotInitialized, .userNotLoggedIn: error.function == .login
+        case .userPINNotInitialized, .userNotLoggedIn, .pinIncorrect: error.function == .login
         case .generalError: error.function == .getTokenInfo || error.function == .login
         default: false
         }

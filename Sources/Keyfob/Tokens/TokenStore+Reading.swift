@@ -6,25 +6,28 @@ import PKCS11
 extension TokenStore {
     /// Every certificate and key on the token, by one search; the private ones where somebody is logged in.
     ///
-    /// Objects without a class, certificates without a value and the like are debris of a killed process:
-    /// left out, and counted in `debris`.
+    /// Objects without a class, certificates without a value and the like are left out, and counted in `debris`; files
+    /// of which SoftHSM shows no object, in `hidden`.
     ///
     /// - Throws: `KeychainError`; `tokenAbsent` where the directory of a token of ours is not there.
     func readObjects() throws -> Listing {
         let generation = generation
-        let first = try readListedObjects()
-        guard let changeDetector else { return first }
-        guard let files = changeDetector.snapshot()?.entries.count else {
+        var listing = try readListedObjects()
+        guard changeDetector != nil else { return listing }
+        guard listing.files != nil else {
             // SoftHSM shows an empty token where there is none any more.
             try requirePresence()
-            return first
+            return listing
         }
-        // There are files of which SoftHSM shows no object: private ones before a login, and the rests of kills; or it
-        // has stopped looking.
-        let hidden = max(0, files - first.listed)
-        if first.isWhole, sight.beginsWith(hidden) { return first }
-        guard hidden > 0, try regainSight() || regainObjects(since: generation) else { return first }
-        return try readListedObjects()
+        try compareWithFiles(&listing)
+        // Private objects before a login; or SoftHSM has stopped looking, or could not read a file when it looked. It
+        // does not look again by itself.
+        guard listing.isWhole ? listing.unexplained > 0 : listing.hidden > 0,
+            try regainSight() || regainObjects(since: generation)
+        else { return listing }
+        listing = try readListedObjects()
+        try compareWithFiles(&listing)
+        return listing
     }
 
     /// What is on the token.
@@ -34,14 +37,50 @@ extension TokenStore {
         var debris: Int
         /// How many there were, with those that are no items.
         var listed: Int
+        /// How many files of objects there are; `nil` where that cannot be told.
+        var files: Int?
         /// Whether the user was logged in all the while, so that private objects are among them.
         var isWhole: Bool
+        /// How many files there are in which nothing was ever written.
+        var emptyFiles = 0
+        /// How many files are damaged, with these.
+        var damagedFiles = 0
+
+        /// Files of which no object is shown.
+        var hidden: Int { max(0, (files ?? listed) - listed) }
+        /// How many objects are there that could not be read.
+        var unread: Int { isWhole ? hidden + debris : debris }
+        /// How many of these no damaged file explains: the next look may show them.
+        var unexplained: Int { max(0, unread - damagedFiles) }
+        /// Whether all that there is to be read was read. A file that is damaged may have been written as it was read.
+        var isComplete: Bool { unread <= emptyFiles }
     }
 
     private func readListedObjects() throws -> Listing {
-        // Before the lock: a login may have to wait for a person, and others would wait for him, too.
+        // Before the lock: a login may have to wait for a person, and others would wait for that, too.
         try withSession(.read) { _ in }
-        return try readingObjects { try withSession(.read) { try list(in: $0) } }
+        return try readingObjects {
+            var listing = try withSession(.read) { try list(in: $0) }
+            listing.files = changeDetector?.snapshot()?.entries.count
+            return listing
+        }
+    }
+
+    /// Looks at the files for what explains that objects could not be read. Reads none where all could.
+    private func compareWithFiles(_ listing: inout Listing) throws {
+        guard listing.isWhole, listing.unread > 0 else { return }
+        let damaged = try damagedObjects()
+        listing.damagedFiles = damaged.count
+        listing.emptyFiles = damaged.count { $0.isEmpty }
+        sight.noteRests(min(listing.hidden, damaged.count))
+    }
+
+    /// The object files of a token of ours that are not whole; of any other token none is known.
+    func damagedObjects() throws -> [SoftHSMDirectory.DamagedObject] {
+        guard let softHSM, let serial = uri.serial,
+            case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
+        else { return [] }
+        return try softHSM.damagedObjects(of: token)
     }
 
     private func list(in session: borrowing Session) throws -> Listing {

@@ -14,7 +14,8 @@ extension TokenStore {
         if error.function == .login, error.returnValue == .pinIncorrect {
             refusedPIN.withLock { $0 }?()
         }
-        let refusal = KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags)
+        let refusal = namingSource(
+            KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags), error)
         if let softHSM, refusal.code == .tokenAbsent {
             // Files are nothing that anybody could insert.
             return explain(

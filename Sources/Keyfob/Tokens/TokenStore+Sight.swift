@@ -7,7 +7,6 @@ import Synchronization
 final class TokenSight: Sendable {
     private let lost = Atomic(false)
     private let unreadable = Lock<Int?>(nil)
-    private let youth = Deadline.after(.seconds(2))
 
     /// How many files SoftHSM showed no object of when it had just looked: rests of kills, which no look helps.
     var unreadableFiles: Int { unreadable.withLock { $0 ?? 0 } }
@@ -15,20 +14,12 @@ final class TokenSight: Sendable {
     /// Notes how many files SoftHSM shows no object of, after it has looked anew.
     func noteUnreadable(_ count: Int) { unreadable.withLock { $0 = count } }
 
+    /// Notes how many such files are damaged on the disk, unless SoftHSM has looked anew since. To initialise it anew for
+    /// them would cost each command a second login, for as long as they are there.
+    func noteRests(_ count: Int) { unreadable.withLock { $0 = $0 ?? count } }
+
     /// Notes that there are no more such files than that: the sweep may have removed some.
     func noteAtMost(_ count: Int) { unreadable.withLock { $0 = min($0 ?? count, count) } }
-
-    /// Takes the files of which SoftHSM shows no object for rests, where it has looked a moment ago for the first time.
-    ///
-    /// To initialise it anew for them would cost each command a second login, for as long as they are there.
-    func beginsWith(_ count: Int) -> Bool {
-        guard !isLost, !youth.hasPassed else { return false }
-        return unreadable.withLock { known in
-            guard known == nil else { return false }
-            known = count
-            return true
-        }
-    }
 
     /// Whether the token's directory was found missing, and SoftHSM has not looked anew since.
     var isLost: Bool {
@@ -97,7 +88,7 @@ extension TokenStore {
 
     /// Initialises the module again. It does not do so twice within a second, and the last time may have been before
     /// the objects were lost.
-    private func lookAnew(_ module: Module, ifStillIn generation: Int) throws(PKCS11Error) {
+    func lookAnew(_ module: Module, ifStillIn generation: Int) throws(PKCS11Error) {
         forgetHandles()
         let deadline = Deadline.after(.seconds(2))
         while module.generation == generation, !deadline.hasPassed {

@@ -1,5 +1,6 @@
 import Foundation
 import KeyfobPrimitives
+import Logging
 import OpenSSL
 import PKCS11
 import Synchronization
@@ -15,7 +16,10 @@ final class TokenStore: Sendable {
     let changeDetector: (any TokenChangeDetector)?
     let softHSM: SoftHSMDirectory?
     private let openModule: @Sendable () throws -> Module
-    private let pin: @Sendable () throws -> SecretBytes?
+    private let pin: @Sendable () throws -> TokenPIN?
+    let memory: WrongPINMemory?
+    let keychain: String?
+    let logger: Logger
     /// What it means to the keychain that the token is not there.
     let explain: @Sendable (KeychainError) -> KeychainError
     let configuration: SessionPool.Configuration
@@ -26,6 +30,7 @@ final class TokenStore: Sendable {
     let hasWorked = Atomic(false)
     /// Called when the token has refused a PIN.
     let refusedPIN = Lock<(@Sendable () -> Void)?>(nil)
+    let admissions = Lock(Admissions())
     /// What opens the token ahead of its first use.
     private let opening = Lock<OpeningAhead?>(nil)
     /// Counts `forgetHandles()`.
@@ -44,7 +49,7 @@ final class TokenStore: Sendable {
         /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
         var isAnonymous = false
         /// The PIN that the pool was given last, until the logout.
-        var given: SecretBytes?
+        var given: TokenPIN?
         var handles: [HandleKey: CachedHandle] = [:]
         /// The handles of secret keys by id. A keychain has one or two of them.
         var secretKeys: [(id: Data, cached: CachedHandle)] = []
@@ -79,13 +84,17 @@ final class TokenStore: Sendable {
     ///   - softHSM: The directory the token lies in, where it is one of ours.
     ///   - keepsHandles: Whether a handle never names another object within one login; `nil` asks the token.
     ///   - explain: What it means to the keychain that a token of ours is not there.
+    ///   - memory: The stored PINs that were refused; `nil` where no stored PIN is sent.
+    ///   - keychain: The keychain that is on the token, where there is one.
     ///   - openModule: Loads the module; called once.
     ///   - pin: Gives the PIN when the token wants a login; `nil` reads without one.
     init(
         uri: PKCS11URI, softHSM: SoftHSMDirectory?, configuration: SessionPool.Configuration,
-        keepsHandles: Bool? = nil, explain: @escaping @Sendable (KeychainError) -> KeychainError = { $0 },
+        keepsHandles: Bool? = nil, memory: WrongPINMemory? = nil, keychain: String? = nil,
+        logger: Logger = Logger(label: "keyfob") { _ in SwiftLogNoOpLogHandler() },
+        explain: @escaping @Sendable (KeychainError) -> KeychainError = { $0 },
         openModule: @escaping @Sendable () throws -> Module,
-        pin: @escaping @Sendable () throws -> SecretBytes?
+        pin: @escaping @Sendable () throws -> TokenPIN?
     ) {
         // Our own directory holds nothing but SoftHSM's tokens, so that nobody need be asked.
         let keepsHandles = keepsHandles ?? (softHSM == nil ? nil : true)
@@ -97,6 +106,7 @@ final class TokenStore: Sendable {
         self.explain = explain
         self.openModule = openModule
         self.pin = pin
+        (self.memory, self.keychain, self.logger) = (memory, keychain, logger)
     }
 
     /// The token's label, for messages.
@@ -110,12 +120,20 @@ final class TokenStore: Sendable {
         if let pool = madePool.load() { return pool }
         // Loading runs the module's code, so it happens outside the lock; of two winners one is kept.
         let module = try openModule()
-        let made = SessionPool(module: module, token: uri, configuration: configuration) { [weak self] in
-            guard let self else { return nil }
-            let pin = try pin()
-            state.withLock { ($0.isAnonymous, $0.given) = (pin == nil, pin) }
-            return pin
-        }
+        let made = SessionPool(
+            module: module, token: uri, configuration: configuration,
+            pin: { [weak self] in
+                guard let self else { return nil }
+                let pin = try pin()
+                state.withLock { ($0.isAnonymous, $0.given) = (pin == nil, pin) }
+                admissions.withLock { $0.sent = pin }
+                return pin?.secret
+            },
+            admission: { [weak self] secret, send in
+                guard let self else { return try send() }
+                let pin = admissions.withLock { $0.sent }
+                return try admit(pin?.secret == secret ? pin ?? TokenPIN(secret) : TokenPIN(secret), send) { $0 }
+            })
         return madePool.storeIfNil(made)
     }
 
@@ -232,7 +250,7 @@ final class TokenStore: Sendable {
     }
 
     /// Whether it is this PIN that the token was given last.
-    func wasGiven(_ pin: SecretBytes) -> Bool { state.withLock { $0.given == pin } }
+    func wasGiven(_ pin: SecretBytes) -> Bool { state.withLock { $0.given?.secret == pin } }
 
     /// Ends the login; every handle of a private object dies with it.
     func logout() throws {

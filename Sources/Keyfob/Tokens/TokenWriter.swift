@@ -100,7 +100,7 @@ struct TokenWriter: Sendable {
                     return result
                 }
                 witness.remove()
-                index.didChange(to: outcome.applied(to: objects), stamp: stamp)
+                index.didChange(to: outcome.applied(to: objects), stamp: stamp, from: before?.stamp)
                 return result
             } catch {
                 // A removal that was begun is finished at the next opening; everything else is undone now, and

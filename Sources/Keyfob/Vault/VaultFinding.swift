@@ -35,8 +35,12 @@ public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
         public static let wrappingKeyAbsent = Self(rawValue: "wrapping_key.absent")
         /// A wrapping key does not open what it sealed: it was damaged, or somebody else has put it into the vault.
         public static let wrappingKeyDamaged = Self(rawValue: "wrapping_key.damaged")
-        /// Another program has removed a key or a certificate from the token.
+        /// No wrapping key is marked as the one that seals: no password can be stored.
+        public static let wrappingKeyInactive = Self(rawValue: "wrapping_key.inactive")
+        /// A key or a certificate is not on the token any more.
         public static let objectAbsent = Self(rawValue: "object.absent")
+        /// Something on the token cannot be read: it was damaged, or a process was killed while it made it.
+        public static let objectUnreadable = Self(rawValue: "object.unreadable")
 
         /// Whether ``Keychain/acceptVault()`` does away with it.
         public var canBeAccepted: Bool {

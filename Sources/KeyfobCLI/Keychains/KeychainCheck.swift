@@ -13,7 +13,8 @@ struct KeychainCheck: ParsableCommand {
         discussion:
             """
             Reads every item, and no secret; with --secrets also opens each, which takes a token operation, and shows \
-            none. Exits with 9 when something is found.
+            none. Also looks whether the token has the keys and certificates that the vault knows, and whether all that \
+            is on it can be read. Exits with 9 when something is found.
 
             With --accept the items are taken as they are: for a vault of which there is no backup. Old copies of items \
             then pass for new ones; what is damaged itself stays so. Keys and certificates that another program has \
@@ -144,7 +145,8 @@ struct KeychainCheck: ParsableCommand {
         }
         let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
         // What the token has lost no vault brings back.
-        if findings.contains(where: { ![.wrappingKeyAbsent, .wrappingKeyDamaged, .objectAbsent].contains($0.code) }) {
+        let onToken: [VaultFinding.Code] = [.wrappingKeyAbsent, .wrappingKeyDamaged, .objectAbsent, .objectUnreadable]
+        if findings.contains(where: { !onToken.contains($0.code) }) {
             lines.append("    " + KeychainError.restoring(vault: keychain.configuration.vault))
         }
         if findings.contains(where: \.code.canBeAccepted) {

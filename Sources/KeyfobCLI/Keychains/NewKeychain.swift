@@ -178,14 +178,19 @@ struct NewKeychain {
         let pin = try selection.source.read(.token(found.info.label), from: environment)
         let made: Keychains.Creation
         do {
+            var creation = try global.keychainOptions(allowsFinalTry: options.allowFinalTry)
+            // Also where it is not kept: a PIN that was refused once is not sent again from there.
+            creation.pinSource = selection.source
             made = try keychains.create(
-                name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
-                options: global.keychainOptions(allowsFinalTry: options.allowFinalTry))
-        } catch let error as KeychainError where error.details["tries"] == "final" {
+                name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept), options: creation)
+        } catch let error as KeychainError where error.details["tries"] == "final" || error.code == .pinRemembered {
             // There is no keychain yet that could be unlocked.
             throw KeychainError(
                 error.code, error.message,
-                hint: "Stop unless you are sure. To try: the same command with --allow-final-try",
+                hint: error.code == .pinRemembered
+                    ? "Correct the PIN source (\(error.details["source"] ?? "")). If that PIN is right after all, say it "
+                        + "once: the same command with --pin-source prompt"
+                    : "Stop unless you are sure. To try: the same command with --allow-final-try",
                 details: error.details, cause: error.cause)
         }
         let isUnlocked = kept == nil && selection.origin != .credential ? unlock(made.keychain, with: pin) : nil

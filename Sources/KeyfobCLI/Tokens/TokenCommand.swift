@@ -119,11 +119,9 @@ struct TokenShowCommand: ParsableCommand {
 
     private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
         if let keychain = token.keychain { return try keychain.tokenContents() }
-        let environment = global.pinEnvironment(noInput: false)
-        let pin = try global.explicitPINSource.map {
-            try PINSource(parsing: $0).read(.token(info.label), from: environment)
-        }
-        return try TokenContents(of: token.slot, pin: pin)
+        let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
+        let pin = try source?.read(.token(info.label), from: global.pinEnvironment(noInput: false))
+        return try TokenContents(of: token.slot, pin: pin, storedIn: source?.isInteractive == true ? nil : source)
     }
 
     private func document(
@@ -174,7 +172,7 @@ struct TokenShowCommand: ParsableCommand {
         lines.append(("objects", Phrases.counted(contents.objects.count, "object")))
         if contents.debris > 0 {
             lines.append(
-                ("debris", "\(Phrases.counted(contents.debris, "object")) that nobody can use, left by killed programs")
+                ("debris", "\(Phrases.counted(contents.debris, "object")) that cannot be read: keyfob keychain check")
             )
         }
         var table = Table([.init("CLASS"), .init("LABEL", mayShrink: true), .init("TYPE"), .init("ID"), .init("NOTES")])

@@ -129,23 +129,44 @@ extension SessionPool {
         if let failure = climb.loginFailure, !flags.isDisjoint(with: Self.countedTries) {
             throw Refusal(error: failure)
         }
+        guard try wantsLogin(flags) else { return false }
+        let isTyped = configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath)
+        let secret = isTyped ? nil : try askForPIN()
+        guard isTyped || secret != nil else { return false }
+        func send() throws -> Bool {
+            // Only now: a PIN that is not sent must not end a login that is in force.
+            if isLoggedIn { try anchor.session.logout() }
+            return try self.send(secret, anchor, &climb)
+        }
+        guard let secret else {
+            _ = try send()
+            return true
+        }
+        do {
+            _ = try admission(secret) {
+                // Another process may have used a try while this one waited for its turn.
+                _ = try wantsLogin(slot.tokenInfo(until: deadline).flags)
+                return try send()
+            }
+        } catch {
+            guard error is PKCS11Error || error is Refusal else { throw Refusal(error: error) }
+            throw error
+        }
+        return true
+    }
+
+    /// Whether a PIN is to be sent to a token that says this of itself.
+    ///
+    /// - Throws: `Refusal` where one more wrong PIN locks the token, or it is locked.
+    private func wantsLogin(_ flags: TokenFlags) throws(Refusal) -> Bool {
         switch LoginDecision(flags: flags, allowFinalTry: configuration.allowFinalTry) {
-        case .notNeeded:
-            return false
+        case .notNeeded: return false
+        case .allowed: return true
         case .refused(let value, let detail):
             // Not remembered: the flags are looked at anew each time, and cost no try. Nor is it C_Login that
             // refused: a PIN that was not sent must not be taken for a wrong one.
             throw Refusal(error: PKCS11Error(function: .getTokenInfo, returnValue: value, detail: detail))
-        case .allowed:
-            break
         }
-        let isTyped = configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath)
-        let secret = isTyped ? nil : try askForPIN()
-        guard isTyped || secret != nil else { return false }
-        // Only now: a PIN that is not sent must cost nobody the login, who might not get it back either.
-        if isLoggedIn { try anchor.session.logout() }
-        try send(secret, anchor, &climb)
-        return true
     }
 
     private func askForPIN() throws(Refusal) -> SecretBytes? {
@@ -156,14 +177,20 @@ extension SessionPool {
         }
     }
 
-    private func send(_ secret: SecretBytes?, _ anchor: PooledSession, _ climb: inout Climb) throws(PKCS11Error) {
+    /// Whether the token has checked the PIN.
+    private func send(
+        _ secret: SecretBytes?, _ anchor: PooledSession, _ climb: inout Climb
+    ) throws(PKCS11Error) -> Bool {
         climb.ladder.takeLogin()
         let watched = watchdog?.begin(PKCS11Function.login.rawValue)
         defer { if let watched { watchdog?.end(watched) } }
         do throws(PKCS11Error) {
             try anchor.session.login(pin: secret)
         } catch {
-            guard error.returnValue != .userAlreadyLoggedIn else { return climb.loginFailure = nil }
+            guard error.returnValue != .userAlreadyLoggedIn else {
+                climb.loginFailure = nil
+                return false
+            }
             if climb.loginFailure == nil, Self.withoutVerdict.contains(error.returnValue) {
                 climb.ladder.giveBackLogin()
             }
@@ -171,6 +198,7 @@ extension SessionPool {
             throw error
         }
         climb.loginFailure = nil
+        return true
     }
 
     static let closed = PKCS11Error(

@@ -52,6 +52,7 @@ import Synchronization
 
     let configuration: Configuration
     let pin: @Sendable () throws -> SecretBytes?
+    let admission: Admission
     let watchdog: Watchdog?
     let logins = Atomic<Int>(0)
 
@@ -61,20 +62,34 @@ import Synchronization
     // be this process.
     nonisolated(unsafe) private var sharedState: Lock<State>
 
+    /// Surrounds every login with a PIN.
+    ///
+    /// Calls `send`, which returns whether the token has checked the PIN, or throws instead of sending it.
+    package typealias Admission = @Sendable (_ pin: SecretBytes, _ send: () throws -> Bool) throws -> Bool
+
     /// Makes a pool; nothing is opened before the first call.
     ///
     /// - Parameters:
     ///   - token: must fit exactly one token.
     ///   - pin: asked at most once for each login, with no lock held; `nil` means to go without a login. When it
     ///     throws, every call that waits for this login throws the same.
-    public init(
+    public convenience init(
         module: Module, token: PKCS11URI, configuration: Configuration = Configuration(),
         pin: @escaping @Sendable () throws -> SecretBytes?
+    ) {
+        self.init(module: module, token: token, configuration: configuration, pin: pin) { try $1() }
+    }
+
+    /// Makes a pool that sends no PIN but through `admission`.
+    package init(
+        module: Module, token: PKCS11URI, configuration: Configuration,
+        pin: @escaping @Sendable () throws -> SecretBytes?, admission: @escaping Admission
     ) {
         self.module = module
         self.token = token
         self.configuration = configuration
         self.pin = pin
+        self.admission = admission
         watchdog = configuration.slowCallNotice.map { Watchdog(notice: $0) }
         unsafe sharedState = Lock(State(limit: configuration.maximumSessions, generation: module.generation))
         module.register(self)

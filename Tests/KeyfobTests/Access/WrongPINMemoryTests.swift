@@ -32,6 +32,14 @@ import Testing
         #expect(try memory.contains(pin("1111"), serial: "b", label: "x"))
     }
 
+    @Test func `a PIN that was wrong is not known once the token has another one`() throws {
+        let (one, two) = (Data([1]), Data([2]))
+        try memory.remember(pin("1111"), serial: "a", label: "x", edition: one, until: patience)
+        #expect(try memory.contains(pin("1111"), serial: "a", label: "x", edition: one))
+        #expect(try !memory.contains(pin("1111"), serial: "a", label: "x", edition: two))
+        #expect(try memory.contains(pin("1111"), serial: "a", label: "x"))
+    }
+
     @Test func `the file is private, bounded, and holds no PIN and no label`() throws {
         for number in 0..<12 {
             try memory.remember(pin("geheim-\(number)"), serial: "serial-1", label: "label-1", until: patience)

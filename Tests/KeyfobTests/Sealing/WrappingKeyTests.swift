@@ -53,6 +53,15 @@ import Testing
         #expect(try keychain.vaultFindings().map(\.code) == [finding])
     }
 
+    @Test func `a vault whose wrapping key is not marked as active is a finding`() throws {
+        let test = try TestKeychain()
+        let item = try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes("1"))
+        try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET is_active = 0") }
+        let keychain = try test.reopen()
+        #expect(try keychain.secret(of: item) == SecretBytes("1"))
+        #expect(try keychain.vaultFindings().map(\.code) == [.wrappingKeyInactive])
+    }
+
     @Test func `where only a foreign wrapping key is active, nothing is stored`() throws {
         let test = try TestKeychain()
         // Open, so that nobody need unwrap the metadata key by it.

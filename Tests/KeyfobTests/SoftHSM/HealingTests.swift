@@ -33,6 +33,25 @@ import Testing
         #expect(try softHSM.directory.heal().restored.isEmpty)
     }
 
+    @Test func `whatever byte of a token file changes, it is damage unless SoftHSM changes that byte itself`() throws {
+        let softHSM = try SoftHSMProcess()
+        let token = try softHSM.makeToken("flipped")
+        let bytes = [UInt8](try Data(contentsOf: token.directory.appendingPathComponent("token.object")))
+        let file = try #require(TokenFile(bytes))
+        #expect(!file.isDamaged(since: file))
+        for offset in bytes.indices {
+            var changed = bytes
+            changed[offset] ^= 0xFF
+            // The file begins with a counter.
+            #expect(TokenFile(changed)?.isDamaged(since: file) ?? true == (offset >= 8), "byte \(offset)")
+        }
+        for fill in [0, 0xFF] as [UInt8] {
+            var changed = bytes
+            for offset in bytes.indices.suffix(file.userPIN.count) { changed[offset] = fill }
+            #expect(try #require(TokenFile(changed)).isDamaged(since: file))
+        }
+    }
+
     @Test func `without a copy nothing is invented, and the other tokens are left alone`() throws {
         let softHSM = try SoftHSMProcess()
         let hurt = try softHSM.makeToken("hurt")

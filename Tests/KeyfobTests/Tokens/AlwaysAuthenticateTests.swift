@@ -71,6 +71,14 @@ import Testing
         #expect(try module.authentications == 1)
     }
 
+    /// CKR_GENERAL_ERROR, CKR_FUNCTION_FAILED and CKR_DEVICE_ERROR.
+    @Test(arguments: [5, 6, 48])
+    func `a PIN is not sent again where the token failed at it, and may have counted the try`(answer: Int) throws {
+        let key = try key(saying: "context-login=\(answer)")
+        #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .failed)
+        #expect(try module.authentications == 1)
+    }
+
     @Test func `on the final try the PIN is not sent for the use of a key`() throws {
         let key = try key(saying: "context-login=160 pin-final")
         #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .pinFinalTry)

@@ -269,7 +269,7 @@ import Testing
                         state.pin = nil
                         state.lockings += 1
                     }
-                    return isSent ? state.pin : nil
+                    return isSent ? state.tokenPIN : nil
                 }
             })
         let keychain = Keychain(

@@ -134,7 +134,7 @@ import Testing
         let state = keychain.lockState
         let token = TokenStore(
             uri: keychain.token.uri, softHSM: nil, configuration: .init(), keepsHandles: false,
-            openModule: { try TestToken.loadModule() }, pin: { state.withLock { $0.pin } })
+            openModule: { try TestToken.loadModule() }, pin: { state.withLock { $0.tokenPIN } })
         return Keychain(
             configuration: keychain.configuration, directories: keychain.directories, options: keychain.options,
             store: keychain.store, token: token, lockState: state)

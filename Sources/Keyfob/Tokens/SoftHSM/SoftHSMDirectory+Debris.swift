@@ -171,6 +171,42 @@ extension SoftHSMDirectory {
         return false
     }
 
+    /// An object file that is not whole.
+    struct DamagedObject: Equatable {
+        let path: String
+        /// Whether there is nothing in it that a program has put there, so that no way of reading it shows an object.
+        let isEmpty: Bool
+        /// What is wrong with it.
+        let reason: String
+    }
+
+    /// The object files of a token that are not whole, damaged or half made by whatever process. Reads every file.
+    ///
+    /// - Throws: `tokenAbsent`, `fileUnavailable` for the directory; a file that cannot be read is one of them.
+    func damagedObjects(of token: SoftHSMToken) throws(KeychainError) -> [DamagedObject] {
+        var damaged: [DamagedObject] = []
+        for name in try OpenDirectory.names(in: token.directory)
+        where name.hasSuffix(".object") && name != "token.object" {
+            let path = token.directory.appendingPathComponent(name, isDirectory: false).filePath
+            do throws(KeychainError) {
+                guard let file = try SoftHSMFile(path, limit: Self.maximumLength),
+                    file.bytes.count < Self.maximumLength
+                else { continue }
+                guard let content = ObjectFile(file.bytes.copyBytes()) else {
+                    let isEmpty = file.bytes.isEmpty
+                    damaged.append(.init(path: path, isEmpty: isEmpty, reason: isEmpty ? "is empty" : "is damaged"))
+                    continue
+                }
+                if content.isUnfinished {
+                    damaged.append(.init(path: path, isEmpty: true, reason: "has no object in it"))
+                }
+            } catch {
+                damaged.append(.init(path: path, isEmpty: false, reason: "cannot be read"))
+            }
+        }
+        return damaged
+    }
+
     private func unfinishedObjects(
         of token: SoftHSMToken, since start: Date?
     ) throws(KeychainError) -> [(path: String, state: FileState)] {

@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 package import KeyfobPrimitives
+import OpenSSL
 package import PKCS11
 
 extension SoftHSMDirectory {
@@ -96,6 +97,9 @@ extension SoftHSMDirectory {
     /// after it has stayed so, unchanged, for 100 ms. A login that is slower still does no harm: the copy
     /// is put in place by a rename, and the login then writes to a file that nobody sees any more.
     ///
+    /// A file in which a few bytes have changed is unusable, too: SoftHSM would call the right PIN wrong, or not find
+    /// the token.
+    ///
     /// Once an hour it also removes the debris of kills; see `sweep()`.
     ///
     /// Costs one small read for each token when all is well; any number of processes may call it at once.
@@ -123,7 +127,7 @@ extension SoftHSMDirectory {
         var restored: [SoftHSMToken] = []
         var unusable: [String] = []
         for identifier in try survey().unusable {
-            guard try staysUnusable(tokenFile(identifier)) else { continue }
+            guard try staysUnusable(identifier) else { continue }
             guard let copy = try read(copyFile(identifier)) else {
                 unusable.append(identifier)
                 continue
@@ -142,9 +146,11 @@ extension SoftHSMDirectory {
     /// - Throws: As `heal()`.
     package func refreshCopies(deadline: Deadline) throws(KeychainError) {
         for identifier in try identifiers() {
-            guard let current = try read(tokenFile(identifier)) else { continue }
+            guard let current = try readToken(identifier) else { continue }
             let copy = try read(copyFile(identifier))
-            if let copy, copy.content.substance == current.content.substance { continue }
+            if let copy, copy.content.substance == current.content.substance, isIntact(copy.bytes, identifier) {
+                continue
+            }
             try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
                 try refreshCopyLocked(identifier)
             }
@@ -153,10 +159,25 @@ extension SoftHSMDirectory {
 
     /// Copies one token's file, for a caller that holds the lock.
     func refreshCopyLocked(_ identifier: String) throws(KeychainError) {
-        guard let current = try read(tokenFile(identifier)) else { return }
+        guard let current = try readToken(identifier) else { return }
         try PrivateFile.createDirectory(copiesDirectory)
         try PrivateFile.createDirectory(copyFile(identifier).deletingLastPathComponent())
         try PrivateFile.write(current.bytes, to: copyFile(identifier))
+        try PrivateFile.write(SecretBytes(utf8: Self.checksum(current.bytes)), to: checksumFile(identifier))
+    }
+
+    /// A digest of the PIN that a token has, by what that PIN opens; empty where it cannot be told.
+    func pinEdition(serial: String, label: String) -> Data {
+        do throws(KeychainError) {
+            for identifier in try identifiers() {
+                guard let file = try read(tokenFile(identifier))?.content, file.serial == serial, file.label == label
+                else { continue }
+                return Digest.sha256(Data(file.userPIN))
+            }
+        } catch {
+            // As where there is no such token.
+        }
+        return Data()
     }
 
     /// Heals, and returns the paths of the directories whose `token.object` stays unusable. - Throws: As `heal()`.
@@ -190,6 +211,20 @@ extension SoftHSMDirectory {
             .appendingPathComponent("token.object", isDirectory: false)
     }
 
+    /// The checksum of the copy: of two files that differ it tells which one is damaged.
+    func checksumFile(_ identifier: String) -> URL {
+        copyFile(identifier).appendingPathExtension("sha256")
+    }
+
+    private static func checksum(_ bytes: SecretBytes) -> String { Digest.sha256(bytes.copyData()).hexadecimal }
+
+    /// Whether a copy is as it was written. Copies of earlier versions have no checksum, and get one with the next login.
+    private func isIntact(_ copy: SecretBytes, _ identifier: String) -> Bool {
+        // A checksum that cannot be read proves nothing.
+        let known = (try? PrivateFile.read(checksumFile(identifier), limit: 256)) ?? nil
+        return known?.copyString() == Self.checksum(copy)
+    }
+
     func token(_ file: TokenFile, _ identifier: String) -> SoftHSMToken {
         SoftHSMToken(
             label: file.label, serial: file.serial, hasUserPIN: file.hasUserPIN,
@@ -212,13 +247,23 @@ extension SoftHSMDirectory {
         for name in try OpenDirectory.names(in: tokensDirectory).sorted() {
             if !Self.isIdentifier(name) {
                 survey.others.append(name)
-            } else if let file = try read(tokenFile(name)) {
+            } else if let file = try readToken(name) {
                 survey.tokens.append(token(file.content, name))
             } else {
                 survey.unusable.append(name)
             }
         }
         return survey
+    }
+
+    /// The file of a token; `nil` when it is missing or unusable, or damaged as its copy tells.
+    private func readToken(_ identifier: String) throws(KeychainError) -> (content: TokenFile, bytes: SecretBytes)? {
+        guard let file = try read(tokenFile(identifier)) else { return nil }
+        // A copy that cannot be read is no witness.
+        guard let copy = (try? read(copyFile(identifier))) ?? nil, file.content.isDamaged(since: copy.content),
+            isIntact(copy.bytes, identifier)
+        else { return file }
+        return nil
     }
 
     /// A well-formed token file; `nil` when it is missing or unusable.
@@ -232,13 +277,14 @@ extension SoftHSMDirectory {
     }
 
     /// Whether the file is unusable now and stays as it is for 100 ms.
-    private func staysUnusable(_ url: URL) throws(KeychainError) -> Bool {
+    private func staysUnusable(_ identifier: String) throws(KeychainError) -> Bool {
+        let url = tokenFile(identifier)
         var quiet = 0
         var last = Self.fingerprint(url)
         // Every change starts the wait anew, up to two seconds: a tight loop of logins (tokens.md 6) is
         // seen as one, and its file is usable most of the time.
         for _ in 0..<200 {
-            if try read(url) != nil { return false }
+            if try readToken(identifier) != nil { return false }
             let now = Self.fingerprint(url)
             // A login that waits for the disk holds SoftHSM's lock while it does.
             let isQuiet = try !SoftHSMFile.isLocked(url.filePath) && now == last

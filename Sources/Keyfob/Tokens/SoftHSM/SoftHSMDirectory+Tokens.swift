@@ -317,6 +317,7 @@ extension SoftHSMDirectory {
     }
 
     private func removeCopy(_ identifier: String) throws(KeychainError) {
+        try PrivateFile.remove(checksumFile(identifier))
         try PrivateFile.remove(copyFile(identifier))
         unsafe rmdir(copyFile(identifier).deletingLastPathComponent().path)
     }

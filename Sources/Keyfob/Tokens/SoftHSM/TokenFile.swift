@@ -13,6 +13,11 @@ struct TokenFile: Sendable, Equatable {
     let substance: [UInt8]
     /// Whether a user PIN is set.
     let hasUserPIN: Bool
+    /// What the PINs open: the salted and encrypted key of the token, once for each PIN; the user's is empty where none
+    /// is set.
+    let officerPIN, userPIN: [UInt8]
+    private let name: [UInt8]
+    private let flags: UInt64
 
     private enum Tag {
         static let label: UInt64 = 0x8000_5349
@@ -24,6 +29,9 @@ struct TokenFile: Sendable, Equatable {
 
     /// CKF_USER_PIN_INITIALIZED.
     private static let userPINInitialized: UInt64 = 0x8
+
+    /// CKF_USER_PIN_COUNT_LOW and CKF_SO_PIN_COUNT_LOW, the only ones that SoftHSM changes without setting a PIN.
+    private static let warnings: UInt64 = 0x11_0000
 
     /// The longest file that is taken for a token's.
     static let maximumLength = 64 << 10
@@ -43,7 +51,30 @@ struct TokenFile: Sendable, Equatable {
         guard !hasUserPIN || !user.isEmpty else { return nil }
         self.label = Self.text(label)
         self.serial = Self.text(serial)
+        name = label + [0] + serial
+        self.flags = flags
+        (officerPIN, userPIN) = (officer, user)
         substance = label + [0] + serial + [hasUserPIN ? 1 : 0] + officer + user
+    }
+
+    /// Whether this differs from an earlier file of the same token as no program leaves it.
+    ///
+    /// SoftHSM writes the label and the serial number once, and changes no flags but its warnings unless it sets a PIN.
+    /// By a new PIN all of what that PIN opens becomes another; a few bytes that differ are damage.
+    func isDamaged(since earlier: TokenFile) -> Bool {
+        guard !Self.isReplaced(officerPIN, earlier.officerPIN), !Self.isReplaced(userPIN, earlier.userPIN) else {
+            return false
+        }
+        return name != earlier.name || (flags ^ earlier.flags) & ~Self.warnings != 0
+            || officerPIN != earlier.officerPIN || userPIN != earlier.userPIN
+    }
+
+    /// Whether a program has set a PIN: random bytes have taken the place of random bytes, of which hardly one is as
+    /// before. Zeros and the like are not random.
+    private static func isReplaced(_ new: [UInt8], _ old: [UInt8]) -> Bool {
+        guard new.count == old.count else { return true }
+        guard !new.isEmpty else { return false }
+        return zip(new, old).count { $0 == $1 } < new.count / 8 && Set(new).count > new.count / 2
     }
 
     private static func text(_ bytes: [UInt8]) -> String {
