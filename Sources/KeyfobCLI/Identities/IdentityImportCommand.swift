@@ -99,7 +99,7 @@ struct IdentityImportCommand: ParsableCommand {
         try keychain.requireNames(zip(names, pairs).map { ($0, $1.certificate) }, isReplacing: replace)
         let left = [
             (contents.keysWithoutCertificate, "without a certificate"),
-            (contents.unreadableKeys.count, "of a kind that cannot be read"),
+            (contents.unreadableKeys.count, "that cannot be read"),
         ].filter { $0.0 > 0 }.map { "Not imported: \(Phrases.counted($0.0, "private key")) \($0.1)." }
         let given = contents.certificates.map(\.certificate)
         if global.dryRun {
