@@ -204,7 +204,9 @@ extension PrivateKey {
         _ content: SecretBytes, headers: [String], passphrase: SecretBytes
     ) throws -> SecretBytes {
         var cipher = unsafe EVP_CIPHER_INFO()
-        var text = [CChar]((headers.joined(separator: "\n") + "\n").utf8CString)
+        // libcrypto takes these two headers alone, in this order; a mail program may have added others.
+        let lines = ["Proc-Type: 4,ENCRYPTED"] + headers.filter { $0.hasPrefix("DEK-Info") }
+        var text = [CChar]((lines.joined(separator: "\n") + "\n").utf8CString)
         guard unsafe PEM_get_EVP_CIPHER_INFO(&text, &cipher) == 1 else {
             throw KeyFileError(
                 .unsupported, "the DEK-Info header names no known cipher",
