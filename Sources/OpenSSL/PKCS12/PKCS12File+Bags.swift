@@ -153,8 +153,8 @@ extension PKCS12File {
         }
         // Some makers write the terminator of C, too, and some an empty name where they have none.
         if units.last == 0 { units.removeLast() }
-        guard !units.isEmpty, !units.contains(0) else { return nil }
-        return String(validating: units, as: UTF16.self)
+        guard !units.contains(0), let name = String(validating: units, as: UTF16.self) else { return nil }
+        return name.isBlank ? nil : name
     }
 
     private static func localKeyID(_ bag: OpaquePointer?) -> Data? {
