@@ -39,17 +39,30 @@ import Testing
         #expect(try openssl.certificate("explicit.pem").pem == String(decoding: openssl.data("explicit.pem"), as: UTF8.self))
     }
 
-    @Test func `a curve with parameters of its own is refused as such`() throws {
+    /// Whether libcrypto reads the parameters, and finds no name for them, or does not read them.
+    @Test(arguments: [true, false])
+    func `a curve with parameters of its own is refused as such`(_ isRead: Bool) throws {
         let openssl = try OpenSSLCommand()
-        try openssl("ecparam -name prime256v1 -genkey -noout -param_enc explicit -outform DER -out explicit.der")
+        try openssl("ecparam -name prime256v1 -genkey -noout -param_enc explicit -out explicit.pem")
+        try openssl("pkcs8 -topk8 -nocrypt -in explicit.pem -outform DER -out explicit.der")
         var der = [UInt8](try openssl.data("explicit.der"))
-        // Another generator, as in CVE-2020-0601: the point of the key itself, which stands at the end.
-        let generator = try #require(Data(der).firstRange(of: Self.generator))
-        der.replaceSubrange(generator, with: der.suffix(Self.generator.count))
+        if isRead {
+            // Another generator, as in CVE-2020-0601: the point of the key itself, which stands at the end.
+            let generator = try #require(Data(der).firstRange(of: Self.generator))
+            der.replaceSubrange(generator, with: der.suffix(Self.generator.count))
+        } else {
+            // An even modulus of the field.
+            let modulus = try #require(Data(der).firstRange(of: [UInt8](repeating: 0xFF, count: 12)))
+            der[modulus.upperBound - 1] = 0xFE
+        }
         let error = #expect(throws: KeyFileError.self) { try PrivateKey.load(Data(der)) }
         #expect(error?.code == .unsupported)
         #expect(error?.detail.contains("explicit parameters") == true)
         #expect(error?.detail.contains("openssl ec -in FILE -param_enc named_curve") == true)
+        let inFile = #expect(throws: PKCS12Error.self) {
+            try PKCS12.read(HandmadePKCS12.file([.key(Data(der))]), passphrase: nil)
+        }
+        #expect(inFile?.detail.contains("explicit parameters") == true)
     }
 
     /// The base point of P-256 (FIPS 186-4 D.1.2.3).

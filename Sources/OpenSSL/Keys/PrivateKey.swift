@@ -24,12 +24,7 @@ public struct PrivateKey: Sendable {
             try unsafe encoded("i2d_PUBKEY") { unsafe i2d_PUBKEY(key, $0) }
         }
         publicKey = try PublicKey(subjectPublicKeyInfo: information)
-        if publicKey.algorithm == .other(KeyAlgorithm.ecOID.rawValue) {
-            throw KeyFileError(
-                .unsupported,
-                "its curve is written out (explicit parameters) and is not recognised; where it is a named curve: "
-                    + "openssl ec -in FILE -param_enc named_curve -out COPY")
-        }
+        if publicKey.algorithm == .other(KeyAlgorithm.ecOID.rawValue) { throw KeyFileError.explicitCurve }
         if case .ec = publicKey.algorithm { try completeEncodings() }
         guard case .rsa(let bits) = publicKey.algorithm, bits > Self.maximumRSASize else { return }
         throw KeyFileError(.unsupported, "it has an RSA key of \(bits) bits, and the largest is \(Self.maximumRSASize)")

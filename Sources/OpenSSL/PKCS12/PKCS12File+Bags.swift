@@ -120,8 +120,13 @@ extension PKCS12File {
     private func append(key information: OpaquePointer?, _ bag: OpaquePointer?) throws {
         guard let key = unsafe EVP_PKCS82PKEY(information) else {
             let cause = OpenSSLError(draining: "EVP_PKCS82PKEY")
+            let der = try unsafe encodedSecret("i2d_PKCS8_PRIV_KEY_INFO") {
+                unsafe i2d_PKCS8_PRIV_KEY_INFO(information, $0)
+            }
             content.unreadableKeys.append(
-                PKCS12Error(.unsupported, "a key is of a kind that OpenSSL cannot read", cause: cause))
+                PrivateKey.hasExplicitCurve(der)
+                    ? PKCS12Error(wrapping: KeyFileError.explicitCurve)
+                    : PKCS12Error(.unsupported, "a key is of a kind that OpenSSL cannot read", cause: cause))
             return
         }
         ERR_clear_error()
