@@ -9,8 +9,8 @@ package struct CivilDate: Hashable, Sendable {
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let days = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        guard (0...9999).contains(year), (1...12).contains(month), (1...days[month - 1]).contains(day), (0..<24).contains(hour),
-            (0..<60).contains(minute), (0...60).contains(second)
+        guard (0...9999).contains(year), (1...12).contains(month), (1...days[month - 1]).contains(day),
+            (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second)
         else { return nil }
         (self.year, self.month, self.day) = (year, month, day)
         (self.hour, self.minute, self.second) = (hour, minute, second)

@@ -10,30 +10,33 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/CN=", "DNS:web.example,DNS:www.example", "web.example"), ("/CN=   ", "DNS:web.example", "web.example"),
-        ("/emailAddress=ops@web.example/CN=", "DNS:web.example", "web.example"),
-        ("/O=Example/CN=", "email:ops@web.example", "ops@web.example"), ("/O=Example/CN= ", "", "Example"),
-        ("/CN=", "", "identity"), ("/CN=\u{200B}\t", "DNS:web.example", "web.example"),
+        ("/CN= ", "DNS:web.example,DNS:www.example", "web.example"), ("/CN=   ", "DNS:web.example", "web.example"),
+        ("/emailAddress=ops@web.example/CN= ", "DNS:web.example", "web.example"),
+        ("/O=Example/CN= ", "email:ops@web.example", "ops@web.example"), ("/O=Example/CN= ", "", "Example"),
+        ("/CN= ", "", "identity"), ("/CN=\u{200B}\t", "DNS:web.example", "web.example"),
     ])
-    func `a blank common name gives way to another name`(_ subject: String, _ names: String, _ expected: String) throws {
+    func `a blank common name gives way to another name`(
+        _ subject: String, _ alternatives: String, _ expected: String
+    ) throws {
         let home = try IdentityHome()
         try home.shell(
             """
-            openssl req -x509 -utf8 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout a.key -out a.pem -days 9 \
-                -subj "$SUBJECT" ${NAMES:+-addext "subjectAltName=$NAMES"} 2>openssl.log
+            openssl req -x509 -utf8 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout a.key -out a.pem \
+                -days 9 -subj "$SUBJECT" ${NAMES:+-addext "subjectAltName=$NAMES"} 2>openssl.log
             openssl pkcs12 -export -in a.pem -inkey a.key -out a.p12 -name '  ' -passout file:pass
-            """, environment: ["SUBJECT": subject, "NAMES": names])
+            """, environment: ["SUBJECT": subject, "NAMES": alternatives])
         let files = try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--dry-run")
         #expect(files.output.contains("Would import identity \"\(expected)\""), "\(files)")
         let imported = try home.keyfob(
             "identity", "import", home.file("a.p12"), "--pass-source", "file:" + home.file("pass"))
         #expect(imported.output.contains("Identity \"\(expected)\" is ready."), "\(imported)")
-        #expect(try self.names(home) == [expected])
+        #expect(try names(home) == [expected])
         #expect(try home.keyfob("identity", "rm", expected, "--yes").status == 0)
         let stored = try home.keyfob("cert", "import", home.file("a.pem"))
         #expect(stored.status == 0, "\(stored)")
         #expect(!stored.output.contains(/certificate "\s*"/), "\(stored)")
-        #expect(try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", " ").status == 2)
+        let blank = try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", " ")
+        #expect(blank.status == 2, "\(blank)")
     }
 
     @Test(arguments: [
@@ -97,7 +100,8 @@ import Testing
             let files = [home.file(key + ".key"), home.file(certificate + ".pem")]
             let result = try home.keyfob("identity", "import", files[0], files[1], "--name", key + certificate)
             #expect(result.status == 0, "\(result.error)")
-            #expect(try home.keyfob("identity", "check", key + certificate).output.contains("signs"), "\(result)")
+            let check = try home.keyfob("identity", "check", key + certificate)
+            #expect(check.output.contains("ok  signed a test challenge"), "\(check)")
             #expect(try home.keyfob("identity", "rm", key + certificate, "--yes").status == 0)
         }
     }
@@ -113,7 +117,7 @@ import Testing
             """)
         let file = home.file(form)
         let commands = [
-            ["identity", "import", home.file("a.key"), file], ["cert", "import", file], ["cert", "show", file],
+            ["identity", "import", home.file("a.key"), file], ["cert", "import", file], ["cert", "verify", file],
             ["trust", "add", file, "--yes"],
         ]
         for command in commands {

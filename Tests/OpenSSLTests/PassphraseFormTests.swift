@@ -50,7 +50,8 @@ import Testing
         let leaf = HandmadePKCS12.content(of: [.certificate(try openssl.certificate("leaf.pem").der)])
         let sealedKey = try seal(openssl.data("leaf.p8"), under: key, openssl, isMisnamed: isMisnamed).privateKey
         return try HandmadePKCS12.file(
-            [.sealedKey(sealedKey, name: "web")], sealed: [seal(leaf, under: certificate, openssl, isMisnamed: isMisnamed)]
+            [.sealedKey(sealedKey, name: "web")],
+            sealed: [seal(leaf, under: certificate, openssl, isMisnamed: isMisnamed)]
         ) { try HMACSHA256(key: Self.key(check)).authenticationCode(for: $0) }
     }
 

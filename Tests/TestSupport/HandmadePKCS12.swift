@@ -46,8 +46,8 @@ public enum HandmadePKCS12 {
     /// A file of these parts, none of them encrypted by itself.
     public static func file(_ bags: [Bag]) -> Data { file(safe(bags, [])) }
 
-    /// A file of these parts, and of encrypted ones before them, with PBMAC1 (RFC 9579) over them: what `code` gives for
-    /// them, whose key is derived with `salt` in one iteration.
+    /// A file of these parts, and of encrypted ones before them, with PBMAC1 (RFC 9579) over them: what `code` gives
+    /// for them, whose key is derived with `salt` in one iteration.
     public static func file(
         _ bags: [Bag], sealed: [Sealed] = [], code: ([UInt8]) throws -> [UInt8]
     ) rethrows -> Data {

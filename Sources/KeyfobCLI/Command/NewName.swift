@@ -7,7 +7,7 @@ import PKCS11
 
 /// A name for something that is made or imported.
 enum NewName {
-    /// Refuses a name by which nothing would be found again: one that is empty or blank, and one that begins like a URI.
+    /// Refuses a name by which nothing would be found again: one that is empty or blank, or begins like a URI.
     ///
     /// - Throws: `ValidationError`.
     static func check(_ name: String) throws {

@@ -68,7 +68,7 @@ final class CertificateFields: Sendable {
 
     /// One end of the validity.
     ///
-    /// - Throws: `KeyFileError` with code `unsupported`, which names the certificate and the text, for the rest of it is
+    /// - Throws: `KeyFileError` with code `unsupported`, which names the certificate and the text: the rest of it is
     ///   sound.
     private static func date(
         _ element: DERElement, _ verb: String, _ subject: DistinguishedName
@@ -78,7 +78,8 @@ final class CertificateFields: Sendable {
             throw KeyFileError(
                 .unsupported,
                 "the validity of the certificate \"\(subject)\" \(verb) at "
-                    + "\"\(String(decoding: text, as: UTF8.self))\", which is not a date; its issuer has to make it again")
+                    + "\"\(String(decoding: text, as: UTF8.self))\", which is not a date; "
+                    + "its issuer has to make it again")
         }
     }
 

@@ -63,7 +63,7 @@ struct PasswordEncryption {
         }
     }
 
-    /// Has the cipher of PBES2 in an X509_ALGOR be AES for keys of the length that the derivation says, where they differ.
+    /// Has the cipher of PBES2 in an X509_ALGOR be AES for keys of the length that the derivation says.
     ///
     /// NSS 3.29 wrote AES-128 for what it encrypted with AES-256; libcrypto refuses that.
     static func correctCipher(of algorithm: UnsafePointer<X509_ALGOR>?) {
