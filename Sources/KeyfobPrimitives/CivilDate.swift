@@ -4,11 +4,13 @@
 package struct CivilDate: Hashable, Sendable {
     package var year, month, day, hour, minute, second: Int
 
-    /// A moment by its fields; `nil` where one is out of its range. A day that its month does not have is one of the
-    /// next month, and second 60 the first of the next minute.
+    /// A moment by its fields; `nil` where one is out of its range, such as a day that its month does not have. Second
+    /// 60 is the first of the next minute.
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
-        guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day), (0..<24).contains(hour),
-            (0..<60).contains(minute), (0...60).contains(second)
+        let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let days = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        guard (0...9999).contains(year), (1...12).contains(month), (1...days[month - 1]).contains(day),
+            (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second)
         else { return nil }
         (self.year, self.month, self.day) = (year, month, day)
         (self.hour, self.minute, self.second) = (hour, minute, second)

@@ -9,4 +9,10 @@ extension String {
         while rest.last?.isWhitespace == true { rest.removeLast() }
         return String(rest)
     }
+    /// Whether nothing of the text can be seen: it is empty, or all white space, control and format characters.
+    package var isBlank: Bool {
+        unicodeScalars.allSatisfy { scalar in
+            scalar.properties.isWhitespace || [.control, .format].contains(scalar.properties.generalCategory)
+        }
+    }
 }

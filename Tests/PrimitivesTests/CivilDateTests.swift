@@ -38,6 +38,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (2023, 2, 29, false), (2024, 2, 29, true), (2100, 2, 29, false), (2000, 2, 29, true), (2024, 2, 30, false),
+        (2024, 4, 31, false), (2024, 12, 31, true), (0, 2, 29, true),
+    ])
+    func `a day that its month does not have is none`(year: Int, month: Int, day: Int, isDay: Bool) {
+        let civil = CivilDate(year: year, month: month, day: day, hour: 0, minute: 0, second: 0)
+        #expect((civil != nil) == isDay)
+    }
+
     @Test func `what lies outside is the nearest moment inside, and no field beyond its range makes a date`() {
         #expect(CivilDate(secondsSince1970: 1e300).year == 9999)
         #expect(CivilDate(secondsSince1970: -.infinity).year == 0)

@@ -7,18 +7,51 @@ public enum HandmadePKCS12 {
         /// A private key in PKCS#8.
         case key(Data, name: String? = nil)
         /// An encrypted private key in PKCS#8.
-        case sealedKey(Data)
+        case sealedKey(Data, name: String? = nil)
         /// A certificate in DER.
         case certificate(Data, name: String? = nil)
     }
 
-    /// A file of these parts, none of them encrypted by itself.
-    public static func file(_ bags: [Bag]) -> Data { file(safe(bags)) }
+    /// Content under PBES2 (RFC 8018): AES-256-CBC, with a key that one iteration of PBKDF2 with HMAC-SHA-256 derives
+    /// with `salt`.
+    public struct Sealed: Sendable {
+        private let algorithm: [UInt8]
+        private let ciphertext: [UInt8]
 
-    /// A file of these parts with PBMAC1 (RFC 9579) over them: what `code` gives for them, whose key is derived with
-    /// `salt` in one iteration.
-    public static func file(_ bags: [Bag], code: ([UInt8]) throws -> [UInt8]) rethrows -> Data {
-        let safe = safe(bags)
+        /// - Parameters:
+        ///   - ciphertext: What AES-256-CBC makes of the content.
+        ///   - isMisnamed: Whether AES-128 is named, with a key of 32 bytes, as NSS 3.29 did.
+        public init(ciphertext: Data, initializationVector: [UInt8], isMisnamed: Bool = false) {
+            let length: [UInt8] = isMisnamed ? [2, 1, 32] : []
+            let derivation = sequence([pbkdf2, sequence([element(0x04, [salt]), [2, 1, 1], length, hmacSHA256])])
+            let name = isMisnamed ? aes256CBC.dropLast() + [0x02] : aes256CBC
+            let cipher = sequence([name, element(0x04, [initializationVector])])
+            algorithm = sequence([pbes2, sequence([derivation, cipher])])
+            self.ciphertext = [UInt8](ciphertext)
+        }
+
+        /// The content as an encrypted private key in PKCS#8.
+        public var privateKey: Data { Data(sequence([algorithm, element(0x04, [ciphertext])])) }
+
+        /// The content as an encrypted part of a file.
+        fileprivate var part: [UInt8] {
+            let content = sequence([data, algorithm, element(0x80, [ciphertext])])
+            return sequence([encryptedData, element(0xA0, [sequence([[2, 1, 0], content])])])
+        }
+    }
+
+    /// These parts as the content of a `Sealed`.
+    public static func content(of bags: [Bag]) -> Data { Data(sequence(bags.map(encoded))) }
+
+    /// A file of these parts, none of them encrypted by itself.
+    public static func file(_ bags: [Bag]) -> Data { file(safe(bags, [])) }
+
+    /// A file of these parts, and of encrypted ones before them, with PBMAC1 (RFC 9579) over them: what `code` gives
+    /// for them, whose key is derived with `salt` in one iteration.
+    public static func file(
+        _ bags: [Bag], sealed: [Sealed] = [], code: ([UInt8]) throws -> [UInt8]
+    ) rethrows -> Data {
+        let safe = safe(bags, sealed)
         let derivation = sequence([
             pbkdf2, sequence([element(0x04, [salt]), [2, 1, 1], [2, 1, 32], hmacSHA256]),
         ])
@@ -27,11 +60,12 @@ public enum HandmadePKCS12 {
         return file(safe, sequence([digest, element(0x04, [salt]), [2, 1, 1]]))
     }
 
-    /// The salt of integrity checks.
+    /// The salt of all derivations.
     public static let salt: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
 
-    private static func safe(_ bags: [Bag]) -> [UInt8] {
-        sequence([sequence([data, element(0xA0, [element(0x04, [sequence(bags.map(encoded))])])])])
+    private static func safe(_ bags: [Bag], _ sealed: [Sealed]) -> [UInt8] {
+        let plain = sequence([data, element(0xA0, [element(0x04, [sequence(bags.map(encoded))])])])
+        return sequence(sealed.map(\.part) + [plain])
     }
 
     private static func file(_ safe: [UInt8], _ check: [UInt8] = []) -> Data {
@@ -41,7 +75,7 @@ public enum HandmadePKCS12 {
     private static func encoded(_ bag: Bag) -> [UInt8] {
         switch bag {
         case .key(let key, let name): sequence([kind(1), element(0xA0, [[UInt8](key)]), attributes(name)])
-        case .sealedKey(let key): sequence([kind(2), element(0xA0, [[UInt8](key)])])
+        case .sealedKey(let key, let name): sequence([kind(2), element(0xA0, [[UInt8](key)]), attributes(name)])
         case .certificate(let certificate, let name):
             sequence([
                 kind(3),
@@ -63,10 +97,13 @@ public enum HandmadePKCS12 {
     }
 
     private static let data: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
+    private static let encryptedData: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x06]
     private static let x509: [UInt8] = [0x06, 0x0A, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x16, 0x01]
     private static let friendlyName: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x14]
 
     private static let pbmac1: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x05, 0x0E]
+    private static let pbes2: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x05, 0x0D]
+    private static let aes256CBC: [UInt8] = [0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x2A]
     private static let pbkdf2: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x05, 0x0C]
     private static let hmacSHA256: [UInt8] = [
         0x30, 0x0C, 0x06, 0x08, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x02, 0x09, 0x05, 0x00,

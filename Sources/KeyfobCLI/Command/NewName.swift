@@ -7,11 +7,11 @@ import PKCS11
 
 /// A name for something that is made or imported.
 enum NewName {
-    /// Refuses a name by which nothing would be found again: an empty one, and one that begins like a URI.
+    /// Refuses a name by which nothing would be found again: one that is empty or blank, or begins like a URI.
     ///
     /// - Throws: `ValidationError`.
     static func check(_ name: String) throws {
-        guard !name.isEmpty else { throw ValidationError(UsageError.emptyName.message) }
+        guard !name.isBlank else { throw ValidationError(UsageError.emptyName.message) }
         try requireNoURI(name)
     }
 

@@ -127,6 +127,18 @@ struct IdentityFiles {
             .subtracting(certificates.map(\.certificate.publicKey.subjectPublicKeyInfo)).count
     }
 
+    /// How many certificates of the keys are not imported, for another of the same key succeeds them.
+    var succeededCertificates: Int {
+        let all = Set(certificates.map(\.certificate)).filter { own in
+            keys.contains { $0.key.publicKey == own.publicKey }
+        }
+        return all.count - all.intersection(currentCertificates).count
+    }
+
+    private var currentCertificates: Set<Certificate> {
+        Set(Certificate.current(among: certificates.map(\.certificate), on: Date()))
+    }
+
     /// Every key with its certificate, once where the files hold them twice.
     ///
     /// - Parameter isThere: whether the keychain has a key, where somebody knows; asked where a key has no certificate.
@@ -148,7 +160,7 @@ struct IdentityFiles {
             throw KeychainError(
                 .itemNotFound, "there is no certificate among the files.", hint: "Name its file: --cert FILE")
         }
-        var seen: Set<Data> = []
+        var rest = currentCertificates
         return try keys.flatMap { entry -> [Pair] in
             let own = certificates.filter { $0.certificate.publicKey == entry.key.publicKey }
             guard !own.isEmpty else {
@@ -161,7 +173,7 @@ struct IdentityFiles {
                 return []
             }
             try Self.requireUsable(entry.key, entry.fileName)
-            return own.filter { seen.insert($0.certificate.der).inserted }.map {
+            return own.filter { rest.remove($0.certificate) != nil }.map {
                 Pair(
                     fileName: entry.fileName, key: entry.key, certificate: $0.certificate,
                     certificateFileName: $0.fileName,
@@ -208,7 +220,10 @@ struct IdentityFiles {
         do {
             _ = try Certificate(der: data)
             return true
-        } catch { return false }
+        } catch {
+            // One whose dates are impossible is a certificate, too.
+            return (error as? KeyFileError)?.code == .unsupported
+        }
     }
 
     private mutating func addPKCS12(_ data: Data, _ name: String) throws {

@@ -98,9 +98,10 @@ struct IdentityImportCommand: ParsableCommand {
             ? keychain.names(ofImported: pairs.map { ($0.friendlyName, $0.certificate) }) : wanted
         try keychain.requireNames(zip(names, pairs).map { ($0, $1.certificate) }, isReplacing: replace)
         let left = [
-            (contents.keysWithoutCertificate, "without a certificate"),
-            (contents.unreadableKeys.count, "of a kind that cannot be read"),
-        ].filter { $0.0 > 0 }.map { "Not imported: \(Phrases.counted($0.0, "private key")) \($0.1)." }
+            (contents.keysWithoutCertificate, "private key", "without a certificate"),
+            (contents.unreadableKeys.count, "private key", "that cannot be read"),
+            (contents.succeededCertificates, "certificate", "that a newer one of the same key succeeds"),
+        ].filter { $0.0 > 0 }.map { "Not imported: \(Phrases.counted($0.0, $0.1)) \($0.2)." }
         let given = contents.certificates.map(\.certificate)
         if global.dryRun {
             let reports = try plans(zip(pairs, names).map { ($0, $1) }, given, in: keychain)

@@ -1,4 +1,5 @@
 public import Foundation
+import KeyfobPrimitives
 
 // A malformed extension reads as an absent one here; `verify` of a chain refuses the certificate.
 extension Certificate {
@@ -99,21 +100,23 @@ extension Certificate {
     ///
     /// The common names of the subject, the last one first, and descriptions behind them in parentheses. Without a
     /// common name the first e-mail address, else the first host name, else the units, the organisations, or whatever
-    /// the subject has.
+    /// the subject has. Values that are empty or blank do not count.
     public var subjectSummary: String? {
         // The most specific type that there is, and all values of it: from the end, for the last come first.
         let types = ["2.5.4.10", "2.5.4.11", "2.5.4.3"]
         var rank = -1
         var values: [String] = []
         var descriptions: [String] = []
-        for attribute in subject.attributes.reversed() {
+        for attribute in subject.attributes.reversed() where !attribute.value.isBlank {
             let own = types.firstIndex(of: attribute.type.rawValue) ?? -1
             if attribute.type.rawValue == "2.5.4.13" { descriptions.append(attribute.value) }
             if own > rank { (rank, values) = (own, []) }
             if own == rank { values.append(attribute.value) }
         }
         let summary = values.isEmpty ? nil : values.joined(separator: ", ")
-        guard rank == types.count - 1 else { return emailAddresses.first ?? dnsNames.first ?? summary }
+        guard rank == types.count - 1 else {
+            return (emailAddresses + dnsNames).first { !$0.isBlank } ?? summary
+        }
         return descriptions.isEmpty ? summary : summary.map { "\($0) (\(descriptions.joined(separator: ", ")))" }
     }
 }

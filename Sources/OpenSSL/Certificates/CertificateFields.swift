@@ -17,7 +17,7 @@ final class CertificateFields: Sendable {
     /// The X509.
     let handle: LazyPointer
 
-    /// - Throws: `DERError`; `KeyFileError` for the public key.
+    /// - Throws: `DERError`; `KeyFileError` for the public key, and for an end of the validity that is not a date.
     init(der: Data) throws {
         // A slice would bring its indices and the whole file with it.
         let der = Data(der)
@@ -46,9 +46,9 @@ final class CertificateFields: Sendable {
         issuer = try DistinguishedName(element: body.next(DERTag.sequence))
         let validity = try body.next(DERTag.sequence).children()
         guard validity.count == 2 else { throw DERError() }
-        notBefore = try validity[0].date()
-        notAfter = try validity[1].date()
         subject = try DistinguishedName(element: body.next(DERTag.sequence))
+        notBefore = try Self.date(validity[0], "begins", subject)
+        notAfter = try Self.date(validity[1], "ends", subject)
         publicKey = try PublicKey(subjectPublicKeyInfo: Data(try body.next(DERTag.sequence).whole))
         var extensions: [CertificateExtension] = []
         while !body.isAtEnd {
@@ -64,6 +64,23 @@ final class CertificateFields: Sendable {
         _ = try outer.next(DERTag.sequence)
         _ = try outer.next(DERTag.bitString).bitStringOctets()
         guard outer.isAtEnd else { throw DERError() }
+    }
+
+    /// One end of the validity.
+    ///
+    /// - Throws: `KeyFileError` with code `unsupported`, which names the certificate and the text: the rest of it is
+    ///   sound.
+    private static func date(
+        _ element: DERElement, _ verb: String, _ subject: DistinguishedName
+    ) throws(KeyFileError) -> Date {
+        do { return try element.date() } catch {
+            let text = element.content.prefix(40).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
+            throw KeyFileError(
+                .unsupported,
+                "the validity of the certificate \"\(subject)\" \(verb) at "
+                    + "\"\(String(decoding: text, as: UTF8.self))\", which is not a date; "
+                    + "its issuer has to make it again")
+        }
     }
 
     /// Whether there is an extension, whatever is in it.

@@ -2,24 +2,74 @@ import Foundation
 import KeyfobPrimitives
 
 extension DERElement {
-    /// The moment of a UTCTime or GeneralizedTime in the forms that RFC 5280 4.1.2.5 allows.
+    /// The moment of a UTCTime or GeneralizedTime, in whole seconds.
+    ///
+    /// RFC 5280 4.1.2.5 allows one form of each. This takes all that X.680 46 and 47 define: without seconds, with a
+    /// fraction, with an offset from UTC. Local time is not taken, for it is of an unknown zone.
+    ///
+    /// - Throws: `DERError` for other content, and where there is no such day or time.
     func date() throws(DERError) -> Date {
-        var digits: [Int] = []
-        guard content.last == 0x5A else { throw DERError() }
-        for byte in content.dropLast() {
-            guard (0x30...0x39).contains(byte) else { throw DERError() }
-            digits.append(Int(byte) - 0x30)
+        guard tag == DERTag.utcTime || tag == DERTag.generalizedTime else { throw DERError() }
+        let isShort = tag == DERTag.utcTime
+        var text = DecimalText(rest: content)
+        let first = try text.number(isShort ? 2 : 4)
+        let year = !isShort ? first : first < 50 ? 2000 + first : 1900 + first
+        let (month, day, hour) = (try text.number(2), try text.number(2), try text.number(2))
+        let minute = isShort || text.startsWithDigit ? try text.number(2) : nil
+        let second = minute != nil && text.startsWithDigit ? try text.number(2) : nil
+        var fraction = 0.0
+        if !isShort, text.skip(0x2E) || text.skip(0x2C) {
+            // It is one of the smallest unit that is there.
+            fraction = try text.fraction() * (second != nil ? 1 : minute != nil ? 60 : 3600)
         }
-        if tag == DERTag.utcTime, digits.count == 12 {
-            digits = (digits[0] < 5 ? [2, 0] : [1, 9]) + digits
+        var offset = 0
+        if !text.skip(0x5A) {
+            let isEast = text.skip(0x2B)
+            guard isEast || text.skip(0x2D) else { throw DERError() }
+            let (hours, minutes) = (try text.number(2), text.startsWithDigit || isShort ? try text.number(2) : 0)
+            guard hours < 24, minutes < 60 else { throw DERError() }
+            offset = (isEast ? 1 : -1) * (hours * 3600 + minutes * 60)
         }
-        guard tag == DERTag.utcTime || tag == DERTag.generalizedTime, digits.count == 14 else { throw DERError() }
-        func pair(_ index: Int) -> Int { digits[index] * 10 + digits[index + 1] }
         let civil = CivilDate(
-            year: pair(0) * 100 + pair(2), month: pair(4), day: pair(6), hour: pair(8), minute: pair(10),
-            second: pair(12))
-        guard let civil else { throw DERError() }
-        return Date(timeIntervalSince1970: Double(civil.secondsSince1970))
+            year: year, month: month, day: day, hour: hour, minute: minute ?? 0, second: second ?? 0)
+        guard text.rest.isEmpty, let civil else { throw DERError() }
+        return Date(timeIntervalSince1970: Double(civil.secondsSince1970 + Int(fraction) - offset))
+    }
+}
+
+/// Text of digits and signs, read from its start.
+private struct DecimalText {
+    var rest: ArraySlice<UInt8>
+
+    var startsWithDigit: Bool { rest.first.map { (0x30...0x39).contains($0) } ?? false }
+
+    /// The number of the next digits, of which there are so many.
+    mutating func number(_ count: Int) throws(DERError) -> Int {
+        var number = 0
+        for _ in 0..<count { number = number * 10 + (try digit()) }
+        return number
+    }
+
+    /// The number behind a decimal point, at least one digit.
+    mutating func fraction() throws(DERError) -> Double {
+        var (value, unit) = (0.0, 0.1)
+        repeat {
+            value += Double(try digit()) * unit
+            unit /= 10
+        } while startsWithDigit
+        return value
+    }
+
+    /// Whether a sign comes next, which is then passed over.
+    mutating func skip(_ sign: UInt8) -> Bool {
+        guard rest.first == sign else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    private mutating func digit() throws(DERError) -> Int {
+        guard startsWithDigit else { throw DERError() }
+        return Int(rest.removeFirst()) - 0x30
     }
 }
 

@@ -56,7 +56,9 @@ package enum PEM {
                 label = nil
             } else if label != nil {
                 if unsafe line.contains(0x3A) {
-                    headers.append(unsafe String(decoding: line, as: UTF8.self))
+                    // A block may be indented, as YAML and XML have it.
+                    let text = unsafe String(decoding: line, as: UTF8.self)
+                    headers.append(text.trimmingCharacters(in: .whitespaces))
                 } else if !range.isEmpty {
                     body.append(range)
                 }

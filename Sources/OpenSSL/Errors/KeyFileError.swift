@@ -47,6 +47,12 @@ public struct KeyFileError: Error, Sendable, CustomStringConvertible {
     /// A file that is neither: another one than was meant, and not damaged.
     static let foreign = KeyFileError(.unsupported, "it is neither PEM nor DER")
 
+    /// An EC key with parameters in place of the name of a curve (RFC 3279 2.3.5), which equal those of no known one.
+    static let explicitCurve = KeyFileError(
+        .unsupported,
+        "its curve is written out (explicit parameters) and is not recognised; where it is a named curve: "
+            + "openssl ec -in FILE -param_enc named_curve -out COPY")
+
     /// What a PEM file with blocks of these labels is, where somebody expected something else in it than a certificate
     /// request; `nil` where it has none.
     static func explanation(ofRequestAmong labels: [String]) -> String? {

@@ -63,6 +63,40 @@ struct PasswordEncryption {
         }
     }
 
+    /// Has the cipher of PBES2 in an X509_ALGOR be AES for keys of the length that the derivation says.
+    ///
+    /// NSS 3.29 wrote AES-128 for what it encrypted with AES-256; libcrypto refuses that.
+    static func correctCipher(of algorithm: UnsafePointer<X509_ALGOR>?) {
+        guard let value = unsafe algorithm?.pointee.parameter, unsafe value.pointee.type == V_ASN1_SEQUENCE,
+            let text = unsafe value.pointee.value.sequence, let bytes = unsafe ASN1_STRING_get0_data(text)
+        else { return }
+        let parameters = unsafe [UInt8](UnsafeBufferPointer(start: bytes, count: Int(ASN1_STRING_length(text))))
+        guard let (place, octet) = correctionOfCipher(in: parameters) else { return }
+        // The identifiers of the three differ in their last octet.
+        unsafe UnsafeMutablePointer(mutating: bytes)[place] = octet
+    }
+
+    private static func correctionOfCipher(in parameters: [UInt8]) -> (place: Int, octet: UInt8)? {
+        do {
+            let schemes = try DERReader.single(parameters[...], tag: DERTag.sequence).children()
+            guard schemes.count == 2, let cipher = try schemes[1].children().first,
+                ciphers[try cipher.objectIdentifier().rawValue] != nil
+            else { return nil }
+            let derivation = try schemes[0].children()
+            guard derivation.count == 2, try derivation[0].objectIdentifier().rawValue == "1.2.840.113549.1.5.12" else {
+                return nil
+            }
+            let fields = try derivation[1].children()
+            guard fields.count > 2, fields[2].tag == DERTag.integer,
+                let octet = [16: 0x02, 24: 0x16, 32: 0x2A][try fields[2].smallInteger()] as UInt8?
+            else { return nil }
+            return (cipher.content.endIndex - 1, octet)
+        } catch {
+            // The caller meets the same parameters again, and says what is wrong with them.
+            return nil
+        }
+    }
+
     private static let oldNames = [
         "1.2.840.113549.1.12.1.1": "128-bit RC4", "1.2.840.113549.1.12.1.2": "40-bit RC4",
         "1.2.840.113549.1.12.1.3": "3DES", "1.2.840.113549.1.12.1.4": "two-key 3DES",

@@ -34,7 +34,7 @@ extension PrivateKey {
                 "it is an OpenSSH key; if RSA or ECDSA, convert a copy of it: ssh-keygen -p -m PKCS8 -f COPY")
         }
         guard let content = block.content else { throw KeyFileError(.damaged, "the PEM block is broken or not closed") }
-        if block.headers.contains(where: { $0.hasPrefix("DEK-Info") }) {
+        if block.headers.contains(where: { $0.hasPrefix("DEK-Info") || $0.hasSuffix("ENCRYPTED") }) {
             return try load(decryptTraditional(content, headers: block.headers, passphrase: try ask(passphrase)), true)
         }
         return try load(der: content, passphrase: passphrase)
@@ -74,6 +74,7 @@ extension PrivateKey {
         }
         guard let handle else {
             let cause = OpenSSLError(draining: "d2i_AutoPrivateKey")
+            if hasExplicitCurve(der) { throw KeyFileError.explicitCurve }
             if isSoundPKCS8(der) {
                 throw KeyFileError(.unsupported, "a kind of key that OpenSSL cannot read", cause: cause)
             }
@@ -124,6 +125,15 @@ extension PrivateKey {
         guard unsafe EVP_PKEY_check(context) == 1 else {
             let cause = OpenSSLError(draining: "EVP_PKEY_check")
             throw KeyFileError(.damaged, "the numbers of the key do not belong together", cause: cause)
+        }
+    }
+
+    /// Whether a key has the parameters of its curve: they begin with the identifier of the field, which is one below
+    /// 1.2.840.10045.1 and stands nowhere else.
+    static func hasExplicitCurve(_ der: SecretBytes) -> Bool {
+        let field: [UInt8] = [DERTag.objectIdentifier, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x01]
+        return unsafe der.withUnsafeBytes { bytes in
+            bytes.indices.contains { unsafe bytes[$0...].starts(with: field) }
         }
     }
 
@@ -204,10 +214,12 @@ extension PrivateKey {
         _ content: SecretBytes, headers: [String], passphrase: SecretBytes
     ) throws -> SecretBytes {
         var cipher = unsafe EVP_CIPHER_INFO()
-        var text = [CChar]((headers.joined(separator: "\n") + "\n").utf8CString)
+        // libcrypto takes these two headers alone, in this order; a mail program may have added others.
+        let lines = ["Proc-Type: 4,ENCRYPTED"] + headers.filter { $0.hasPrefix("DEK-Info") }
+        var text = [CChar]((lines.joined(separator: "\n") + "\n").utf8CString)
         guard unsafe PEM_get_EVP_CIPHER_INFO(&text, &cipher) == 1 else {
             throw KeyFileError(
-                .unsupported, "the DEK-Info header names no known cipher",
+                .unsupported, "its DEK-Info header is missing, or names no known cipher",
                 cause: OpenSSLError(draining: "PEM_get_EVP_CIPHER_INFO"))
         }
         // DES and others of its time are in the library for reading only.

@@ -16,24 +16,27 @@ public struct PrivateKey: Sendable {
 
     /// Takes over `handle`, an EVP_PKEY with both halves.
     ///
-    /// - Throws: `KeyFileError` with code `unsupported` for an RSA key above `maximumRSASize`.
+    /// - Throws: `KeyFileError` with code `unsupported` for an RSA key above `maximumRSASize`, and for an EC key with
+    ///   the parameters of a curve that has no name.
     init(handle: OwnedPointer) throws {
         self.handle = handle
         let information = try unsafe handle.withPointer { key in
             try unsafe encoded("i2d_PUBKEY") { unsafe i2d_PUBKEY(key, $0) }
         }
         publicKey = try PublicKey(subjectPublicKeyInfo: information)
-        if case .ec = publicKey.algorithm { try includePublicKey() }
+        if publicKey.algorithm == .other(KeyAlgorithm.ecOID.rawValue) { throw KeyFileError.explicitCurve }
+        if case .ec = publicKey.algorithm { try completeEncodings() }
         guard case .rsa(let bits) = publicKey.algorithm, bits > Self.maximumRSASize else { return }
         throw KeyFileError(.unsupported, "it has an RSA key of \(bits) bits, and the largest is \(Self.maximumRSASize)")
     }
 
-    /// Has what is written of an EC key name its public key, also where it came from a file, or a token, that did not:
-    /// libcrypto leaves it out then, and some programs do not take a key without it (RFC 5915 3 recommends it).
-    private func includePublicKey() throws(OpenSSLError) {
+    /// Has what is written of an EC key hold its public key and the name of its curve, whatever the file had that it
+    /// came from: some programs do not take a key without them (RFC 5915 3, RFC 5480 2.1.1).
+    private func completeEncodings() throws(OpenSSLError) {
         try unsafe handle.withPointer { (key) throws(OpenSSLError) in
             try check(
                 "EVP_PKEY_set_int_param", unsafe EVP_PKEY_set_int_param(key, OSSL_PKEY_PARAM_EC_INCLUDE_PUBLIC, 1))
+            try unsafe PublicKey.nameCurve(of: key)
         }
     }
 

@@ -8,7 +8,8 @@ import KeyfobPrimitives
 /// EVP_PKEY is made once, when the key is first used. Whether an EC point is on its curve is found then, or by
 /// `validate()`.
 public struct PublicKey: Hashable, Sendable {
-    /// The whole SubjectPublicKeyInfo in DER (RFC 5280 4.1.2.7). A compressed point stands in it whole.
+    /// The whole SubjectPublicKeyInfo in DER (RFC 5280 4.1.2.7). A compressed point stands in it whole, and a curve
+    /// that was written out with the parameters of a named one has that name in it.
     public let subjectPublicKeyInfo: Data
     /// The content of its BIT STRING: PKCS#1 DER for RSA, the point with both coordinates for EC, 32 bytes for Ed25519.
     public let bits: Data
@@ -29,18 +30,12 @@ public struct PublicKey: Hashable, Sendable {
             throw KeyFileError(.tooLarge, "a public key is below 64 KiB")
         }
         try KeyFileError.checkLength(of: subjectPublicKeyInfo.prefix(8), count: subjectPublicKeyInfo.count)
-        let parts: (oid: OID, curve: OID?, bits: ArraySlice<UInt8>)
-        do {
-            let whole = try DERReader.single([UInt8](subjectPublicKeyInfo)[...], tag: DERTag.sequence)
-            var reader = DERReader(whole.content)
-            let identifier = try reader.next(DERTag.sequence).children()
-            guard let first = identifier.first else { throw DERError() }
-            let named = identifier.count == 2 && identifier[1].tag == DERTag.objectIdentifier
-            let bits = try reader.next(DERTag.bitString).bitStringOctets()
-            guard reader.isAtEnd else { throw DERError() }
-            parts = (try first.objectIdentifier(), named ? try identifier[1].objectIdentifier() : nil, bits)
-        } catch {
-            throw KeyFileError(.damaged, "it is not a SubjectPublicKeyInfo")
+        // A slice would bring its indices and the whole file with it.
+        var information = Data(subjectPublicKeyInfo)
+        var parts = try Self.parts(of: information)
+        if parts.hasExplicitCurve, let named = Self.named(information) {
+            information = named
+            parts = try Self.parts(of: named)
         }
         let algorithm: KeyAlgorithm? = switch (parts.oid, parts.curve) {
         case (KeyAlgorithm.rsaOID, _): RSANumbers(bits: parts.bits).map { .rsa(bits: $0.size) }
@@ -50,8 +45,6 @@ public struct PublicKey: Hashable, Sendable {
         }
         guard let algorithm else { throw KeyFileError(.damaged, "its bits are no key of its kind") }
         self.algorithm = algorithm
-        // A slice would bring its indices and the whole file with it.
-        var information = Data(subjectPublicKeyInfo)
         var content = Data(parts.bits)
         if case .ec(let curve) = algorithm, let point = Self.wholePoint(ofCompressed: parts.bits, information, curve) {
             content = Data(point)
@@ -61,6 +54,54 @@ public struct PublicKey: Hashable, Sendable {
         bits = content
         identifier = Digest.sha1(content)
         handle = LazyPointer { [information] () throws(OpenSSLError) in try Self.decode(information) }
+    }
+
+    /// What a SubjectPublicKeyInfo consists of.
+    private struct Parts {
+        let oid: OID
+        let curve: OID?
+        /// Whether the parameters of the curve stand in place of its name (RFC 3279 2.3.5).
+        let hasExplicitCurve: Bool
+        let bits: ArraySlice<UInt8>
+    }
+
+    private static func parts(of information: Data) throws(KeyFileError) -> Parts {
+        do {
+            let whole = try DERReader.single([UInt8](information)[...], tag: DERTag.sequence)
+            var reader = DERReader(whole.content)
+            let identifier = try reader.next(DERTag.sequence).children()
+            guard let first = identifier.first else { throw DERError() }
+            let oid = try first.objectIdentifier()
+            let parameters = identifier.count == 2 ? identifier[1] : nil
+            let isNamed = parameters?.tag == DERTag.objectIdentifier
+            let bits = try reader.next(DERTag.bitString).bitStringOctets()
+            guard reader.isAtEnd else { throw DERError() }
+            return Parts(
+                oid: oid, curve: isNamed ? try parameters?.objectIdentifier() : nil,
+                hasExplicitCurve: oid == KeyAlgorithm.ecOID && parameters?.tag == DERTag.sequence, bits: bits)
+        } catch {
+            throw KeyFileError(.damaged, "it is not a SubjectPublicKeyInfo")
+        }
+    }
+
+    /// The same key with the name of its curve in place of the parameters; `nil` where libcrypto knows no name for
+    /// them.
+    private static func named(_ information: Data) -> Data? {
+        do {
+            return try unsafe decode(information).withPointer { key in
+                try unsafe nameCurve(of: key)
+                return try unsafe encoded("i2d_PUBKEY") { unsafe i2d_PUBKEY(key, $0) }
+            }
+        } catch {
+            return nil
+        }
+    }
+
+    /// Has what is written of an EC key name its curve, whose parameters equal those of a named one.
+    static func nameCurve(of key: OpaquePointer?) throws(OpenSSLError) {
+        try check(
+            "EVP_PKEY_set_utf8_string_param",
+            unsafe EVP_PKEY_set_utf8_string_param(key, OSSL_PKEY_PARAM_EC_ENCODING, OSSL_PKEY_EC_ENCODING_GROUP))
     }
 
     /// The curve, if `point` is as long as one on it and says rightly whether it is compressed (SEC 1 2.3.3).

@@ -54,13 +54,15 @@ public struct PKCS12: Sendable {
         /// Whether a MAC under the passphrase stood over the content and was right; many files have none.
         public internal(set) var isIntegrityChecked = false
 
-        /// The pairs by public key, one for each certificate that fits a key. Local key ids are not consulted: files
-        /// with wrong ones exist, and a public key cannot be wrong. What a file holds twice is one pair.
+        /// The pairs by public key, one for each certificate that fits a key and that no other of the file succeeds.
+        ///
+        /// Local key ids are not consulted: files with wrong ones exist, and a public key cannot be wrong. What a file
+        /// holds twice is one pair. Of the certificate before a renewal and the one after, only the latter makes one.
         public var identities: [Identity] {
-            var seen: Set<Data> = []
+            var rest = Set(Certificate.current(among: certificates.map(\.certificate), on: Date()))
             return keys.flatMap { entry in
                 certificates.filter {
-                    $0.certificate.publicKey == entry.key.publicKey && seen.insert($0.certificate.der).inserted
+                    $0.certificate.publicKey == entry.key.publicKey && rest.remove($0.certificate) != nil
                 }.map { match in
                     Identity(
                         key: entry.key, certificate: match.certificate,

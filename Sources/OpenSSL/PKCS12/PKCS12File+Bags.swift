@@ -4,21 +4,57 @@ import KeyfobPrimitives
 
 /// What lies in the parts of the file: bags of keys and certificates.
 extension PKCS12File {
-    func open(_ part: UnsafeMutablePointer<PKCS7>, _ form: SecretBytes?, allowLegacy: Bool) throws {
+    /// - Parameter name: Of the part, for an error.
+    func open(
+        _ part: UnsafeMutablePointer<PKCS7>, _ name: String, _ forms: [SecretBytes?], allowLegacy: Bool
+    ) throws {
         let isEncrypted = unsafe OBJ_obj2nid(part.pointee.type) == NID_pkcs7_encrypted
-        let bags = unsafe Self.withPassphrase(form) { secret, count in
-            isEncrypted ? unsafe PKCS12_unpack_p7encdata(part, secret, count) : unsafe PKCS12_unpack_p7data(part)
+        let owner: OwnedPointer
+        if isEncrypted {
+            let algorithm = unsafe part.pointee.d.encrypted?.pointee.enc_data.pointee.algorithm
+            owner = try unsafe opened(name, PasswordEncryption(algorithm), forms) { secret, count in
+                unsafe PKCS12_unpack_p7encdata(part, secret, count).map { unsafe Self.owner(ofBags: $0) }
+            }
+        } else {
+            owner = unsafe Self.owner(ofBags: try check("PKCS12_unpack_p7data", PKCS12_unpack_p7data(part)))
         }
-        guard let bags = unsafe bags else { throw Self.failure("PKCS12_unpack_p7encdata") }
-        let owner = unsafe Self.owner(ofBags: bags)
         try unsafe owner.withPointer {
-            try unsafe open(bags: $0, form, allowLegacy: allowLegacy, isCounted: !isEncrypted, depth: 0)
+            try unsafe open(bags: $0, forms, allowLegacy: allowLegacy, isCounted: !isEncrypted, depth: 0)
         }
+    }
+
+    /// What the first form of the passphrase that fits a part makes of it.
+    ///
+    /// The parts of a file need not agree: of one passphrase, its maker may have given each a form of its own.
+    ///
+    /// - Throws: `PKCS12Error` with code `unsupported`, for the MAC, or another part, has shown the passphrase right.
+    private func opened<Result>(
+        _ name: String, _ encryption: PasswordEncryption?, _ forms: [SecretBytes?],
+        _ open: (UnsafePointer<CChar>?, Int32) -> Result?
+    ) throws(PKCS12Error) -> Result {
+        var first: OpenSSLError?
+        for form in forms {
+            if let result = unsafe Self.withPassphrase(form, open) {
+                ERR_clear_error()
+                return result
+            }
+            let cause = OpenSSLError(draining: "PKCS12_pbe_crypt_ex")
+            if cause.isUnknownAlgorithm {
+                throw PKCS12Error(.unsupported, "\(name) is encrypted with an unknown algorithm", cause: cause)
+            }
+            first = first ?? cause
+        }
+        let description = encryption.map { ", encrypted with \($0.name)," } ?? ""
+        throw PKCS12Error(
+            .unsupported,
+            "the passphrase is right, but \(name)\(description) cannot be read with it: it may have a passphrase of "
+                + "its own, or be damaged",
+            cause: first)
     }
 
     /// - Parameter isCounted: Whether `sealedParts` has seen the keys.
     private func open(
-        bags: OpaquePointer, _ form: SecretBytes?, allowLegacy: Bool, isCounted: Bool, depth: Int
+        bags: OpaquePointer, _ forms: [SecretBytes?], allowLegacy: Bool, isCounted: Bool, depth: Int
     ) throws {
         for index in 0..<max(0, unsafe OPENSSL_sk_num(bags)) {
             let bag = unsafe OpaquePointer(OPENSSL_sk_value(bags, index))
@@ -26,7 +62,7 @@ extension PKCS12File {
             case NID_keyBag:
                 try unsafe append(key: PKCS12_SAFEBAG_get0_p8inf(bag), bag)
             case NID_pkcs8ShroudedKeyBag:
-                try unsafe openKey(bag, form, allowLegacy: allowLegacy, isCounted: isCounted && depth == 0)
+                try unsafe openKey(bag, forms, allowLegacy: allowLegacy, isCounted: isCounted && depth == 0)
             case NID_certBag where unsafe PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate:
                 let certificate = try unsafe check("PKCS12_SAFEBAG_get1_cert", PKCS12_SAFEBAG_get1_cert(bag))
                 defer { unsafe X509_free(certificate) }
@@ -41,7 +77,7 @@ extension PKCS12File {
                     throw PKCS12Error(.damaged, "its parts are nested too deeply")
                 }
                 try unsafe open(
-                    bags: inner, form, allowLegacy: allowLegacy, isCounted: isCounted, depth: depth + 1)
+                    bags: inner, forms, allowLegacy: allowLegacy, isCounted: isCounted, depth: depth + 1)
             default:
                 // Revocation lists, secrets of Java and certificates of other kinds are not ours to judge.
                 continue
@@ -50,33 +86,47 @@ extension PKCS12File {
     }
 
     private func openKey(
-        _ bag: OpaquePointer?, _ form: SecretBytes?, allowLegacy: Bool, isCounted: Bool
+        _ bag: OpaquePointer?, _ forms: [SecretBytes?], allowLegacy: Bool, isCounted: Bool
     ) throws {
         var algorithm: UnsafePointer<X509_ALGOR>?
         unsafe X509_SIG_get0(PKCS12_SAFEBAG_get0_pkcs8(bag), &algorithm, nil)
+        unsafe PasswordEncryption.correctCipher(of: algorithm)
         guard let encryption = unsafe PasswordEncryption(algorithm) else {
             throw PKCS12Error(.damaged, "the encryption of a key is not described")
         }
         if encryption.isLegacy, !allowLegacy { throw Self.legacy(encryption) }
         if !isCounted { try count(encryption.iterations) }
-        let der = unsafe Self.withPassphrase(form) { secret, count in
-            unsafe PrivateKey.decrypt(PKCS12_SAFEBAG_get0_pkcs8(bag), secret, count, library)
-        }
-        guard let der else { throw Self.failure("PKCS12_pbe_crypt_ex") }
-        let information = unsafe (PrivateKey.firstVersion(of: der) ?? der).withUnsafeBytes { bytes in
-            unsafe decoded(bytes, release: { unsafe PKCS8_PRIV_KEY_INFO_free($0) }) {
-                unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
+        let name = unsafe Self.friendlyName(bag).map { "the private key \"\($0)\"" } ?? "a private key"
+        let information: OwnedPointer
+        do {
+            information = try unsafe opened(name, encryption, forms) { secret, count in
+                guard let der = unsafe PrivateKey.decrypt(PKCS12_SAFEBAG_get0_pkcs8(bag), secret, count, library) else {
+                    return nil
+                }
+                return unsafe (PrivateKey.firstVersion(of: der) ?? der).withUnsafeBytes { bytes in
+                    unsafe decoded(bytes, release: { unsafe PKCS8_PRIV_KEY_INFO_free($0) }) {
+                        unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
+                    }
+                }
             }
+        } catch {
+            // A key of a Java keystore may have a passphrase of its own.
+            content.unreadableKeys.append(error)
+            return
         }
-        guard let information else { throw Self.failure("d2i_PKCS8_PRIV_KEY_INFO") }
         try unsafe information.withPointer { try unsafe append(key: $0, bag) }
     }
 
     private func append(key information: OpaquePointer?, _ bag: OpaquePointer?) throws {
         guard let key = unsafe EVP_PKCS82PKEY(information) else {
             let cause = OpenSSLError(draining: "EVP_PKCS82PKEY")
+            let der = try unsafe encodedSecret("i2d_PKCS8_PRIV_KEY_INFO") {
+                unsafe i2d_PKCS8_PRIV_KEY_INFO(information, $0)
+            }
             content.unreadableKeys.append(
-                PKCS12Error(.unsupported, "a key is of a kind that OpenSSL cannot read", cause: cause))
+                PrivateKey.hasExplicitCurve(der)
+                    ? PKCS12Error(wrapping: KeyFileError.explicitCurve)
+                    : PKCS12Error(.unsupported, "a key is of a kind that OpenSSL cannot read", cause: cause))
             return
         }
         ERR_clear_error()
@@ -108,8 +158,8 @@ extension PKCS12File {
         }
         // Some makers write the terminator of C, too, and some an empty name where they have none.
         if units.last == 0 { units.removeLast() }
-        guard !units.isEmpty, !units.contains(0) else { return nil }
-        return String(validating: units, as: UTF16.self)
+        guard !units.contains(0), let name = String(validating: units, as: UTF16.self) else { return nil }
+        return name.isBlank ? nil : name
     }
 
     private static func localKeyID(_ bag: OpaquePointer?) -> Data? {
@@ -118,16 +168,5 @@ extension PKCS12File {
             let bytes = unsafe ASN1_STRING_get0_data(octets)
         else { return nil }
         return unsafe Data(bytes: bytes, count: Int(ASN1_STRING_length(octets)))
-    }
-
-    /// The MAC was right or there is none, and yet a part does not open.
-    private static func failure(_ function: StaticString) -> PKCS12Error {
-        let cause = OpenSSLError(draining: function)
-        if cause.isUnknownAlgorithm {
-            return PKCS12Error(.unsupported, "a part is encrypted with an unknown algorithm", cause: cause)
-        }
-        let isDecryption = cause.has(library: ERR_LIB_PKCS12, reason: PKCS12_R_PKCS12_CIPHERFINAL_ERROR)
-        return PKCS12Error(
-            isDecryption ? .wrongPassphrase : .damaged, "a part does not open with the passphrase", cause: cause)
     }
 }

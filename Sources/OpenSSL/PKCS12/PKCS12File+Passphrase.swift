@@ -4,37 +4,53 @@ import KeyfobPrimitives
 
 /// Which form of the passphrase is the file's.
 extension PKCS12File {
-    /// The forms that makers may have given a passphrase. None and an empty one are two different inputs to the old
-    /// derivation.
+    /// The forms that makers may have given a passphrase, the usual one first; none for one that cannot be right.
+    ///
+    /// None and an empty one are two different inputs to the derivation of PKCS#12. That derivation takes letters, and
+    /// PBES2 takes bytes: NSS 3.21 gave it UTF-16, and programs that are not run with UTF-8 give it Latin-1.
     static func forms(of passphrase: SecretBytes?) -> [SecretBytes?] {
         guard let passphrase else { return [nil, SecretBytes([])] }
-        return passphrase.isEmpty ? [nil, passphrase] : [passphrase] + [lettersOfBytes(passphrase)].compactMap(\.self)
+        guard !passphrase.isEmpty else { return [nil, passphrase] }
+        // HMAC fills a short key with zeros: with some at its end, a wrong passphrase would pass for the right one.
+        guard unsafe !passphrase.withUnsafeBytes({ unsafe $0.contains(0) }) else { return [] }
+        let others = [
+            passphrase.lettersOfBytes, passphrase.latin1, passphrase.utf16BigEndian(isTerminated: true),
+            passphrase.utf16BigEndian(isTerminated: false),
+        ]
+        return [passphrase] + others.compactMap(\.self)
     }
 
-    /// The form of the passphrase that the MAC, or where there is none the content, agrees with.
-    func choose(_ forms: [SecretBytes?], sealed: [SealedPart], ignoringIntegrity: Bool) throws -> SecretBytes? {
-        // HMAC fills a short key with zeroes: with some at its end, a passphrase would be right for a part of the file.
-        let forms = forms.filter { form in unsafe form?.withUnsafeBytes { unsafe $0.contains(0) } != true }
+    /// All forms, the one first that the MAC, or where there is none the content, agrees with.
+    func order(
+        _ forms: [SecretBytes?], sealed: [SealedPart], ignoringIntegrity: Bool
+    ) throws -> [SecretBytes?] {
+        let right = try choose(forms, sealed: sealed, ignoringIntegrity: ignoringIntegrity)
+        return [right.map { forms[$0] } ?? nil] + forms.indices.filter { $0 != right }.map { forms[$0] }
+    }
+
+    /// The place of the form that the MAC, or where there is none the content, agrees with; `nil` where neither is
+    /// there.
+    private func choose(_ forms: [SecretBytes?], sealed: [SealedPart], ignoringIntegrity: Bool) throws -> Int? {
         let hasMAC = unsafe PKCS12_mac_present(pointer) == 1
         if hasMAC {
             var count: UnsafePointer<ASN1_INTEGER>?
             unsafe PKCS12_get0_mac(nil, nil, nil, &count, pointer)
             try self.count(unsafe count == nil ? 1 : ASN1_INTEGER_get(count))
             let modern = try unsafe PBMAC1(ofPFX: [UInt8](encoded("i2d_PKCS12") { unsafe i2d_PKCS12(pointer, $0) }))
-            for form in forms {
+            for (place, form) in forms.enumerated() {
                 let isRight = try modern?.isRight(form)
                     ?? (unsafe Self.withPassphrase(form) { unsafe PKCS12_verify_mac(pointer, $0, $1) } == 1)
                 let failure = OpenSSLError(draining: "PKCS12_verify_mac")
                 if isRight {
                     isAuthentic = true
-                    return form
+                    return place
                 }
                 if failure.isUnknownAlgorithm {
                     throw PKCS12Error(.unsupported, "its integrity check uses an unknown algorithm", cause: failure)
                 }
             }
         }
-        let opening = forms.first { form in sealed.contains { opens($0, form) } }
+        let opening = forms.firstIndex { form in sealed.contains { opens($0, form) } }
         if let opening {
             guard hasMAC, !ignoringIntegrity else { return opening }
             throw PKCS12Error(.integrityCheckFailed, "the passphrase opens it, but its integrity check fails")
@@ -42,7 +58,7 @@ extension PKCS12File {
         guard sealed.isEmpty, !hasMAC || ignoringIntegrity else {
             throw PKCS12Error(.wrongPassphrase, "the passphrase opens no part of it")
         }
-        return forms.first ?? nil
+        return nil
     }
 
     /// Something encrypted that can be seen without the passphrase. The pointers live as long as the unpacked safes.
@@ -89,6 +105,7 @@ extension PKCS12File {
         _ algorithm: UnsafePointer<X509_ALGOR>?, _ octets: UnsafePointer<ASN1_OCTET_STRING>?, _ owner: OwnedPointer?,
         to parts: inout [SealedPart]
     ) throws {
+        unsafe PasswordEncryption.correctCipher(of: algorithm)
         guard let algorithm = unsafe algorithm, let octets = unsafe octets,
             let encryption = unsafe PasswordEncryption(algorithm)
         else { throw PKCS12Error(.damaged, "the encryption of a part is not described") }
@@ -121,27 +138,6 @@ extension PKCS12File {
             unsafe form.withUnsafeBytes { bytes in
                 let base = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
                 return unsafe body(bytes.isEmpty ? empty : base, Int32(bytes.count))
-            }
-        }
-    }
-
-    /// A passphrase each of whose bytes was taken for a letter of Latin-1, as OpenSSL did before 1.1.0; `nil` where
-    /// that is the same.
-    private static func lettersOfBytes(_ passphrase: SecretBytes) -> SecretBytes? {
-        unsafe passphrase.withUnsafeBytes { bytes in
-            let further = unsafe bytes.count { $0 >= 0x80 }
-            guard further > 0 else { return nil }
-            return unsafe SecretBytes(count: bytes.count + further) { target in
-                var position = 0
-                for index in bytes.indices {
-                    let byte = unsafe bytes[index]
-                    if byte >= 0x80 {
-                        unsafe target[position] = 0xC0 | byte >> 6
-                        position += 1
-                    }
-                    unsafe target[position] = byte < 0x80 ? byte : 0x80 | byte & 0x3F
-                    position += 1
-                }
             }
         }
     }

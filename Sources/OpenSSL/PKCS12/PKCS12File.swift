@@ -56,10 +56,11 @@ import KeyfobPrimitives
             if part.encryption.isLegacy, !allowLegacy { throw Self.legacy(part.encryption) }
             try count(part.encryption.iterations)
         }
-        let form = try choose(Self.forms(of: passphrase), sealed: sealed, ignoringIntegrity: ignoringIntegrity)
-        for index in 0..<max(0, unsafe OPENSSL_sk_num(safes)) {
+        let forms = try order(Self.forms(of: passphrase), sealed: sealed, ignoringIntegrity: ignoringIntegrity)
+        let count = max(0, unsafe OPENSSL_sk_num(safes))
+        for index in 0..<count {
             let part = unsafe OPENSSL_sk_value(safes, index).assumingMemoryBound(to: PKCS7.self)
-            try unsafe open(part, form, allowLegacy: allowLegacy)
+            try unsafe open(part, "part \(index + 1) of \(count)", forms, allowLegacy: allowLegacy)
         }
         content.isIntegrityChecked = isAuthentic
         return content
