@@ -8,7 +8,7 @@ import Testing
 @Suite(.enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
 struct QuickstartTests {
     private func quickstart(
-        _ arguments: String = "", _ household: Household, environment: [String: String] = [:]
+        _ household: Household, _ arguments: String = "", environment: [String: String] = [:]
     ) throws -> Tool.Result {
         try Tool(
             "/bin/sh", ["-c", "exec \"$QUICKSTART\" \(arguments) </dev/null"],
@@ -67,7 +67,7 @@ struct QuickstartTests {
         #expect(refused.status == 0, "\(refused.output)\(refused.error)")
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(refused.output.contains("completion --help"), "\(refused.output)")
-        let agreed = try quickstart("--yes", household, environment: ["SHELL": "/bin/" + shell])
+        let agreed = try quickstart(household, "--yes", environment: ["SHELL": "/bin/" + shell])
         #expect(agreed.status == 0, "\(agreed.output)\(agreed.error)")
         #expect(try String(contentsOfFile: path, encoding: .utf8).contains("keyfob"))
         // The command is not on PATH here.
@@ -89,7 +89,7 @@ struct QuickstartTests {
 
     @Test func `a wrong option or a wrong KEYFOB is refused`() throws {
         let household = try Household()
-        #expect(try quickstart("--no", household).error.contains("--yes"))
+        #expect(try quickstart(household, "--no").error.contains("--yes"))
         let missing = try quickstart(household, environment: ["KEYFOB": "/no/such"])
         #expect(missing.status == 1)
         #expect(missing.error.contains("KEYFOB names no program: /no/such"), "\(missing.error)")
