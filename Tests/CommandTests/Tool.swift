@@ -38,7 +38,7 @@ enum Machine {
             try FileManager.default.createDirectory(
                 atPath: path + "/tokens", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
             try Data("directories.tokendir = \(path)/tokens\n".utf8)
-                .write(to: URL(fileURLWithPath: path + "/softhsm2.conf"), options: .atomic)
+                .write(to: URL(fileURLWithPath: path + "/softhsm2.conf"))
         } catch {
             preconditionFailure("tests need a temporary directory: \(error)")
         }

@@ -97,8 +97,8 @@ struct ProgramTests {
 
     @Test("a check works wherever temporary files are", arguments: ["a b", String(repeating: "long", count: 30)])
     func places(name: String) throws {
-        let home = try ServingHome(keyType: "ec", keepsUser: true)
         for program in ["nginx", "ssh"] {
+            let home = try ServingHome(keyType: "ec", keepsUser: program == "ssh")
             let result = try home.run(
                 "mkdir -p '\(name)'; TMPDIR=\"$PWD/\(name)\" ./keyfob uri imported --for \(program) --check")
             #expect(result.status == 0, "\(program): \(result.error)")
