@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Glibc
 import Keyfob
 import KeyfobPrimitives
@@ -85,7 +86,7 @@ import KeyfobPrimitives
                     let words = (["keyfob"] + invocation.path).joined(separator: " ")
                     throw UsageError("a command is missing behind \"\(words)\".", hint: "All commands: \(words) --help")
                 }
-                StandardError.write(KeyfobCommand.helpMessage(for: invocation.command) + "\n")
+                StandardError.write(KeyfobCommand.helpMessage(for: invocation.command).withGlobalOptionsLast + "\n")
                 return .usage
             }
             LockWatch.begin()
@@ -128,7 +129,7 @@ import KeyfobPrimitives
                 let isVersion = text == KeyfobCommand.version
                 try StandardOutput.write(
                     form.isJSON && isVersion
-                        ? Document(["version": .string(text)]).rendered(as: .json) : text + "\n")
+                        ? Document(["version": .string(text)]).rendered(as: .json) : text.withGlobalOptionsLast + "\n")
                 return .success
             } catch {
                 failure = Failure(error)
@@ -154,6 +155,16 @@ import KeyfobPrimitives
 }
 
 extension String {
+    /// A help text with the options that every command takes behind the command's own.
+    ///
+    /// ArgumentParser puts options without a title last.
+    var withGlobalOptionsLast: String {
+        var sections = components(separatedBy: "\n\n")
+        guard let index = sections.firstIndex(where: { $0.hasPrefix("GLOBAL OPTIONS:\n") }) else { return self }
+        sections.append(sections.remove(at: index))
+        return sections.map { $0.trimmingCharacters(in: .newlines) }.joined(separator: "\n\n")
+    }
+
     /// With a small first letter, as it follows `keyfob: `; words in capitals stay.
     fileprivate var decapitalized: String {
         guard let first, let next = dropFirst().first, next.isLowercase || next == " " else { return self }

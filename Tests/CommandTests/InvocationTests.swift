@@ -209,6 +209,18 @@ import Testing
                 """)
     }
 
+    @Test(arguments: ["get", "set", "init", "key generate", "identity create", "uri", "keychain create"])
+    func `the help of a command has its own options before those of every command`(command: String) throws {
+        for words in [command + " --help", "help " + command, "-h " + command] {
+            let help = try Tool.keyfob(words.split(separator: " ").map(String.init)).run()
+            #expect(help.status == 0)
+            let sections = help.output.split(separator: "\n").filter { $0.hasSuffix(":") && !$0.hasPrefix(" ") }
+            #expect(sections.last == "GLOBAL OPTIONS:", "\(words): \(sections)")
+            #expect(sections.contains("OPTIONS:"), "\(words): \(sections)")
+            #expect(sections.count { $0 == "GLOBAL OPTIONS:" } == 1)
+        }
+    }
+
     @Test func `the README tells what each exit status means`() throws {
         let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
         let text = try String(contentsOf: top.appendingPathComponent("README.md"), encoding: .utf8)

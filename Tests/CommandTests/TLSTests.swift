@@ -11,7 +11,7 @@ struct TLSTests {
         let home = try IdentityHome()
         #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
         #expect(try !home.keyfob("uri", "web", "--for", "openssl").output.contains("Ed25519"))
-        #expect(try home.keyfob("key", "generate", "odd", "--type", "ed25519").status == 0)
+        #expect(try home.keyfob("key", "generate", "odd", "--type", "ed25519", "--allow-mixed-keys").status == 0)
         let recipe = try home.keyfob("uri", "web", "--for", "openssl")
         #expect(recipe.status == 0 && recipe.output.contains("Ed25519 private key, \"odd\""), "\(recipe.error)")
         #expect(recipe.output.contains("keyfob keychain create"))

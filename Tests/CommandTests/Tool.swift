@@ -1,10 +1,54 @@
 import Foundation
+import Glibc
 import TestSupport
 
 /// What the machine that runs the tests has.
 enum Machine {
     /// Whether a program can listen at `::1`: in containers it often cannot.
     static let hasIPv6 = FileManager.default.contents(atPath: "/proc/net/if_inet6").map { !$0.isEmpty } ?? false
+
+    /// A program in the directory `Scripts`.
+    static func script(_ name: String) -> String { repository.appendingPathComponent("Scripts/" + name).path }
+
+    /// The directory of the package.
+    static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../..").standardizedFileURL
+
+    /// Whether a test may mount directories of its own over those of the machine, where only its processes see them.
+    static let hasOwnMounts: Bool = {
+        guard geteuid() == 0 else { return false }
+        // Where it is not installed it cannot be started.
+        let result = try? Tool("/usr/bin/unshare", ["-m", "-n", "-p", "-f", "--kill-child", "--mount-proc", "true"]).run()
+        return result?.status == 0
+    }()
+
+    /// Whether Debian's nginx and apache2 are installed, with their configurations.
+    static let hasServers = ["/usr/sbin/nginx", "/etc/nginx/nginx.conf", "/usr/sbin/apachectl", "/etc/apache2/envvars"]
+        .allSatisfy { FileManager.default.fileExists(atPath: $0) }
+
+    /// Variables that show programs none of the machine's tokens: neither those of its SoftHSM, which p11-kit knows, nor
+    /// cards in its readers.
+    static let withoutTokens = ["SOFTHSM2_CONF": emptySoftHSM + "/softhsm2.conf", "PCSCLITE_CSOCK_NAME": "/nonexistent"]
+
+    /// A SoftHSM directory without a token, for as long as the process lives.
+    private static let emptySoftHSM: String = {
+        let path = emptySoftHSMPath
+        do {
+            // Programs of other users read it.
+            try FileManager.default.createDirectory(
+                atPath: path + "/tokens", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+            try Data("directories.tokendir = \(path)/tokens\n".utf8)
+                .write(to: URL(fileURLWithPath: path + "/softhsm2.conf"))
+        } catch {
+            preconditionFailure("tests need a temporary directory: \(error)")
+        }
+        atexit {
+            // Nothing could be done about a failure here.
+            do { try FileManager.default.removeItem(atPath: Machine.emptySoftHSMPath) } catch {}
+        }
+        return path
+    }()
+    private static let emptySoftHSMPath = NSTemporaryDirectory() + "keyfob-no-tokens-\(getpid())"
 
     /// Whether there is strace(1), and it may trace what it starts.
     static let canTrace: Bool = {
@@ -40,13 +84,15 @@ struct Tool {
         return Tool(products.appendingPathComponent("keyfob").path, arguments, environment: environment, input: input)
     }
 
-    /// Runs the program to its end with an environment of `PATH` and what was given.
+    /// Runs the program to its end with an environment of `PATH`, of what hides the machine's tokens, and of what was
+    /// given.
     ///
     /// - Throws: `RunError`, also for a program that has not ended after four minutes; it is killed.
     func run() throws -> Result {
         let result = try TestSupport.run(
             path, arguments, stdin: [UInt8](input),
-            environment: ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }, isWhole: true)
+            environment: ["PATH": "/usr/bin:/bin"].merging(Machine.withoutTokens) { $1 }.merging(environment) { $1 },
+            isWhole: true)
         return Result(status: result.status, output: result.stdout, error: result.stderr)
     }
 }

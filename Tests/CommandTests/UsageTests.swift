@@ -257,9 +257,9 @@ import Testing
         }
         let list = try #require(try household.document(["keychain", "ls"])["keychains"] as? [[String: Any]])
         #expect(list.filter { $0["default"] as? Bool == true }.map { $0["name"] as? String } == ["login"])
-        // Without any that is used unasked, the next one is.
+        // Also without any that is used unasked.
         #expect(try household.keyfob(["keychain", "rm", "login", "--yes"]).status == 0)
-        #expect(try household.document(["keychain", "create", "site", "--unattended"])["default"] as? Bool == true)
+        #expect(try household.document(["keychain", "create", "site", "--unattended"])["default"] as? Bool == false)
     }
 
     @Test func `the kind of a key is said alike wherever one is made`() throws {

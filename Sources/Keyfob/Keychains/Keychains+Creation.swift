@@ -37,9 +37,16 @@ extension Keychains {
     ///
     /// Blocks for up to a second. A failure at any step removes what the steps before have made.
     ///
+    /// - Parameters:
+    ///   - name: The keychain's name. One called `login` is the default one unless another was chosen.
+    ///   - choice: The token.
+    ///   - makesDefault: Whether it becomes the default keychain where there is none. Not unless the user expects it:
+    ///     what is stored later without naming a keychain goes into it.
     /// - Throws: `KeychainError`; `duplicateKeychain`, `invalidArgument` for the name, `moduleNotLoaded`,
     ///   `mechanismUnsupported` where the token can wrap in no way, and what the token refuses.
-    public func create(_ name: String, on choice: TokenChoice, options: Keychain.Options = .init()) throws -> Creation {
+    public func create(
+        _ name: String, on choice: TokenChoice, options: Keychain.Options = .init(), makesDefault: Bool = false
+    ) throws -> Creation {
         if case .new = choice { try Self.validate(name, asToken: true) } else { try Self.validate(name) }
         try PrivateFile.createDirectory(directories.configuration)
         let deadline = Deadline.after(options.timeout)
@@ -50,12 +57,12 @@ extension Keychains {
             }
             let left = try KeychainDraft(name, in: directories).leftKeys()
             try clearRemains(for: name, until: deadline)
-            return try createLocked(name, choice, options, deadline, left)
+            return try createLocked(name, choice, options, makesDefault, deadline, left)
         }
     }
 
     private func createLocked(
-        _ name: String, _ choice: TokenChoice, _ options: Keychain.Options, _ deadline: Deadline,
+        _ name: String, _ choice: TokenChoice, _ options: Keychain.Options, _ makesDefault: Bool, _ deadline: Deadline,
         _ left: KeychainDraft.LeftKeys?
     ) throws -> Creation {
         let uuid = UUID()
@@ -133,10 +140,10 @@ extension Keychains {
             }
             for id in old { try keychain.destroyWrappingKeys(id) }
             try write(configuration, to: draft.configuration)
-            // Before it is there: one that is called login would be the default one already, and nobody's choice.
-            let isFirst = try defaultName() == nil
+            // Asked before it is there: one that is called login is the default one as soon as it is.
+            let becomesDefault = try makesDefault && defaultName() == nil
             try draft.finish()
-            if isFirst {
+            if becomesDefault {
                 undo.append { try PrivateFile.remove(defaultFile) }
                 try setDefault(name)
             }

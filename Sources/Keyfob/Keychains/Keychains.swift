@@ -74,7 +74,7 @@ public struct Keychains: Sendable {
         return FileManager.default.fileExists(atPath: file(Self.usualName).filePath) ? Self.usualName : nil
     }
 
-    /// What the first keychain is called unless somebody names it, and the default one unless somebody chooses it.
+    /// The name of the default keychain unless the user chooses another, and of the one that `init` makes without a name.
     package static let usualName = "login"
 
     private func chosenName() throws -> String? {
@@ -141,7 +141,14 @@ public struct Keychains: Sendable {
                 .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init",
                 details: ["keychain": name])
         }
-        guard isNamed || name == Self.usualName else {
+        guard isNamed || name != Self.usualName else {
+            return KeychainError(
+                .noSuchKeychain, "there is no keychain \"\(name)\", and no other is the default one.",
+                hint: "Name one: --keychain NAME     Make one the default: keyfob keychain default NAME     "
+                    + "There are: \(others.joined(separator: ", "))",
+                details: ["keychain": name])
+        }
+        guard isNamed else {
             // Nobody typed it, so it is said where it stands and how it is changed.
             return KeychainError(
                 .noSuchKeychain, "there is no keychain \"\(name)\", which is the default one.",

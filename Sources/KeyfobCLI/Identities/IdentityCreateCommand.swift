@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
@@ -29,6 +30,8 @@ struct IdentityCreateCommand: ParsableCommand {
     @Flag(help: "Succeed and change nothing where an identity has the name.")
     var ifMissing = false
 
+    @OptionGroup var mixedKeys: MixedKeysOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -48,6 +51,10 @@ struct IdentityCreateCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         if ifMissing, let known = try keychain.find(.identity(label: name)).first {
             return try emit(existing: known, in: keychain, output)
+        }
+        // A key of the name is there where an earlier attempt, or key generate, has made it: none is added then.
+        if try !keychain.find(.keys.keyClass(.private)).contains(where: { $0.label?.isIdentical(to: name) ?? false }) {
+            try mixedKeys.check(adding: [key.kind == .ed25519], to: keychain)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         guard !global.dryRun else {

@@ -47,6 +47,8 @@ struct IdentityImportCommand: ParsableCommand {
     @Flag(help: "Take the name over from another identity, which is kept as an older version.")
     var replace = false
 
+    @OptionGroup var mixedKeys: MixedKeysOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -103,6 +105,8 @@ struct IdentityImportCommand: ParsableCommand {
             (contents.succeededCertificates, "certificate", "that a newer one of the same key succeeds"),
         ].filter { $0.0 > 0 }.map { "Not imported: \(Phrases.counted($0.0, $0.1)) \($0.2)." }
         let given = contents.certificates.map(\.certificate)
+        let kinds = pairs.map(\.key.publicKey).filter { keychain.hasKey($0) != true }.map { $0.algorithm == .ed25519 }
+        try mixedKeys.check(adding: kinds, to: keychain)
         if global.dryRun {
             let reports = try plans(zip(pairs, names).map { ($0, $1) }, given, in: keychain)
             let lines = try IdentityImportReport.lines(reports, summary, keychain, on: now)

@@ -51,6 +51,8 @@ struct IdentityRenewCommand: ParsableCommand {
             valueName: "command"))
     var exec: String?
 
+    @OptionGroup var mixedKeys: MixedKeysOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -259,6 +261,10 @@ struct IdentityRenewCommand: ParsableCommand {
         try output.say(
             "\(label): \(max(0, percent))% of its lifetime used, renewing (issuer: "
                 + "\(Visible.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
+        // A new key of the same kind changes nothing: the one before it is there.
+        if renewsKey, key.isGiven, (key.kind == .ed25519) != (identity.key.keyType == .ed25519) {
+            try mixedKeys.check(adding: [key.kind == .ed25519], to: keychain)
+        }
         guard !global.dryRun else {
             try output.say("  nothing was done (--dry-run)")
             return (try document(unchanged: identity, keychain, output), .unchanged)

@@ -12,7 +12,9 @@ struct InitCommand: ParsableCommand {
             "keyfob init --keychain site --token hsm1 --pin-source credential:keyfob-site"),
         discussion:
             "Run again it checks that the keychain opens, and changes nothing. With --token the keychain is put "
-            + "on a token that is there, which is never initialised. The keychain is left unlocked where that takes a "
+            + "on a token that is there, which is never initialised. "
+            + "The keychain becomes the default one where there is none, but not with --unattended and a name other "
+            + "than login. The keychain is left unlocked where that takes a "
             + "passphrase or PIN; in a document, \"unlocked\" is false where it is not, and null where it takes none. "
             + "The document of a run that changes nothing has the same members; what only the making knows is null.")
 
@@ -28,7 +30,7 @@ struct InitCommand: ParsableCommand {
         let name = try global.keychainName ?? keychains.defaultName() ?? Keychains.usualName
         if try isThere(name, keychains, output) { return }
         do {
-            try NewKeychain(name: name, options: creation, global: global, output: output).make()
+            try NewKeychain(name: name, options: creation, global: global, output: output, isFirstRun: true).make()
         } catch let error as KeychainError where error.code == .duplicateKeychain {
             // Made by another process meanwhile, or a token of that name without its keychain.
             guard try isThere(name, keychains, output) else { throw error }

@@ -9,6 +9,19 @@ struct NewKeychain {
     let options: CreationOptions
     let global: GlobalOptions
     let output: Output
+    /// Whether this is `init`, which makes the keychain that is used where none is named.
+    var isFirstRun = false
+
+    /// Whether the keychain is to be the default one where there is none.
+    ///
+    /// An unattended one is not unless it is called `login`. It is mostly made for a trial or a service, and passwords
+    /// that the user stores later must not go under a PIN that lies in a file.
+    private var makesDefault: Bool { name == Keychains.usualName || isFirstRun && !options.unattended }
+
+    /// Whether the keychain is the default one, or becomes it when it is made.
+    private func isDefault(_ keychains: Keychains) throws -> Bool {
+        try keychains.defaultName().map { $0 == name } ?? makesDefault
+    }
 
     /// Makes the keychain and prints what was made.
     ///
@@ -31,7 +44,8 @@ struct NewKeychain {
                     isSealed: !options.unattended, pinSource: options.unattended ? "file:" : nil))
         }
         if options.unattended {
-            let made = try keychains.create(name, on: .new(.file), options: global.keychainOptions())
+            let made = try keychains.create(
+                name, on: .new(.file), options: global.keychainOptions(), makesDefault: makesDefault)
             return try report(made, keychains, recoveryFile: nil, isUnlocked: nil)
         }
         let passphrase = try newPassphrase(source)
@@ -40,7 +54,8 @@ struct NewKeychain {
         let made = try Interruption.deferring { () throws -> Keychains.Creation in
             do {
                 let made = try keychains.create(
-                    name, on: .new(.passphrase(passphrase, source: kept)), options: global.keychainOptions())
+                    name, on: .new(.passphrase(passphrase, source: kept)), options: global.keychainOptions(),
+                    makesDefault: makesDefault)
                 do {
                     if let code = made.recoveryCode { try file.write(code) }
                 } catch {
@@ -109,10 +124,10 @@ struct NewKeychain {
         let start = try keychains.listing().names.isEmpty ? "No token configured; using" : "Using"
         try output.say("\(start) SoftHSM, a software token. Keys stay in files only you can read.")
         let tokens = HomePath.shown(keychains.directories.data.appendingPathComponent("tokens").path)
-        let isFirst = try keychains.defaultName() == nil
+        let isDefault = try isDefault(keychains)
         try output.say("  module    softhsm2")
         try output.say("  token     \(name)   new, \(tokens)")
-        try output.say("  keychain  \(name)   new\(isFirst ? ", default" : "")")
+        try output.say("  keychain  \(name)   new\(isDefault ? ", default" : "")")
     }
 
     private func newPassphrase(_ source: PINSource?) throws -> SecretBytes {
@@ -172,7 +187,7 @@ struct NewKeychain {
         guard let selection else {
             let made = try keychains.create(
                 name, on: .existing(found.info.uri, found.location, pin: SecretBytes(utf8: ""), pinSource: nil),
-                options: global.keychainOptions())
+                options: global.keychainOptions(), makesDefault: makesDefault)
             return try report(made, keychains, recoveryFile: nil, isUnlocked: nil, wantsLogin: false)
         }
         let pin = try selection.source.read(.token(found.info.label), from: environment)
@@ -182,8 +197,9 @@ struct NewKeychain {
             // Also where it is not kept: a PIN that was refused once is not sent again from there.
             creation.pinSource = selection.source
             made = try keychains.create(
-                name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept), options: creation)
-        } catch let error as KeychainError where error.details["tries"] == "final" || error.code == .pinRemembered {
+                name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
+                options: global.keychainOptions(allowsFinalTry: options.allowFinalTry), makesDefault: makesDefault)
+        } catch let error as KeychainError where error.details["tries"] == "final" {
             // There is no keychain yet that could be unlocked.
             throw KeychainError(
                 error.code, error.message,
@@ -229,10 +245,8 @@ struct NewKeychain {
         _ keychains: Keychains, token: String, uri: String?, module: KeychainConfiguration.ModuleLocation,
         recoveryFile: String? = nil, pinSource: String?, protection: String?
     ) throws {
-        // The first one that is made is the default one.
-        let defaultName = try keychains.defaultName()
         let further = KeychainConfiguration.creationMembers(
-            token: token, uri: uri, isDefault: defaultName == nil || defaultName == name,
+            token: token, uri: uri, isDefault: try isDefault(keychains),
             isTokenNew: module == .softHSM,
             wrappingKey: KeychainConfiguration.wrappingKeyLabel(of: name, on: module), recoveryFile: recoveryFile,
             pinSource: pinSource, protection: protection)
@@ -248,7 +262,8 @@ struct NewKeychain {
     ) throws {
         let configuration = made.keychain.configuration
         let isNew = configuration.module == .softHSM
-        let isDefault = try keychains.defaultName() == name
+        let defaultName = try keychains.defaultName()
+        let isDefault = defaultName == name
         guard !output.format.isMachineReadable else {
             let further = configuration.creationMembers(
                 isDefault: isDefault, isTokenNew: isNew, wantsLogin: wantsLogin, isUnlocked: isUnlocked,
@@ -259,6 +274,9 @@ struct NewKeychain {
         if recoveryFile?.path == "-" { return }
         try Output.afterChange {
             try tell(made, recoveryFile, isNew: isNew, isDefault: isDefault, wantsLogin: wantsLogin)
+            if defaultName == nil {
+                try output.say("It is not the default keychain. To make it that: keyfob keychain default \(name)")
+            }
         }
     }
 

@@ -37,6 +37,8 @@ struct KeyGenerateCommand: ParsableCommand {
     @Flag(help: "Succeed and change nothing where a key has the name.")
     var ifMissing = false
 
+    @OptionGroup var mixedKeys: MixedKeysOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -71,6 +73,7 @@ struct KeyGenerateCommand: ParsableCommand {
                 .duplicateItem, "\"\(name)\" is the key that seals keychain \"\(keychain.name)\".",
                 hint: "Choose another name.")
         }
+        if type != .aes { try mixedKeys.check(adding: [type == .ed25519], to: keychain) }
         guard !global.dryRun else {
             return try output.emit(
                 document(KeyPhrases.members(nil, nil, uri: nil, known: known), isNew: false, keychain),

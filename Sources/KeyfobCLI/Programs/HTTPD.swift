@@ -8,6 +8,7 @@ struct HTTPD: Program {
     static let usesEngine = true
     static let usage = CertificateUsage.server
     static let reload: String? = "systemctl reload apache2"
+    static var workersUser: WorkersUser? { .ofHTTPD() }
     /// Variables, and the patterns of `Include`.
     static let unspeakable = ["${", "*", "?", "["]
 
@@ -33,19 +34,33 @@ struct HTTPD: Program {
     }
 
     /// Serves, restarts gracefully, and serves again with the new children.
+    ///
+    /// Where root runs it, children are of the user that they have in the configuration of the machine's httpd.
     private static func check(_ site: [String], _ chain: String) -> String {
         """
         PATH=$PATH:/usr/sbin:/usr/local/sbin
         httpd=$(command -v apache2 || command -v httpd) || { echo 'httpd is not installed'; exit 127; }
-        [ "$(id -u)" != 0 ] || { echo 'httpd does not serve as root: run this as the user that owns the keychain'; exit 77; }
+        user=
+        if [ "$(id -u)" = 0 ]; then
+            name=\(ShellWord.quoted(WorkersUser.ofHTTPD().name))
+            [ "$name" != root ] || { echo 'httpd does not serve as root'; exit 77; }
+            user="User $name
+        Group $(id -gn "$name")"
+        fi
         \(Handshake.functions)
         chain=\(ShellWord.quoted(chain))
         port=$(port)
         for root in /usr/lib/apache2 /usr/lib64/httpd /etc/httpd; do
             if [ -e "$root/modules/mod_ssl.so" ]; then break; fi
         done
+        # A module of its own on some systems, and a part of the program on others.
+        if [ -e "$root/modules/mod_unixd.so" ]; then
+            user="LoadModule unixd_module modules/mod_unixd.so
+        $user"
+        fi
         cat >httpd.conf <<CONFIGURATION
         ServerRoot $root
+        $user
         ServerName localhost
         PidFile $PWD/httpd.pid
         DefaultRuntimeDir $PWD

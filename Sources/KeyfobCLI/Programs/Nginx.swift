@@ -10,6 +10,7 @@ struct Nginx: Program {
     static let usesEngine = true
     static let usage = CertificateUsage.server
     static let reload: String? = "systemctl reload nginx"
+    static var workersUser: WorkersUser? { .ofNginx() }
     /// Variables, and the patterns of `include`.
     static let unspeakable = ["$", "*", "?", "["]
 
@@ -58,6 +59,8 @@ struct Nginx: Program {
     }
 
     /// Serves, reloads as `nginx -s reload` does, and serves again with the new workers.
+    ///
+    /// Where root runs it, workers are of the user that they have in the configuration of the machine's nginx.
     private static func check(_ main: [String], _ site: [String], _ chain: String) -> String {
         """
         PATH=$PATH:/usr/sbin:/usr/local/sbin
@@ -66,7 +69,7 @@ struct Nginx: Program {
         chain=\(ShellWord.quoted(chain))
         port=$(port)
         user=
-        if [ "$(id -u)" = 0 ]; then user='user root;'; fi
+        if [ "$(id -u)" = 0 ]; then user=\(ShellWord.quoted("user \(WorkersUser.ofNginx().name);")); fi
         cat >nginx.conf <<CONFIGURATION
         daemon off;
         $user

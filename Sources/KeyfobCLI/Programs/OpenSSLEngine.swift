@@ -41,9 +41,7 @@ enum OpenSSLEngine {
             details: ["token": use.tokenLabel, "key": first])
     }
 
-    /// Tells people who have just put a key on a token on which programs now reach no key any more.
-    ///
-    /// A server that runs notices it at its next start, which may be a long time from now.
+    /// Says so after `--allow-mixed-keys` has put a key on a token on which programs now reach no key.
     ///
     /// - Throws: `KeychainError` where token or vault cannot be read, and as `Output.say(_:)`.
     static func warn(of keychain: Keychain, _ output: Output) throws {

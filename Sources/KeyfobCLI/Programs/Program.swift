@@ -1,3 +1,4 @@
+import Glibc
 import Keyfob
 import OpenSSL
 
@@ -19,6 +20,9 @@ protocol Program: Sendable {
     /// The command that has a running server read its files anew; `nil` for programs that read them at every start.
     static var reload: String? { get }
 
+    /// The user as whom the workers run that root starts; `nil` for programs that keep the user who starts them.
+    static var workersUser: WorkersUser? { get }
+
     /// What the path of no file may hold: the program puts something else in its place, and knows no way around that.
     static var unspeakable: [String] { get }
 
@@ -33,6 +37,7 @@ extension Program {
     static var usage: CertificateUsage { .any }
     static var usesEngine: Bool { false }
     static var reload: String? { nil }
+    static var workersUser: WorkersUser? { nil }
     static var unspeakable: [String] { [] }
 
     /// How a renewal reaches the files, which hold the certificate of the day on which they were written.
@@ -41,11 +46,15 @@ extension Program {
     static func renewal(of label: String, in directory: String, keychain: String?) -> [String] {
         let option = keychain.map { " -k " + ShellWord.quoted($0) } ?? ""
         let options = " --for \(name) \(ShellWord.option("--write", directory))\(option)"
-        let hook = "keyfob uri " + ShellWord.operand(label, with: options) + (reload.map { " && " + $0 } ?? "")
+        // Only root may reload a server.
+        let isRoot = geteuid() == 0
+        let hook = "keyfob uri " + ShellWord.operand(label, with: options)
+            + (isRoot ? reload.map { " && " + $0 } ?? "" : "")
         return [
             "the certificate is a copy, which a renewal does not change; let the renewal write it again:",
             "  keyfob identity renew --all\(option) --exec \(ShellWord.quoted(hook))",
-        ] + (reload == nil ? ["a renewal with --new-key changes the key's URI too: ask for it again after one"] : [])
+        ] + (isRoot ? [] : reload.map { ["then, as root: " + $0] } ?? [])
+            + (reload == nil ? ["a renewal with --new-key changes the key's URI too: ask for it again after one"] : [])
     }
 
     /// The error for a certificate that is not valid now, or not for what the program does with it; `nil` where it is

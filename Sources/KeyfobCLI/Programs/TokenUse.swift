@@ -88,8 +88,8 @@ struct TokenUse {
     /// What to say of servers whose children sign, and run as another user than the one who starts them.
     func ownerNotes(_ user: String) -> [String] {
         [
-            "\(user) must be able to read token and PIN file. Best it owns the keychain:",
-            "  run keyfob as that user; XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME say where it lies",
+            "\(user) must be able to read token and PIN file: run keyfob as that user,",
+            "  with HOME set to a directory of its own; README.md, \"Behind nginx and httpd\", has the steps",
         ]
     }
 

@@ -180,6 +180,8 @@ struct URICommand: ParsableCommand {
             guard !check else { throw unsuitability }
             recipe.notes.append(unsuitability.message)
         }
+        let workers = program.workersUser?.obstacle(on: subject, program: program.name)
+        let warnings = workers.map { [$0.message] + [$0.hint].compactMap(\.self) } ?? []
         if check, program.usesEngine, subject.pinFile == nil {
             throw KeychainError(
                 .refused,
@@ -201,16 +203,22 @@ struct URICommand: ParsableCommand {
             let scratch = try ProgramCheck()
             var there = subject
             there.directory = scratch.directory
-            proof = try scratch.run(
-                program.recipe(for: there), program: program.name,
-                deadline: .after(global.timeout.map(\.duration) ?? .seconds(120)))
+            do {
+                proof = try scratch.run(
+                    program.recipe(for: there), program: program.name,
+                    deadline: .after(global.timeout.map(\.duration) ?? .seconds(120)))
+            } catch let error as KeychainError where error.code == .failed && workers != nil {
+                throw KeychainError(
+                    .failed, "\(error.message) \(warnings[0])", hint: warnings.dropFirst().joined(separator: "\n"),
+                    details: error.details, cause: error)
+            }
         }
         let document = Document([
             "program": .string(program.name), "uri": .string(subject.uri.description),
             "title": .string(recipe.title),
             "environment": .object(recipe.environment.map { .init($0.name, .string($0.value)) }),
             "commands": .array(recipe.lines.map { .string($0) }),
-            "notes": .array(recipe.notes.map { .string($0) }),
+            "notes": .array((warnings + recipe.notes).map { .string($0) }),
             "files": .array(
                 recipe.files.map { file in
                     .object([
@@ -222,7 +230,7 @@ struct URICommand: ParsableCommand {
             "check": .optional(proof), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
         ])
         guard output.format.isMachineReadable else {
-            let text = text(recipe, subject, proof)
+            let text = warnings.map { "# " + Visible.text($0) + "\n" }.joined() + text(recipe, subject, proof)
             guard isChanged else { return try StandardOutput.write(text) }
             return try Output.afterChange { try StandardOutput.write(text) }
         }

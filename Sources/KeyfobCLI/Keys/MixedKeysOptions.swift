@@ -1,0 +1,37 @@
+import ArgumentParser
+import Keyfob
+
+/// Whether a command may put an Ed25519 key on a token beside keys of other kinds.
+///
+/// OpenSSL's pkcs11 engine (libp11) gives up on all private keys of a token at the first Ed25519 key. A server that
+/// runs notices it at its next start, which may be a long time from now.
+struct MixedKeysOptions: ParsableArguments {
+    @Flag(help: "Put Ed25519 and other keys on one token; OpenSSL's pkcs11 engine then reaches none of them.")
+    var allowMixedKeys = false
+
+    /// Refuses new private keys that would take the token's keys out of the engine's reach.
+    ///
+    /// - Parameter isEdwards: For each new key whether it is an Ed25519 key.
+    /// - Throws: `KeychainError`; `refused` where Ed25519 and other keys would be on the token, unless that is allowed.
+    func check(adding isEdwards: [Bool], to keychain: Keychain) throws {
+        guard !allowMixedKeys, !isEdwards.isEmpty else { return }
+        let keys = try keychain.find(.keys.keyClass(.private))
+        let edwards = keys.first { $0.keyType == .ed25519 }
+        let other = keys.first { $0.keyType != .ed25519 }
+        guard edwards != nil || isEdwards.contains(true), other != nil || isEdwards.contains(false) else { return }
+        let engine = "OpenSSL's pkcs11 engine (nginx, httpd, curl, libpq)"
+        let message =
+            if let edwards {
+                "token \"\(keychain.tokenLabel)\" holds an Ed25519 private key, \"\(edwards.label ?? "")\", and beside "
+                    + "one \(engine) reaches no key of the token."
+            } else {
+                "beside an Ed25519 private key \(engine) reaches no key of the token"
+                    + (other.map { ", such as \"\($0.label ?? "")\" on \"\(keychain.tokenLabel)\"." } ?? ".")
+            }
+        throw KeychainError(
+            .refused, message,
+            hint: "Use another keychain for it: keyfob keychain create NAME --unattended     "
+                + "To do it all the same: --allow-mixed-keys",
+            details: ["keychain": keychain.name, "token": keychain.tokenLabel])
+    }
+}
