@@ -29,7 +29,20 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError` with code `invalidArgument` for an item that is not on a token.
     public func uri(of item: some KeychainItem) throws -> PKCS11URI {
-        guard let object = item.item.object else {
+        try uri(of: item.item.object)
+    }
+
+    /// The RFC 7512 URI of the certificate of an identity, which may have another label and identifier than the key.
+    ///
+    /// - Parameter identity: An identity that was found in this keychain.
+    /// - Returns: The URI of the certificate object.
+    /// - Throws: As `uri(of:)`.
+    public func certificateURI(of identity: Identity) throws -> PKCS11URI {
+        try uri(of: identity.item.certificateObject)
+    }
+
+    private func uri(of object: TokenObject?) throws -> PKCS11URI {
+        guard let object else {
             throw KeychainError(.invalidArgument, "only certificates and keys on a token have a PKCS#11 URI.")
         }
         var uri = PKCS11URI()
