@@ -41,10 +41,21 @@ extension TokenStore {
     private func readListedObjects() throws -> Listing {
         // Before the lock: a login may have to wait for a person, and others would wait for him, too.
         try withSession(.read) { _ in }
-        return try readingObjects { try withSession(.read) { try list(in: $0) } }
+        return try readingObjects {
+            do { return try withSession(.read) { try list(in: $0) } } catch let error as KeychainError
+                where (error.cause as? PKCS11Error)?.function == .getAttributeValue
+            {
+                // Not even a new session reads all of them. An object that cannot be read hides none of the others.
+                return try withSession(.read) { try list(in: $0, passingOverUnreadable: true) }
+            }
+        }
     }
 
-    private func list(in session: borrowing Session) throws -> Listing {
+    /// - Parameter passesOverUnreadable: Whether an object for which the token fails in any way counts as debris. Where the
+    ///   session itself has died, this fails all the same.
+    private func list(
+        in session: borrowing Session, passingOverUnreadable passesOverUnreadable: Bool = false
+    ) throws -> Listing {
         let epoch = try pool().loginEpoch
         var objects: [TokenObject] = []
         var debris = 0
@@ -55,7 +66,7 @@ extension TokenStore {
             do throws(PKCS11Error) { found = try look(at: handle, in: session) } catch {
                 // Gone since the search, or gone without SoftHSM's other processes being told of it.
                 if error.recovery == .lookUpAgain { continue }
-                guard Self.isDebris(error) else { throw error }
+                guard passesOverUnreadable || Self.isDebris(error) else { throw error }
                 debris += 1
                 continue
             }
