@@ -73,6 +73,17 @@ import Testing
         #expect(try card.countOfObjects(labelled: "stranger") == 1)
     }
 
+    @Test func `an identity whose key does not tell its public half is renewed with it`() throws {
+        let card = try CardKeychain()
+        try card.makeFiles("own")
+        try card.write("key", of: "own", id: "21")
+        try card.write("crt", of: "own", id: nil)
+        let renewed = try card.keyfob("identity", "renew", "own", "--self-signed", "--force", "--same-key")
+        #expect(renewed.status == 0, "\(renewed.error)")
+        let checked = try card.keyfob("identity", "check", "own")
+        #expect(checked.output.contains("signed a test challenge"), "\(checked.output)\(checked.error)")
+    }
+
     @Test func `keys that share an identifier are listed, and hide none of the others`() throws {
         let card = try CardKeychain()
         #expect(try card.keyfob("key", "generate", "mine").status == 0)
