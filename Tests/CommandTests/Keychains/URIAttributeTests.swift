@@ -107,8 +107,8 @@ import Testing
         let card = try CardKeychain()
         _ = try card.shell(
             """
-            file=$(ls home/.config/keyfob/keychains/*.toml)
-            sed -i 's/^token = "pkcs11:/&library-manufacturer=Nobody;/' "$file"
+            file=home/.config/keyfob/keychains/login.json
+            sed -i 's/"pkcs11:/&library-manufacturer=Nobody;/' "$file"
             grep -q Nobody "$file"
             """)
         let found = try card.keyfob("key", "generate", "none")
