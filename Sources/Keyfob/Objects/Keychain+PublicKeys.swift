@@ -8,9 +8,9 @@ extension Keychain {
     /// The public key of a key, from the token's object or its certificate; `nil` for secret keys, and where nobody
     /// knows it.
     ///
-    /// A certificate is believed where its key's hash is the key's identifier, or where it verifies a signature that the
-    /// key has just made: identifiers such as 01, and none at all, are shared by objects that do not belong together,
-    /// and a key must not be destroyed under another's fingerprint.
+    /// A certificate is believed where its key's hash is the key's identifier, or where it verifies a signature that
+    /// the key has just made: identifiers such as 01, and none at all, are shared by objects that do not belong
+    /// together, and a key must not be destroyed under another's fingerprint.
     ///
     /// - Throws: `OpenSSLError` for a key that libcrypto refuses, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")

@@ -15,11 +15,11 @@ struct KeyProof: Hashable {
 
 /// Private keys that do not tell their public key and have no public key object, or share its identifier with others.
 extension Keychain {
-    /// The objects, with the public keys of such private keys, as far as a certificate or public key object on the token
-    /// is surely theirs.
+    /// The objects, with the public keys of such private keys, as far as a certificate or public key object on the
+    /// token is surely theirs.
     ///
-    /// A key is asked for one signature, which it proves its public key by. Keys that want the PIN for it are not asked.
-    /// Answers are kept for a moment. A key that cannot be asked stays as it is: it hides no other.
+    /// A key is asked for one signature, which it proves its public key by. Keys that want the PIN for it are not
+    /// asked. Answers are kept for a moment. A key that cannot be asked stays as it is: it hides no other.
     func recognizing(_ objects: [TokenObject]) throws -> [TokenObject] {
         let silent = objects.filter { $0.objectClass == .privateKey && $0.publicKeyInfo == nil }
         guard !silent.isEmpty else { return objects }
@@ -119,7 +119,8 @@ extension TokenStore {
 extension TokenObject {
     /// How a private key signs 32 random bytes to prove itself; `nil` for kinds of keys that sign in no known way.
     ///
-    /// By the kind of the key itself: SoftHSM takes every key for every mechanism, and crashes with one of another kind.
+    /// By the kind of the key itself: SoftHSM takes every key for every mechanism, and crashes with one of another
+    /// kind.
     fileprivate func proof(of challenge: [UInt8]) -> (scheme: SignatureScheme, mechanism: Mechanism, input: [UInt8])? {
         switch keyType {
         case .ec: (.ecdsa(.sha256), Mechanism(.ecdsa), challenge)

@@ -2,8 +2,8 @@ import PKCS11
 
 /// Objects that are on the token more than once: other tools write one object twice.
 extension TokenStore {
-    /// The handles of an object that is about to be changed or destroyed: of each object on the token that is the same and
-    /// has its label.
+    /// The handles of an object that is about to be changed or destroyed: of each object on the token that is the same
+    /// and has its label.
     ///
     /// - Throws: `KeychainError`; `itemNotFound` also where no such object has the label, `ambiguous` for keys that are
     ///   not told apart.

@@ -51,8 +51,8 @@ extension TokenStore {
         }
     }
 
-    /// - Parameter passesOverUnreadable: Whether an object for which the token fails in any way counts as debris. Where the
-    ///   session itself has died, this fails all the same.
+    /// - Parameter passesOverUnreadable: Whether an object for which the token fails in any way counts as debris. Where
+    ///   the session itself has died, this fails all the same.
     private func list(
         in session: borrowing Session, passingOverUnreadable passesOverUnreadable: Bool = false
     ) throws -> Listing {

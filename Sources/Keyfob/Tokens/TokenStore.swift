@@ -473,8 +473,8 @@ final class TokenStore: Sendable {
             found = try look()
         }
         guard !found.isEmpty else { throw gone() }
-        // Two certificates with the same bytes are as good as one; two keys that tell nothing but the same id may be any
-        // keys.
+        // Two certificates with the same bytes are as good as one; two keys that tell nothing but the same id may be
+        // any keys.
         guard found.count == 1 || object.knownPublicKeyInfo != nil || object.objectClass == .certificate else {
             throw KeychainError(
                 .ambiguous,

@@ -164,14 +164,15 @@ extension ItemName {
 
     /// All items of the identity that is meant. - Throws: As `resolveAll`.
     func identities(in keychain: Keychain) throws -> [Identity] {
-        try resolveAll(
+        let found = try resolveAll(
             among: keychain.find(.identities), .identity, in: keychain,
             fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
             commonName: { try $0.certificate().subject.commonName })
+        return Self.distinct(found)
     }
 
-    /// All items of a certificate that are meant: those that bear the name, or that the URI names. Where neither names an
-    /// item, such as for a fingerprint, each.
+    /// All items of a certificate that are meant: those that bear the name, or that the URI names. Where neither names
+    /// an item, such as for a fingerprint, each.
     ///
     /// - Throws: `KeychainError`; `itemNotFound` where the certificate is gone, and as `find`.
     func certificates(
@@ -185,8 +186,20 @@ extension ItemName {
             if let uri { return try keychain.matches(uri, item) }
             return item.label?.isIdentical(to: text) ?? false
         }
-        guard !named.isEmpty else { return (all, []) }
-        return (named, all.filter { item in !named.contains { $0.reference == item.reference } })
+        guard !named.isEmpty else { return (Self.distinct(all), []) }
+        return (Self.distinct(named), Self.distinct(all).filter { item in !named.contains { Self.isSame($0, item) } })
+    }
+
+    /// Items without their copies: an object that another tool has written twice is two items of one reference. Under
+    /// two labels it is two.
+    private static func distinct<Item: KeychainItem>(_ items: [Item]) -> [Item] {
+        items.reduce(into: []) { distinct, item in
+            if !distinct.contains(where: { isSame($0, item) }) { distinct.append(item) }
+        }
+    }
+
+    private static func isSame<Item: KeychainItem>(_ one: Item, _ other: Item) -> Bool {
+        one.reference == other.reference && (one.label ?? "").isIdentical(to: other.label ?? "")
     }
 
     /// The certificate that is meant; the token is not opened where the vault's index has it.

@@ -5,9 +5,9 @@ extension Module {
     /// The slot of the one token that `uri` names; `nil` when there is none.
     ///
     /// Looks at the token's label, serial number, manufacturer and model, and at the slot's and the library's
-    /// attributes where the URI has any. Before it believes that there is no such token it looks again for 100 ms, since SoftHSM's tokens
-    /// vanish for moments while other processes log in. An uninitialised token is returned only when no initialised
-    /// one fits. Blocks.
+    /// attributes where the URI has any. Before it believes that there is no such token it looks again for 100 ms,
+    /// since SoftHSM's tokens vanish for moments while other processes log in. An uninitialised token is returned only
+    /// when no initialised one fits. Blocks.
     ///
     /// - Throws: `ReturnValue.argumentsBad` of `PKCS11Function.getSlotList` when several tokens fit; else what the
     ///   module answered.

@@ -5,8 +5,8 @@ import KeyfobPrimitives
 extension PKCS11URI {
     /// Parses a URI.
     ///
-    /// Does not block. Unknown path attributes are kept, and make the URI match nothing, as with p11-kit. The scheme and
-    /// the names of RFC 7512 may be written in capitals.
+    /// Does not block. Unknown path attributes are kept, and make the URI match nothing, as with p11-kit. The scheme
+    /// and the names of RFC 7512 may be written in capitals.
     ///
     /// - Throws: `PKCS11URIError` with `.badScheme`, `.badSyntax`, `.badEncoding`, `.badVersion`,
     ///   `.duplicateAttribute` or `.conflictingPIN`.

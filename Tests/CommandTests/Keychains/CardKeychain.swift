@@ -43,7 +43,8 @@ struct CardKeychain {
         return result.output
     }
 
-    /// Makes a key pair and a self-signed certificate in files: `NAME.key`, `NAME.pub` and `NAME.crt` in DER, `NAME.p8`.
+    /// Makes a key pair and a self-signed certificate in files: `NAME.key`, `NAME.pub` and `NAME.crt` in DER,
+    /// `NAME.p8`.
     func makeFiles(_ name: String, _ kind: String = "ec") throws {
         let key = kind == "ec" ? "ec -pkeyopt ec_paramgen_curve:P-256" : "rsa:2048"
         try shell(
