@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Keyfob
 import KeyfobPrimitives
+import PKCS11
 
 /// Where the process starts.
 @main enum Main {
@@ -13,7 +14,7 @@ import KeyfobPrimitives
         Hardening.reportForeignExit()
         Interruption.install()
         let arguments = CommandLine.arguments
-        if let failure = undecipherable ?? Hardening.failure {
+        if let failure = undecipherable ?? exposedPIN ?? Hardening.failure {
             let form = ErrorForm(Array(arguments.dropFirst()))
             StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
             _exit(failure.status.rawValue)
@@ -56,6 +57,16 @@ import KeyfobPrimitives
             }
         }
         return nil
+    }
+
+    /// The failure where an argument, or a variable that names something, holds a PIN: every message that repeats it
+    /// would show the PIN. A completion gets no message.
+    private static var exposedPIN: Failure? {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard arguments.first?.hasPrefix("---completion") != true else { return nil }
+        let variables = ["KEYFOB_KEYCHAIN", "KEYFOB_TOKEN", "KEYFOB_MODULE"].compactMap(Environment.nonEmpty)
+        guard (arguments + variables).contains(where: PKCS11URI.seemsToHoldPIN) else { return nil }
+        return Failure(UsageError.pinOnCommandLine)
     }
 
     /// Runs the command that `arguments` name, reports its failure, and returns its status.

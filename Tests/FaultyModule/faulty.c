@@ -28,6 +28,7 @@
 //   no-login                               the token wants no login, and none counts. SoftHSM's PIN is 1234
 //   unlisted                               the module fails in general when asked for its slots
 //   unreadable, unreadable=LABEL           the module fails in general when asked for any token, or for that one
+//   secretive=LABEL                        it fails in general when asked for attributes of objects of that label
 //   full                                   no room for another object
 //   write-protected                        no object can be made, changed or destroyed
 //   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
@@ -486,9 +487,20 @@ static void affirm(CK_ATTRIBUTE_TYPE type, CK_ATTRIBUTE_PTR template, CK_ULONG c
             *(CK_BBOOL *)template[i].pValue = CK_TRUE;
 }
 
+// Whether an object is one that the token tells nothing of.
+static int is_secretive(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
+    char wanted[64], text[64];
+    CK_ATTRIBUTE label = {CKA_LABEL, text, sizeof text};
+    return says("secretive", wanted, sizeof wanted) &&
+        theirs->C_GetAttributeValue(session, object, &label, 1) == CKR_OK && label.ulValueLen == strlen(wanted) &&
+        memcmp(text, wanted, label.ulValueLen) == 0;
+}
+
 static CK_RV attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
     if (is_absent())
         return CKR_DEVICE_REMOVED;
+    if (is_secretive(session, object))
+        return CKR_GENERAL_ERROR;
     CK_RV answer = theirs->C_GetAttributeValue(session, object, template, count);
     if (refuses("lax"))
         affirm(CKA_EXTRACTABLE, template, count);

@@ -120,6 +120,25 @@ import Testing
         #expect(uri.unrecognizedAttributes.isEmpty)
     }
 
+    @Test func `the scheme and the names of RFC 7512 may be in capitals, and are printed in small letters`() throws {
+        let uri = try PKCS11URI("PkCs11:Token=A;SLOT-ID=7;X-Y=z?PIN-Source=file:/P&Module-Name=N&X-Z=y")
+        #expect(uri.description == "pkcs11:slot-id=7;token=A;X-Y=z?pin-source=file%3A%2FP&module-name=N&X-Z=y")
+        let secret = try PKCS11URI("PKCS11:object=a?PIN-VALUE=4711")
+        #expect(secret.pinValue == SecretBytes(utf8: "4711"))
+        #expect(!secret.description.contains("4711"))
+        #expect(throws: PKCS11URIError.self) { try PKCS11URI("pkcs11:token=a;TOKEN=b") }
+    }
+
+    @Test(arguments: [
+        ("pkcs11:object=a?pin-value=1", true), ("PKCS11:PIN-VALUE=1", true), ("x pin%2dvalue = 1", true),
+        ("pkcs11:a?pin=1", true), ("pkcs11:a?pin-value:1", true), ("pkcs11:object=a?pin-source=file:pin.txt", false),
+        ("pkcs11:object=a?pinfile=/pin-value", false), ("PIN value", false), ("pkcs11:object=pin", false),
+        ("pin=1", false), ("pkcs11:spin=1", false),
+    ])
+    func `a text that holds a PIN is known by the name of the attribute`(text: String, holdsPIN: Bool) {
+        #expect(PKCS11URI.seemsToHoldPIN(text) == holdsPIN)
+    }
+
     @Test(
         "an unknown path attribute is kept and printed",
         arguments: [

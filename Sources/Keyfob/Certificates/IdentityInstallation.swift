@@ -155,6 +155,7 @@ extension Keychain {
         var present: [TokenObject] = []
         let added = try token.retryingMomentaryFailures {
             try writer(keys).perform(.create) { objects in
+                let objects = try recognizing(objects)
                 present = objects
                 guard objects.contains(where: { $0.isSame(as: key) }) else {
                     throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
@@ -211,10 +212,12 @@ extension Keychain {
         _ succession: Succession, in session: borrowing Session
     ) throws -> [(before: TokenObject, after: TokenObject)] {
         var changed: [(before: TokenObject, after: TokenObject)] = []
-        for (move, planned) in zip(succession.moves, succession.planned) {
-            let handle = try token.verifiedHandle(of: move.object, in: session)
-            try token.setLabel(Data(move.label.utf8), of: handle, isCopied: planned.isCopied == true, in: session)
-            changed.append((move.object, move.object.relabelled(Data(move.label.utf8))))
+        for (move, planned) in zip(succession.moves, succession.planned)
+        where !changed.contains(where: { $0.before.isCopy(of: move.object) }) {
+            for handle in try token.handles(ofAll: move.object, in: session) {
+                try token.setLabel(Data(move.label.utf8), of: handle, isCopied: planned.isCopied == true, in: session)
+                changed.append((move.object, move.object.relabelled(Data(move.label.utf8))))
+            }
         }
         return changed
     }

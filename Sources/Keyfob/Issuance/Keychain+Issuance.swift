@@ -370,7 +370,7 @@ extension Keychain {
 
     private func object(of key: TokenKey) throws -> TokenObject {
         // Read anew: the label is part of what is compared.
-        guard let object = try index.objects(keys()).first(where: { $0.isSame(as: key.object) }) else {
+        guard let object = try recognizing(index.objects(keys())).first(where: { $0.isSame(as: key.object) }) else {
             throw KeychainError(.itemNotFound, "the key is no longer on token \"\(token.label)\".")
         }
         return object

@@ -29,7 +29,20 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError` with code `invalidArgument` for an item that is not on a token.
     public func uri(of item: some KeychainItem) throws -> PKCS11URI {
-        guard let object = item.item.object else {
+        try uri(of: item.item.object)
+    }
+
+    /// The RFC 7512 URI of the certificate of an identity, which may have another label and identifier than the key.
+    ///
+    /// - Parameter identity: An identity that was found in this keychain.
+    /// - Returns: The URI of the certificate object.
+    /// - Throws: As `uri(of:)`.
+    public func certificateURI(of identity: Identity) throws -> PKCS11URI {
+        try uri(of: identity.item.certificateObject)
+    }
+
+    private func uri(of object: TokenObject?) throws -> PKCS11URI {
+        guard let object else {
             throw KeychainError(.invalidArgument, "only certificates and keys on a token have a PKCS#11 URI.")
         }
         var uri = PKCS11URI()
@@ -47,26 +60,39 @@ extension Keychain {
     /// The label of the keychain's token.
     public var tokenLabel: String { token.label }
 
-    /// Whether a URI names an item of this keychain: token, and what it says of label, id and class.
+    /// Whether a URI names an item of this keychain: every attribute of the URI must fit (RFC 7512, section 2.5).
     ///
-    /// The class is not compared for identities, which are a certificate and a key at once.
-    public func matches(_ uri: PKCS11URI, _ item: some KeychainItem) -> Bool {
-        guard let object = item.item.object, uri.unrecognizedAttributes.isEmpty else { return false }
-        let own = token.uri
-        func fits(_ wanted: String?, _ actual: String?) -> Bool {
-            guard let wanted, let actual else { return true }
-            return wanted.isIdentical(to: actual)
+    /// An identity is a certificate and a key, and the URI of either names it. Asks the token where the URI says
+    /// something that the keychain's configuration does not know, such as a slot.
+    ///
+    /// - Parameters:
+    ///   - uri: The URI.
+    ///   - item: An item that was found in this keychain.
+    /// - Returns: `false` also for an item that is not on the token.
+    /// - Throws: `KeychainError` where the token has to be asked and is not there.
+    public func matches(_ uri: PKCS11URI, _ item: some KeychainItem) throws -> Bool {
+        let objects = [item.item.object, item.item.certificateObject].compactMap(\.self)
+        guard uri.unrecognizedAttributes.isEmpty, objects.contains(where: { $0.isNamed(by: uri) }) else { return false }
+        return try isOnToken(uri)
+    }
+
+    /// Whether the token attributes of a URI, and those of slot and module, fit the keychain's token.
+    private func isOnToken(_ uri: PKCS11URI) throws -> Bool {
+        let parts: [KeyPath<PKCS11URI, String?>] = [\.token, \.serial, \.manufacturer, \.model]
+        let unknown = parts.filter { part in
+            guard let wanted = uri[keyPath: part] else { return false }
+            guard let own = token.uri[keyPath: part] else { return true }
+            return !wanted.isIdentical(to: own)
         }
-        guard fits(uri.token, own.token), fits(uri.serial, own.serial), fits(uri.manufacturer, own.manufacturer),
-            fits(uri.model, own.model)
-        else { return false }
-        if let label = uri.object {
-            let labels = [object.label, item.item.certificateObject?.label].compactMap { $0?.text }
-            guard labels.contains(where: { $0.isIdentical(to: label) }) else { return false }
+        if unknown.contains(where: { token.uri[keyPath: $0] != nil }) { return false }
+        guard !unknown.isEmpty || uri.namesSlotOrModule else { return true }
+        let slot = try slot()
+        do throws(PKCS11Error) {
+            guard try uri.matches(slot.tokenInfo()) else { return false }
+            return try uri.matches(slot)
+        } catch {
+            throw KeychainError.token(error, .read, token: token.label, serial: token.uri.serial)
         }
-        if let id = uri.id, Data(id) != object.id { return false }
-        if let type = uri.type, item.item.itemClass != .identity, type != object.objectClass { return false }
-        return true
     }
 
     /// The names of the keys on the token that seal this keychain; no search finds them, and none may be removed.
@@ -82,5 +108,15 @@ extension Keychain {
     public func add(contentsOf certificates: [CertificateItem]) throws -> [CertificateItem] {
         guard !certificates.isEmpty else { return [] }
         return try addCertificates(certificates.map(\.item)).map { CertificateItem(item: $0) }
+    }
+}
+
+extension TokenObject {
+    /// Whether the object attributes of a URI fit the object.
+    fileprivate func isNamed(by uri: PKCS11URI) -> Bool {
+        if let wanted = uri.object {
+            guard let own = label == nil ? "" : label?.text, own.isIdentical(to: wanted) else { return false }
+        }
+        return (uri.id.map { Data($0) == id } ?? true) && (uri.type.map { $0 == objectClass } ?? true)
     }
 }

@@ -8,9 +8,9 @@ extension Keychain {
     /// The public key of a key, from the token's object or its certificate; `nil` for secret keys, and where nobody
     /// knows it.
     ///
-    /// A certificate is believed where its key's hash is the identifier of both, or where it verifies a signature that
-    /// the key has just made: identifiers such as 01, and none at all, are shared by what does not belong together.
-    /// Whose word were taken for it would see one key destroyed under another's fingerprint.
+    /// A certificate is believed where its key's hash is the key's identifier, or where it verifies a signature that
+    /// the key has just made: identifiers such as 01, and none at all, are shared by objects that do not belong
+    /// together, and a key must not be destroyed under another's fingerprint.
     ///
     /// - Throws: `OpenSSLError` for a key that libcrypto refuses, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
@@ -43,32 +43,13 @@ extension Keychain {
 
     private func publicKey(of object: TokenObject) throws -> PublicKey? {
         if let info = object.publicKeyInfo { return try PublicKey(subjectPublicKeyInfo: info) }
-        guard !object.id.isEmpty else { return nil }
-        var candidates: [PublicKey] = []
-        for other in try index.objects(keys()) where other.objectClass == .certificate && other.id == object.id {
-            // Something that calls itself a certificate and is none tells nothing.
-            guard let key = try? other.certificate.publicKey, !candidates.contains(key) else { continue }
-            candidates.append(key)
+        if let known = object.parsed.publicKey { return known }
+        let objects = try index.objects(keys())
+        guard object.objectClass == .privateKey else {
+            return objects.lazy.filter { $0.objectClass == .certificate && $0.publicKeyHash == object.id }
+                .compactMap { try? $0.certificate.publicKey }.first
         }
-        if let named = candidates.first(where: { $0.identifier == object.id }) { return named }
-        return try candidates.first { try isProven($0, of: object) }
-    }
-
-    /// Whether a private key makes a signature that a public key verifies. Keys that want the PIN for it are not asked.
-    private func isProven(_ publicKey: PublicKey, of object: TokenObject) throws -> Bool {
-        guard object.objectClass == .privateKey, object.flags.contains(.sign),
-            !object.flags.contains(.alwaysAuthenticate), object.fits(publicKey),
-            let scheme = SignatureScheme.preferred(for: publicKey.algorithm)
-        else { return false }
-        do {
-            return try !TokenKey(keychain: self, object: object, publicKey: publicKey).proven([scheme]).isEmpty
-        } catch let error as KeychainError
-            where [.identityMismatch, .mechanismUnsupported, .itemNotFound, .tokenDisobeyed, .failed]
-            .contains(error.code)
-        {
-            // Another's, or a key that does not sign now: nothing is proved.
-            return false
-        }
+        return try recognizing(objects).first { $0 == object }?.parsed.publicKey
     }
 }
 

@@ -49,12 +49,14 @@ extension Keychain {
         _ objects: [(object: TokenObject, planned: TokenPlan.Object, label: Data)], in session: borrowing Session
     ) throws -> TokenWriter.Outcome {
         var outcome = TokenWriter.Outcome()
-        for (object, planned, label) in objects {
-            let handle = try token.verifiedHandle(of: object, in: session)
-            try token.setLabel(label, of: handle, isCopied: planned.isCopied == true, in: session)
-            var after = object
-            after.label = TokenObject.label(reading: label)
-            outcome.changed.append((object, after))
+        for (object, planned, label) in objects
+        where !outcome.changed.contains(where: { $0.before.isCopy(of: object) }) {
+            for handle in try token.handles(ofAll: object, in: session) {
+                try token.setLabel(label, of: handle, isCopied: planned.isCopied == true, in: session)
+                var after = object
+                after.label = TokenObject.label(reading: label)
+                outcome.changed.append((object, after))
+            }
         }
         return outcome
     }

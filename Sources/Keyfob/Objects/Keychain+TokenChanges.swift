@@ -140,11 +140,11 @@ extension Keychain {
 
     /// The public halves of the private keys among some objects: other tools show the pair under one label.
     static func publicHalves(of targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
-        let pairs = targets.filter { $0.objectClass == .privateKey && (!$0.id.isEmpty || $0.publicKeyInfo != nil) }
+        let pairs = targets.filter { $0.objectClass == .privateKey && (!$0.id.isEmpty || $0.knownPublicKeyInfo != nil) }
         return objects.filter { half in
             // Ids such as 01, and none at all, are shared by keys that have nothing to do with each other.
             half.objectClass == .publicKey && !targets.contains(half)
-                && pairs.contains { $0.id == half.id && $0.publicKeyInfo == half.publicKeyInfo }
+                && pairs.contains { $0.id == half.id && $0.knownPublicKeyInfo == half.publicKeyInfo }
         }
     }
 

@@ -12,6 +12,7 @@ extension Keychain {
         let isPublic = criteria.itemClass == .certificate && criteria.services == nil
         let keys = isPublic ? try keysIfUnlocked() : try keys()
         var objects = try visibleObjects(keys, criteria)
+        if keys != nil, criteria.itemClass != .certificate { objects = try recognizing(objects) }
         // Every certificate may be an issuer.
         if !criteria.issuers.isEmpty { objects = objects.map(\.parsingCertificate) }
         let labelled = try keys.map { try fingerprints(ofItemsLabelledLike: criteria, $0) } ?? []

@@ -44,9 +44,11 @@ struct TokenRemoval {
         for object in targets {
             let rows = try keychain.rows(object, keys)
             let leaving = rows.filter { identities.contains($0.identity) }
-            doomedRows += leaving
+            // Two copies of an object have the same rows.
+            doomedRows += leaving.filter { row in !doomedRows.contains { $0.identity == row.identity } }
             if leaving.count == rows.count { doomed.append(object) } else { left.append(object) }
         }
+        doomed = copies(of: doomed, among: objects)
         doomed = try withoutNeededHalves(objects)
         doomed += try Keychain.publicHalves(of: doomed, objects).filter { try keychain.rows($0, keys).isEmpty }
         guard !doomed.isEmpty else { return nil }
@@ -57,7 +59,12 @@ struct TokenRemoval {
     /// Destroys the objects.
     mutating func perform(in session: borrowing Session) throws -> TokenWriter.Outcome {
         // All handles first: what was told to have failed must not be carried out later.
-        let handles = try doomed.map { try keychain.token.verifiedHandle(of: $0, in: session) }
+        var handles: [ObjectHandle] = []
+        for object in doomed {
+            for handle in try keychain.token.handles(ofAll: object, in: session) where !handles.contains(handle) {
+                handles.append(handle)
+            }
+        }
         for handle in handles {
             try session.destroy(handle)
             isUntouched = false
@@ -74,6 +81,19 @@ struct TokenRemoval {
             } else {
                 try writer.delete(rowID: row.id)
             }
+        }
+    }
+
+    /// What is on the token of some objects, each as often as it is there. One that another program has given another
+    /// label meanwhile goes under that.
+    private func copies(of targets: [TokenObject], among objects: [TokenObject]) -> [TokenObject] {
+        let isKept = Set(targets.filter { one in objects.contains { $0.isCopy(of: one) } })
+        return objects.compactMap { object in
+            let target = targets.first { isKept.contains($0) ? object.isCopy(of: $0) : object.isSame(as: $0) }
+            guard let target else { return nil }
+            var copy = object
+            copy.parsed = target.parsed
+            return copy
         }
     }
 
@@ -113,7 +133,7 @@ struct TokenRemoval {
                 guard let certificate = item.certificateObject, let key = item.object else { continue }
                 found.append(certificate)
                 let isNeeded = objects.contains { other in
-                    other.objectClass == .certificate && !certificates.contains(other)
+                    other.objectClass == .certificate && !certificates.contains { other.isCopy(of: $0) }
                         && other.publicKeyHash == certificate.publicKeyHash
                 }
                 if !isNeeded { found.append(key) }

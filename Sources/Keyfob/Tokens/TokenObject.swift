@@ -15,7 +15,7 @@ struct TokenObject: Sendable, Hashable {
     var label: AttributeValue?
     /// `CKA_VALUE` of a certificate: DER.
     var certificateDER: Data?
-    /// The certificate, where somebody has parsed it already: nothing that tells the object from others.
+    /// What was found out about the object and does not tell it from others.
     var parsed = Parsed()
     /// SubjectPublicKeyInfo of a key, where the token tells it.
     var publicKeyInfo: Data?
@@ -49,9 +49,12 @@ struct TokenObject: Sendable, Hashable {
         static let local = Flags(rawValue: 1 << 14)
     }
 
-    /// A certificate that travels with its object, so that no listing parses it twice. All values are equal.
+    /// What travels with its object, so that no listing finds it out twice. All values are equal.
     struct Parsed: Hashable, Sendable {
+        /// The certificate of a certificate object.
         var certificate: Certificate?
+        /// The public key of a private key that does not tell it; see `Keychain.recognizing(_:)`.
+        var publicKey: PublicKey?
 
         static func == (left: Self, right: Self) -> Bool { true }
         func hash(into hasher: inout Hasher) {}
@@ -91,7 +94,13 @@ struct TokenObject: Sendable, Hashable {
 
     /// The digest of the public key that a private key belongs to. A token that tells nothing of the public half mostly
     /// has it as the key's id, which Keyfob and other tools make of it.
-    var keyIdentifier: Data { publicKeyHash ?? id }
+    var keyIdentifier: Data { publicKeyHash ?? parsed.publicKey?.identifier ?? id }
+
+    /// The SubjectPublicKeyInfo of a key, where the token tells it or a signature has proved it.
+    var knownPublicKeyInfo: Data? { publicKeyInfo ?? parsed.publicKey?.subjectPublicKeyInfo }
+
+    /// Whether another object is this one, or a second object on the token that is the same.
+    func isCopy(of other: TokenObject) -> Bool { isSame(as: other) && label == other.label }
 
     /// What the index calls the object: its class, the beginning of its fingerprint, and its id.
     var indexKey: Data {

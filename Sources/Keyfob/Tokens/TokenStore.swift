@@ -33,6 +33,8 @@ final class TokenStore: Sendable {
     let admissions = Lock(Admissions())
     /// What opens the token ahead of its first use.
     private let opening = Lock<OpeningAhead?>(nil)
+    /// What signatures have proved of keys that do not tell their public half.
+    let proofs = Lock<[KeyProof: (publicKey: PublicKey?, end: Deadline)]>([:])
     /// Counts `forgetHandles()`.
     private let forgettings = Atomic(0)
     private let ahead = Lock<[WeakSignatures]>([])
@@ -464,6 +466,13 @@ final class TokenStore: Sendable {
     }
 
     private func search(for object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
+        try searchAll(object, in: session)[0]
+    }
+
+    /// The handles of an object; several where the token has it several times.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous` for keys that are not told apart.
+    func searchAll(_ object: TokenObject, in session: borrowing Session) throws -> [ObjectHandle] {
         var template: AttributeTemplate = [.objectClass(object.objectClass)]
         if !object.id.isEmpty {
             template.append(.id([UInt8](object.id)))
@@ -481,18 +490,20 @@ final class TokenStore: Sendable {
             usleep(pause)
             found = try look()
         }
-        if let handle = found.first {
-            // Two certificates with the same bytes are as good as one; two keys that tell nothing but the same id
-            // may be any keys.
-            guard found.count == 1 || object.publicKeyInfo != nil || object.objectClass == .certificate else {
-                throw KeychainError(
-                    .ambiguous,
-                    "token \"\(label)\" has \(found.count) keys of the same id, and does not tell them apart.",
-                    hint: "Give them different ids: pkcs11-tool --set-id")
-            }
-            return handle
+        guard !found.isEmpty else { throw gone() }
+        // Two certificates with the same bytes are as good as one; two keys that tell nothing but the same id may be
+        // any keys.
+        guard found.count == 1 || object.knownPublicKeyInfo != nil || object.objectClass == .certificate else {
+            throw KeychainError(
+                .ambiguous,
+                "token \"\(label)\" has \(found.count) keys of the same id, and does not tell them apart.",
+                hint: "Give them different ids: pkcs11-tool --set-id")
         }
-        throw KeychainError(
+        return found
+    }
+
+    func gone() -> KeychainError {
+        KeychainError(
             .itemNotFound, "the object is no longer on token \"\(label)\".",
             hint: "Another program removed or replaced it. What is there: keyfob token show --objects")
     }

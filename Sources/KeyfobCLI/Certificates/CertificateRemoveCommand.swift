@@ -45,7 +45,7 @@ struct CertificateRemoveCommand: ParsableCommand {
         }
         try removal.perform(
             items, of: name, label: label, remark: remark, further: further
-        ) { try keychain.delete($0) }
+        ) { try keychain.deleteUnrenamed($0) }
     }
 
     /// - Parameter kept: What else the certificate is called, as which it stays.

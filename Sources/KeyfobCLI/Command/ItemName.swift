@@ -92,16 +92,7 @@ struct ItemName: ExpressibleByArgument {
         among items: [Item], _ noun: Noun, _ keychain: Keychain, _ fingerprints: (Item) throws -> [Fingerprint],
         _ commonName: (Item) throws -> String?
     ) throws -> [Item] {
-        if PKCS11URI.hasScheme(text) {
-            let uri: PKCS11URI
-            do { uri = try PKCS11URI(text) } catch {
-                throw KeychainError(
-                    .invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", hint: "Get one: keyfob uri NAME",
-                    cause: error)
-            }
-            guard !uri.hasPINValue else { throw UsageError.pinOnCommandLine }
-            return items.filter { keychain.matches(uri, $0) }
-        }
+        if let uri = try uri() { return try items.filter { try keychain.matches(uri, $0) } }
         let labelled = items.filter { $0.label?.isIdentical(to: text) ?? false }
         guard labelled.isEmpty else { return labelled }
         if let wanted = Fingerprint(text, shortest: 4) {
@@ -121,6 +112,21 @@ struct ItemName: ExpressibleByArgument {
                 details: error.details)
         }
         return meant
+    }
+
+    /// The URI, where the name is meant for one.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument`; `UsageError` for a PIN in it.
+    private func uri() throws -> PKCS11URI? {
+        guard PKCS11URI.hasScheme(text) else { return nil }
+        let uri: PKCS11URI
+        do { uri = try PKCS11URI(text) } catch {
+            throw KeychainError(
+                .invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", hint: "Get one: keyfob uri NAME",
+                cause: error)
+        }
+        guard !uri.hasPINValue else { throw UsageError.pinOnCommandLine }
+        return uri
     }
 
     private func notFound(_ names: [String], _ noun: Noun, _ keychain: Keychain) -> KeychainError {
@@ -158,13 +164,15 @@ extension ItemName {
 
     /// All items of the identity that is meant. - Throws: As `resolveAll`.
     func identities(in keychain: Keychain) throws -> [Identity] {
-        try resolveAll(
+        let found = try resolveAll(
             among: keychain.find(.identities), .identity, in: keychain,
             fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
             commonName: { try $0.certificate().subject.commonName })
+        return Self.distinct(found)
     }
 
-    /// All items of a certificate that are meant: those that bear the name, or where it is no item's name, each.
+    /// All items of a certificate that are meant: those that bear the name, or that the URI names. Where neither names
+    /// an item, such as for a fingerprint, each.
     ///
     /// - Throws: `KeychainError`; `itemNotFound` where the certificate is gone, and as `find`.
     func certificates(
@@ -173,9 +181,25 @@ extension ItemName {
         // With a login: what was found without one does not know its rows in the vault.
         let all = try keychain.find(.certificates).filter { $0.der == found.der }
         guard !all.isEmpty else { throw KeychainError(.itemNotFound, "the certificate is gone.") }
-        let named = all.filter { $0.label?.isIdentical(to: text) ?? false }
-        guard !named.isEmpty else { return (all, []) }
-        return (named, all.filter { item in !named.contains { $0.reference == item.reference } })
+        let uri = try uri()
+        let named = try all.filter { item in
+            if let uri { return try keychain.matches(uri, item) }
+            return item.label?.isIdentical(to: text) ?? false
+        }
+        guard !named.isEmpty else { return (Self.distinct(all), []) }
+        return (Self.distinct(named), Self.distinct(all).filter { item in !named.contains { Self.isSame($0, item) } })
+    }
+
+    /// Items without their copies: an object that another tool has written twice is two items of one reference. Under
+    /// two labels it is two.
+    private static func distinct<Item: KeychainItem>(_ items: [Item]) -> [Item] {
+        items.reduce(into: []) { distinct, item in
+            if !distinct.contains(where: { isSame($0, item) }) { distinct.append(item) }
+        }
+    }
+
+    private static func isSame<Item: KeychainItem>(_ one: Item, _ other: Item) -> Bool {
+        one.reference == other.reference && (one.label ?? "").isIdentical(to: other.label ?? "")
     }
 
     /// The certificate that is meant; the token is not opened where the vault's index has it.

@@ -109,11 +109,14 @@ extension GlobalOptions {
         }
     }
 
-    /// Whether a keychain is on the token of a label or URI.
+    /// Whether a keychain is on the token of a label or URI. The token is asked where the URI names a slot or a module,
+    /// of which the configuration says nothing; one that does not answer is not the one.
     static func isOn(_ wanted: PKCS11URI, _ configuration: KeychainConfiguration) -> Bool {
         // A configuration whose token nobody can name is on no token.
         guard let token = try? PKCS11URI(configuration.token) else { return false }
-        return TokenChoice.names(wanted, token)
+        guard TokenChoice.names(wanted, token) else { return false }
+        guard wanted.namesSlotOrModule else { return true }
+        return (try? TokenInventory.entry(of: configuration, includesAll: true).isNamed(by: wanted)) ?? false
     }
 
     /// The one keychain on a token, by the configurations alone.

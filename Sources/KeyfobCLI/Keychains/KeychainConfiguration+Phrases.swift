@@ -6,7 +6,14 @@ extension KeychainConfiguration {
     /// The token's name, by which documents call it everywhere.
     var tokenLabel: String {
         // A URI that cannot be read is shown as it is.
-        (try? PKCS11URI(token))?.token ?? token
+        (try? PKCS11URI(token))?.token ?? shownTokenURI
+    }
+
+    /// The token's URI without a PIN that somebody has written into the configuration.
+    var shownTokenURI: String {
+        // As above.
+        guard PKCS11URI.seemsToHoldPIN(token) else { return token }
+        return (try? PKCS11URI(token))?.description ?? "pkcs11:…"
     }
 
     /// Whether it has a source of its PIN or passphrase that asks nobody.

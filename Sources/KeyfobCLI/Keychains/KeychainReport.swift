@@ -129,7 +129,7 @@ struct KeychainReport {
             .init("keychain", .string(configuration.name)), .init("default", .boolean(isDefault)),
             .init("state", .string(state.rawValue)), .init("until", .time(expiry)),
             .init("location", .optional(location?.name)),
-            .init("token", .string(tokenLabel)), .init("token_uri", .string(configuration.token)),
+            .init("token", .string(tokenLabel)), .init("token_uri", .string(configuration.shownTokenURI)),
             .init("token_present", .boolean(token != nil)), .init("token_model", .optional(token?.model)),
             .init("token_manufacturer", .optional(token?.manufacturer)),
             .init("token_serial", .optional(token?.serialNumber)),

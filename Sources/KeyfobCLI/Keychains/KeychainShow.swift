@@ -31,7 +31,7 @@ struct KeychainShow: ParsableCommand {
         let lines: [(String, String)] = [
             ("name", configuration.name), ("default", isDefault ? "yes" : "no"),
             ("uuid", configuration.uuid.uuidString.lowercased()),
-            ("token", configuration.tokenLabel), ("token_uri", configuration.token),
+            ("token", configuration.tokenLabel), ("token_uri", configuration.shownTokenURI),
             ("module", module), ("vault", configuration.vault),
             ("pin_source", configuration.pinSourceName ?? "prompt"), ("protection", configuration.protection),
             ("recovery_code", configuration.recoverySeal == nil ? "no" : "yes"),

@@ -30,7 +30,9 @@ enum TokenChoice {
                 for slot in try quietly(named, { try loaded.slots() }) {
                     let info = try quietly(named) { try slot.tokenInfo() }
                     if info.flags.contains(.tokenInitialized), !info.label.isEmpty { present.append(info.label) }
-                    if uri.matches(info) { found.append(Found(info: info, uri: uri, location: location)) }
+                    if uri.matches(info), try quietly(named, { try uri.matches(slot) }) {
+                        found.append(Found(info: info, uri: uri, location: location))
+                    }
                 }
             } catch {
                 // A module that fails, such as one without its device, is none that has the token.

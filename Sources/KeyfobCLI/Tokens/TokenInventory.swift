@@ -184,30 +184,46 @@ extension TokenInventory.Entry {
         return uri
     }
 
-    /// Whether a URI names the token, by all that it says of token, slot and library.
+    /// Whether a URI names the token, by all that it says of token, slot and module.
     func isNamed(by wanted: PKCS11URI) -> Bool {
         guard TokenChoice.names(wanted, uri) else { return false }
-        guard let slot else { return isOurs && isNamedAsOurs(by: wanted) }
-        do {
-            guard try !wanted.namesSlot || wanted.matches(slot.info(), id: slot.id) else { return false }
-            return try wanted.matches(slot.module.info())
-        } catch {
-            // What does not say what it is is not what was asked for.
-            return false
-        }
+        if isOurs, !mayBeOurs(wanted) { return false }
+        guard isOurs ? needsModule(wanted) : wanted.namesSlotOrModule else { return isOurs || slot != nil }
+        // A token that does not say what it is is not the one that was asked for.
+        return (try? currentSlot(waiting: Keychain.Options().timeout).map { try wanted.matches($0) }) ?? false
     }
 
-    /// Of our own tokens nobody asks the module: it can be none but SoftHSM, and its slots have numbers of the moment.
-    private func isNamedAsOurs(by wanted: PKCS11URI) -> Bool {
+    /// Whether a URI may name a token in Keyfob's own directory, by what is known without loading the module.
+    ///
+    /// SoftHSM shows one directory in a process. To look into ours hides the tokens of others from the same command, so
+    /// that a URI which names a slot or a module and no token means one of those.
+    private func mayBeOurs(_ wanted: PKCS11URI) -> Bool {
         func fits(_ part: String?, _ own: String) -> Bool { part.map { $0.isIdentical(to: own) } ?? true }
-        guard !wanted.namesSlot, fits(wanted.libraryManufacturer, "SoftHSM"),
+        guard fits(wanted.libraryManufacturer, "SoftHSM"),
             fits(wanted.libraryDescription, "Implementation of PKCS11")
         else { return false }
-        guard wanted.moduleName != nil || wanted.modulePath != nil else { return true }
-        // SoftHSM has other people's tokens as well: who names no more than the module means one of those.
-        guard wanted.token != nil || wanted.serial != nil else { return false }
-        let file = wanted.modulePath?.split(separator: "/").last.map(String.init)
-        return fits(wanted.moduleName, module) && fits(file, "libsofthsm2.so")
+        return wanted.token != nil || wanted.serial != nil || !needsModule(wanted)
+    }
+
+    private func needsModule(_ wanted: PKCS11URI) -> Bool {
+        wanted.namesSlot || wanted.libraryVersion != nil || wanted.moduleName != nil || wanted.modulePath != nil
+    }
+
+    /// The slot that the token is in now; `nil` where it is gone.
+    ///
+    /// - Parameter timeout: How long a token of ours is waited for.
+    /// - Throws: `KeychainError`, `PKCS11Error`.
+    func currentSlot(waiting timeout: Duration) throws -> Slot? {
+        guard isOurs, slot == nil else { return slot }
+        let directory = Keychains().softHSM
+        try directory.activate()
+        let deadline = Deadline.after(timeout)
+        try directory.heal(deadline: deadline)
+        var uri = PKCS11URI()
+        uri.token = label
+        uri.serial = serial
+        // While nobody logs in to a token: SoftHSM would not find the one whose file that has emptied.
+        return try directory.holdingLoginLock(until: deadline) { try directory.module().slot(matching: uri) }
     }
 
     /// A URI that fits this token and, as far as anything tells them apart, no other of `others`.
@@ -261,22 +277,7 @@ struct SelectedToken {
         }
         keychain = nil
         isOurs = entry.isOurs
-        if let slot = entry.slot {
-            self.slot = slot
-            return
-        }
-        // One of ours that no keychain uses any more.
-        let directory = Keychains().softHSM
-        try directory.activate()
-        let deadline = Deadline.after(global.patience)
-        try directory.heal(deadline: deadline)
-        var uri = PKCS11URI()
-        uri.token = entry.label
-        uri.serial = entry.serial
-        // While nobody logs in to a token: SoftHSM would not find the one whose file that has emptied.
-        guard
-            let slot = try directory.holdingLoginLock(until: deadline, { try directory.module().slot(matching: uri) })
-        else {
+        guard let slot = try entry.currentSlot(waiting: global.patience) else {
             throw KeychainError(
                 .tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls",
                 details: ["token": name])

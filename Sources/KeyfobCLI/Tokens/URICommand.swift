@@ -289,12 +289,12 @@ struct URICommand: ParsableCommand {
             else { throw Self.noKey("public", label, keychain) }
             uri = try keychain.uri(of: key)
         case .cert:
-            if found == nil, uri.type != .certificate {
+            if let found {
+                uri = try keychain.certificateURI(of: found)
+            } else if uri.type != .certificate {
                 let certificate = try name.certificate(in: keychain)
                 (uri, label) = (try keychain.uri(of: certificate), certificate.label ?? name.text)
             }
-            uri.type = .certificate
-            uri.pinSource = nil
         case nil: break
         }
         return (uri, label, found)

@@ -4,10 +4,10 @@ import KeyfobPrimitives
 extension Module {
     /// The slot of the one token that `uri` names; `nil` when there is none.
     ///
-    /// Looks at the token's label, serial number, manufacturer and model, and at the slot's attributes where the
-    /// URI has any. Before it believes that there is no such token it looks again for 100 ms, since SoftHSM's tokens
-    /// vanish for moments while other processes log in. An uninitialised token is returned only when no initialised
-    /// one fits. Blocks.
+    /// Looks at the token's label, serial number, manufacturer and model, and at the slot's and the library's
+    /// attributes where the URI has any. Before it believes that there is no such token it looks again for 100 ms,
+    /// since SoftHSM's tokens vanish for moments while other processes log in. An uninitialised token is returned only
+    /// when no initialised one fits. Blocks.
     ///
     /// - Throws: `ReturnValue.argumentsBad` of `PKCS11Function.getSlotList` when several tokens fit; else what the
     ///   module answered.
@@ -55,6 +55,7 @@ extension Module {
         matching uri: PKCS11URI, until deadline: Deadline?, failure: inout PKCS11Error?
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
+        if uri.namesLibrary, try !uri.matches(info()) { return [] }
         let isExact = uri.serial != nil && uri.token != nil
         let slots = try slots(until: deadline)
         for slot in isExact ? slots.likeliestFirst(serial: uri.serial) : slots

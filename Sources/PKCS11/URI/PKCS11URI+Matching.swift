@@ -1,3 +1,4 @@
+import Foundation
 import KeyfobPrimitives
 
 extension PKCS11URI {
@@ -31,6 +32,39 @@ extension PKCS11URI {
             && Self.fits(slotManufacturer, info.manufacturer)
             && (slotID.map { $0 == id } ?? true)
     }
+
+    /// Whether the URI's slot, library and module attributes fit a slot. Asks the module for what the URI names.
+    ///
+    /// - Parameter slot: The slot that the token is in.
+    /// - Throws: `PKCS11Error` where the module does not say.
+    public func matches(_ slot: Slot) throws(PKCS11Error) -> Bool {
+        if namesSlot, try !matches(slot.info(), id: slot.id) { return false }
+        if namesLibrary, try !matches(slot.module.info()) { return false }
+        return matchesFile(of: slot.module)
+    }
+
+    /// Whether the URI's module name and path fit a module.
+    ///
+    /// The name is that of p11-kit's configuration, or the file's without `lib` and `.so`.
+    private func matchesFile(of module: Module) -> Bool {
+        let file = URL(fileURLWithPath: module.path).resolvingSymlinksInPath()
+        if let modulePath {
+            let wanted = URL(fileURLWithPath: modulePath).resolvingSymlinksInPath().path
+            guard [file.path, file.deletingLastPathComponent().path].contains(wanted) else { return false }
+        }
+        guard let moduleName else { return true }
+        let stem = file.deletingPathExtension().lastPathComponent
+        let names = [module.name, stem, stem.hasPrefix("lib") ? String(stem.dropFirst(3)) : nil]
+        return names.contains { $0?.isIdentical(to: moduleName) ?? false }
+    }
+
+    /// Whether the URI says something of the library.
+    public var namesLibrary: Bool {
+        libraryManufacturer != nil || libraryDescription != nil || libraryVersion != nil
+    }
+
+    /// Whether the URI says more than the token itself tells: something of its slot or its module.
+    public var namesSlotOrModule: Bool { namesSlot || namesLibrary || moduleName != nil || modulePath != nil }
 
     /// Whether the URI names a slot, so that a search for a token must ask for slots' descriptions as well.
     public var namesSlot: Bool { slotID != nil || slotDescription != nil || slotManufacturer != nil }

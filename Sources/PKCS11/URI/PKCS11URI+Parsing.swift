@@ -5,7 +5,8 @@ import KeyfobPrimitives
 extension PKCS11URI {
     /// Parses a URI.
     ///
-    /// Does not block. Unknown path attributes are kept, and make the URI match nothing, as with p11-kit.
+    /// Does not block. Unknown path attributes are kept, and make the URI match nothing, as with p11-kit. The scheme
+    /// and the names of RFC 7512 may be written in capitals.
     ///
     /// - Throws: `PKCS11URIError` with `.badScheme`, `.badSyntax`, `.badEncoding`, `.badVersion`,
     ///   `.duplicateAttribute` or `.conflictingPIN`.
@@ -13,7 +14,7 @@ extension PKCS11URI {
     /// Stands for `p11_kit_uri_parse`.
     public init(_ string: String) throws(PKCS11URIError) {
         let written = try WrittenAttributes(string)
-        let parsed = try ParsedURI(string)
+        let parsed = try ParsedURI(written.text)
         var unrecognized: [String] = []
         if parsed.hasUnrecognized {
             // p11-kit tells only that there are some, so each is asked for alone.
@@ -54,19 +55,30 @@ private struct WrittenAttributes {
     private(set) var path: [Attribute] = []
     private var query: [Attribute] = []
 
+    /// The URI for p11-kit, which knows names in small letters only.
+    var text: String {
+        let parts = [path.map(\.text).joined(separator: ";"), query.map(\.text).joined(separator: "&")]
+        return PKCS11URI.scheme + parts[0] + (query.isEmpty ? "" : "?" + parts[1])
+    }
+
     /// Names of query attributes that RFC 7512 does not define.
     var vendorNames: [String] { query.map(\.name).filter { !Self.standardQuery.contains($0) } }
 
     private static let standardQuery: Set<String> = ["pin-source", "pin-value", "module-name", "module-path", "pinfile"]
 
+    private static let standardPath: Set<String> = [
+        "library-description", "library-manufacturer", "library-version", "slot-description", "slot-manufacturer",
+        "slot-id", "model", "manufacturer", "serial", "token", "id", "object", "type", "object-type", "objecttype",
+    ]
+
     /// What p11-kit takes from both parts of a URI, so that it must not stand in both.
     private static let pinNames: Set<String> = ["pin-source", "pin-value"]
 
     init(_ string: String) throws(PKCS11URIError) {
-        guard let colon = string.firstIndex(of: ":"), string[..<colon].lowercased() == "pkcs11" else {
+        guard PKCS11URI.hasScheme(string) else {
             throw PKCS11URIError(.badScheme, "a PKCS #11 URI starts with pkcs11:")
         }
-        let parts = string[string.index(after: colon)...]
+        let parts = string[string.utf8.index(string.startIndex, offsetBy: PKCS11URI.scheme.utf8.count)...]
             .split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         path = try Self.attributes(parts[0], separator: ";")
         query = parts.count == 2 ? try Self.attributes(parts[1], separator: "&") : []
@@ -122,8 +134,11 @@ private struct WrittenAttributes {
             guard isName(piece[..<equals]) else {
                 throw PKCS11URIError(.badSyntax, "an attribute's name has letters, digits, - and _")
             }
+            let small = piece[..<equals].lowercased()
+            let isStandard = standardPath.contains(small) || standardQuery.contains(small)
             let attribute = Attribute(
-                name: String(piece[..<equals]), value: String(piece[piece.index(after: equals)...]))
+                name: isStandard ? small : String(piece[..<equals]),
+                value: String(piece[piece.index(after: equals)...]))
             guard !result.contains(where: { $0.standardName == attribute.standardName }) else {
                 throw duplicate(attribute)
             }

@@ -1,3 +1,4 @@
+import Foundation
 public import KeyfobPrimitives
 
 /// A PKCS #11 URI: which module, token and object are meant, and where the PIN is. RFC 7512.
@@ -60,7 +61,32 @@ public struct PKCS11URI: Sendable {
     static let scheme = "pkcs11:"
 
     /// Whether a text is meant for a URI, well-formed or not, where it might also be a name.
-    package static func hasScheme(_ text: String) -> Bool { text.utf8.starts(with: scheme.utf8) }
+    ///
+    /// Schemes are case-insensitive (RFC 3986, section 3.1).
+    package static func hasScheme(_ text: String) -> Bool {
+        text.utf8.prefix(scheme.utf8.count).elementsEqual(scheme.utf8) { byte, small in
+            byte == small || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) && byte | 0x20 == small
+        }
+    }
+
+    /// Whether a text seems to hold a PIN in a URI, however the URI is spelled.
+    ///
+    /// Finds `pin-value` in any case, percent-encoded, among blanks, and in a text that is no URI; in a URI also other
+    /// attributes whose name begins with `pin`. `pin-source` and `pinfile` say where the PIN is.
+    package static func seemsToHoldPIN(_ text: String) -> Bool {
+        func letters(_ text: some StringProtocol) -> String {
+            String(text.filter { $0.isLetter || $0.isNumber || $0 == "=" })
+        }
+        let plain = (text.removingPercentEncoding ?? text).lowercased()
+        if letters(plain).contains("pinvalue=") { return true }
+        guard letters(plain).contains("pkcs11") else { return false }
+        return plain.split { ";?&".contains($0) }.map { letters($0) }.contains { attribute in
+            var name = attribute.prefix { $0 != "=" }
+            if let scheme = name.firstRange(of: "pkcs11") { name = name[scheme.upperBound...] }
+            if name.hasPrefix("pinvalue") { return true }
+            return name.count < attribute.count && name.hasPrefix("pin") && name != "pinsource" && name != "pinfile"
+        }
+    }
 
     /// Makes a URI without attributes, which matches everything.
     public init() {

@@ -1,0 +1,132 @@
+import Foundation
+import KeyfobPrimitives
+import OpenSSL
+import PKCS11
+
+/// A question of which public key some private keys have, for the answers that are kept.
+struct KeyProof: Hashable {
+    /// The fingerprint that the keys share.
+    let fingerprint: Data
+    /// How many keys there are.
+    let count: Int
+    /// The identifiers of the public keys that came into question.
+    let candidates: Set<Data>
+}
+
+/// Private keys that do not tell their public key and have no public key object, or share its identifier with others.
+extension Keychain {
+    /// The objects, with the public keys of such private keys, as far as a certificate or public key object on the
+    /// token is surely theirs.
+    ///
+    /// A key is asked for one signature, which it proves its public key by. Keys that want the PIN for it are not
+    /// asked. Answers are kept for a moment. A key that cannot be asked stays as it is: it hides no other.
+    func recognizing(_ objects: [TokenObject]) throws -> [TokenObject] {
+        let silent = objects.filter { $0.objectClass == .privateKey && $0.publicKeyInfo == nil }
+        guard !silent.isEmpty else { return objects }
+        let claimed = Set(objects.lazy.filter { $0.objectClass == .privateKey }.compactMap(\.publicKeyHash))
+        let found = try Dictionary(grouping: silent, by: \.fingerprint).compactMapValues { keys in
+            try publicKey(of: keys, among: objects, besides: claimed)
+        }
+        return objects.map { object in
+            guard object.objectClass == .privateKey, let publicKey = found[object.fingerprint] else { return object }
+            var object = object
+            object.parsed.publicKey = publicKey
+            return object
+        }
+    }
+
+    /// The public key of private keys of one identifier; `nil` where they are not all of one key.
+    ///
+    /// - Parameter claimed: The identifiers of public keys that other private keys have.
+    private func publicKey(
+        of keys: [TokenObject], among objects: [TokenObject], besides claimed: Set<Data>
+    ) throws -> PublicKey? {
+        let id = keys[0].id
+        var candidates: [Data: PublicKey] = [:]
+        for object in objects {
+            // Something that calls itself a certificate and is none tells nothing.
+            let publicKey: PublicKey? = switch object.objectClass {
+            case .certificate: try? object.certificate.publicKey
+            case .publicKey where object.id == id && !id.isEmpty:
+                try object.publicKeyInfo.map { try PublicKey(subjectPublicKeyInfo: $0) }
+            default: nil
+            }
+            guard let publicKey, !claimed.contains(publicKey.identifier), keys.allSatisfy({ $0.fits(publicKey) }) else {
+                continue
+            }
+            candidates[publicKey.identifier] = publicKey
+        }
+        if let named = candidates[id] { return named }
+        guard !candidates.isEmpty,
+            keys.allSatisfy({ $0.flags.contains(.sign) && !$0.flags.contains(.alwaysAuthenticate) })
+        else { return nil }
+        let question = KeyProof(fingerprint: keys[0].fingerprint, count: keys.count, candidates: Set(candidates.keys))
+        if let known = token.proofs.withLock({ $0[question] }), !known.end.hasPassed { return known.publicKey }
+        let publicKey = try proven(Array(candidates.values), by: keys)
+        token.proofs.withLock { $0[question] = (publicKey, .after(.seconds(5))) }
+        return publicKey
+    }
+
+    /// The one of some public keys that verifies a signature of each of some private keys; `nil` where none does, and
+    /// where the token does not sign with them.
+    private func proven(_ candidates: [PublicKey], by keys: [TokenObject]) throws -> PublicKey? {
+        let challenge = try RandomBytes.bytes(count: 32)
+        do {
+            return try token.withSession(.sign) { session in
+                var candidates = candidates
+                let handles = try token.handles(like: keys[0], in: session)
+                // Another program has added or removed one meanwhile.
+                guard handles.count == keys.count else { return nil }
+                for (handle, object) in handles where !candidates.isEmpty {
+                    guard let (scheme, mechanism, input) = object.proof(of: challenge) else { return nil }
+                    let raw = try session.sign(input, with: handle, using: mechanism)
+                    let signature = scheme == .ecdsa(.sha256) ? try ECDSASignature(raw: raw).der : raw
+                    candidates = try candidates.filter { candidate in
+                        try object.fits(candidate) && scheme.fits(candidate.algorithm)
+                            && candidate.verify(signature, ofDigest: challenge, using: scheme)
+                    }
+                }
+                return candidates.first
+            }
+        } catch let error as KeychainError
+            where [.mechanismUnsupported, .itemNotFound, .tokenDisobeyed, .failed].contains(error.code)
+        {
+            return nil
+        } catch is CryptoError {
+            // The token made something that is no signature.
+            return nil
+        }
+    }
+}
+
+extension TokenStore {
+    /// The private keys on the token that have the identifier and the fingerprint of one that does not tell its public
+    /// key, with their handles.
+    fileprivate func handles(
+        like key: TokenObject, in session: borrowing Session
+    ) throws -> [(handle: ObjectHandle, object: TokenObject)] {
+        var template: AttributeTemplate = [.objectClass(.privateKey), .token(true)]
+        if !key.id.isEmpty { template.append(.id([UInt8](key.id))) }
+        var found: [(handle: ObjectHandle, object: TokenObject)] = []
+        for handle in try session.findObjects(template) {
+            guard let object = try read(handle, in: session), object.isSame(as: key) else { continue }
+            found.append((handle, object))
+        }
+        return found
+    }
+}
+
+extension TokenObject {
+    /// How a private key signs 32 random bytes to prove itself; `nil` for kinds of keys that sign in no known way.
+    ///
+    /// By the kind of the key itself: SoftHSM takes every key for every mechanism, and crashes with one of another
+    /// kind.
+    fileprivate func proof(of challenge: [UInt8]) -> (scheme: SignatureScheme, mechanism: Mechanism, input: [UInt8])? {
+        switch keyType {
+        case .ec: (.ecdsa(.sha256), Mechanism(.ecdsa), challenge)
+        case .ecEdwards: (.ed25519, .eddsa, challenge)
+        case .rsa: (.rsaPKCS1(.sha256), Mechanism(.rsaPKCS), Digest.sha256.informationPrefix + challenge)
+        default: nil
+        }
+    }
+}

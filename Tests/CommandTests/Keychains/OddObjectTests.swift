@@ -1,0 +1,140 @@
+import TestSupport
+import Testing
+
+/// Objects that are on a token twice, without a name or an identifier, or with that of another: none of them hides or
+/// breaks another.
+@Suite struct OddObjectTests {
+    @Test(arguments: ["ec", "rsa"], ["key", "pub", "crt"])
+    func `an identity of which an object is there twice is removed with both`(kind: String, part: String) throws {
+        let card = try CardKeychain()
+        try card.makeFiles("twice", kind)
+        for one in ["key", "pub", "crt", part] { try card.write(one, of: "twice", id: "51") }
+        try #require(card.countOfObjects(labelled: "twice") == 4)
+        let checked = try card.keyfob("identity", "check", "twice")
+        #expect(checked.status == 0, "\(checked.output)\(checked.error)")
+        let removed = try card.keyfob("identity", "rm", "twice", "--yes")
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(removed.output.contains("Removed identity \"twice\"."))
+        #expect(try card.countOfObjects(labelled: "twice") == 0)
+    }
+
+    @Test(arguments: ["key rm", "cert rm"])
+    func `of an object that is there twice both are removed by its name`(command: String) throws {
+        let card = try CardKeychain()
+        try card.makeFiles("twice", "rsa")
+        let part = command == "key rm" ? "key" : "crt"
+        for _ in 0..<2 { try card.write(part, of: "twice", id: "51") }
+        let words = command.split(separator: " ").map(String.init)
+        let removed = try card.keyfob(words[0], words[1], "twice", "--yes")
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(try card.countOfObjects(labelled: "twice") == 0)
+    }
+
+    @Test func `of a certificate that is there under two names the one that is named goes`() throws {
+        let card = try CardKeychain()
+        try card.makeFiles("web")
+        for label in ["web", "other"] { try card.write("crt", of: "web", id: "51", label: label) }
+        let removed = try card.keyfob("cert", "rm", "web", "--yes")
+        #expect(removed.output.contains("It stays as \"other\"."), "\(removed.output)\(removed.error)")
+        #expect(try card.countOfObjects(labelled: "web") == 0)
+        #expect(try card.countOfObjects(labelled: "other") == 1)
+    }
+
+    @Test func `a certificate that is there twice is renewed with both`() throws {
+        let card = try CardKeychain()
+        try card.makeFiles("web")
+        for part in ["key", "pub", "crt", "crt"] { try card.write(part, of: "web", id: "51") }
+        let renewed = try card.keyfob("identity", "renew", "web", "--self-signed", "--force", "--same-key")
+        #expect(renewed.status == 0, "\(renewed.error)")
+        let shown = try card.keyfob("identity", "show", "web")
+        #expect(shown.status == 0, "\(shown.error)")
+    }
+
+    @Test(arguments: ["ec", "rsa"], ["21", nil])
+    func `a private key without a public key object is an identity with its certificate, whatever identifier that has`(
+        kind: String, id: String?
+    ) throws {
+        let card = try CardKeychain()
+        try card.makeFiles("own", kind)
+        try card.makeFiles("stranger", kind)
+        try card.write("key", of: "own", id: "21")
+        try card.write("crt", of: "own", id: id)
+        try card.write("crt", of: "stranger", id: "21")
+        let listed = try card.keyfob("identity", "ls", "--format", "tsv")
+        #expect(listed.output.contains("own"), "\(listed.error)")
+        #expect(!listed.output.contains("stranger"), "\(listed.output)")
+        let checked = try card.keyfob("identity", "check", "own")
+        #expect(checked.output.contains("signed a test challenge"), "\(checked.output)\(checked.error)")
+        let used = try card.keyfob("uri", "own", "--for", "openssl")
+        #expect(used.status == 0, "\(used.error)")
+        let removed = try card.keyfob("identity", "rm", "own", "--yes")
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(try card.countOfObjects(labelled: "own") == 0)
+        #expect(try card.countOfObjects(labelled: "stranger") == 1)
+    }
+
+    @Test func `an identity whose key does not tell its public half is renewed with it`() throws {
+        let card = try CardKeychain()
+        try card.makeFiles("own")
+        try card.write("key", of: "own", id: "21")
+        try card.write("crt", of: "own", id: nil)
+        let renewed = try card.keyfob("identity", "renew", "own", "--self-signed", "--force", "--same-key")
+        #expect(renewed.status == 0, "\(renewed.error)")
+        let checked = try card.keyfob("identity", "check", "own")
+        #expect(checked.output.contains("signed a test challenge"), "\(checked.output)\(checked.error)")
+    }
+
+    @Test func `keys that share an identifier are listed, and hide none of the others`() throws {
+        let card = try CardKeychain()
+        #expect(try card.keyfob("key", "generate", "mine").status == 0)
+        for name in ["alpha", "beta"] {
+            try card.makeFiles(name)
+            for part in ["key", "pub", "crt"] { try card.write(part, of: name, id: "01") }
+        }
+        let listed = try card.keyfob("key", "ls", "--format", "tsv")
+        #expect(listed.status == 0, "\(listed.error)")
+        for name in ["alpha", "beta", "mine"] { #expect(listed.output.contains(name), "\(listed.output)") }
+        #expect(try card.keyfob("key", "show", "mine").status == 0)
+        #expect(try card.keyfob("key", "pub", "mine").status == 0)
+        // The keys cannot be told apart, so that none is destroyed.
+        let refused = try card.keyfob("key", "rm", "alpha", "--yes")
+        #expect(refused.status != 0)
+        #expect(try card.countOfObjects(labelled: "alpha") == 3)
+        #expect(try card.countOfObjects(labelled: "beta") == 3)
+    }
+
+    @Test func `objects without a name or an identifier hide none of the others`() throws {
+        let card = try CardKeychain()
+        #expect(try card.keyfob("identity", "create", "mine", "--cn", "mine", "--self-signed").status == 0)
+        try card.makeFiles("bare")
+        for part in ["key", "pub", "crt"] { try card.write(part, of: "bare", id: nil, label: "") }
+        for noun in ["key", "identity", "cert"] {
+            let listed = try card.keyfob(noun, "ls", "--format", "tsv")
+            #expect(listed.status == 0, "\(noun): \(listed.error)")
+            #expect(listed.output.contains("mine"), "\(noun): \(listed.output)")
+        }
+        #expect(try card.keyfob("identity", "rm", "mine", "--yes").status == 0)
+        #expect(try card.countOfObjects(labelled: "mine") == 0)
+    }
+
+    @Test(arguments: ["key", "pub", "crt"])
+    func `an object that the token fails to tell of hides none of the others`(part: String) throws {
+        let household = try Household()
+        let module = household.directory.file("faulty.so")
+        try FaultyModule.build(module)
+        let card = try CardKeychain(
+            module: module, environment: ["FAULTY_TARGET": TestToken.modulePath], in: household)
+        #expect(try card.keyfob("identity", "create", "mine", "--cn", "mine", "--self-signed").status == 0)
+        try card.makeFiles("odd")
+        try card.write(part, of: "odd", id: "61")
+        let fault = ["FAULTY_REFUSE": "secretive=odd"]
+        for noun in ["key", "identity", "cert"] {
+            let listed = try card.keyfob(noun, "ls", "--format", "tsv", environment: fault)
+            #expect(listed.status == 0, "\(noun): \(listed.error)")
+            #expect(listed.output.contains("mine"), "\(noun): \(listed.output)")
+        }
+        let removed = try card.keyfob("identity", "rm", "mine", "--yes", environment: fault)
+        #expect(removed.status == 0, "\(removed.error)")
+        #expect(try card.countOfObjects(labelled: "mine") == 0)
+    }
+}
