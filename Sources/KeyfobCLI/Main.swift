@@ -63,8 +63,8 @@ import KeyfobPrimitives
             // A completion script calls back with the words typed so far: never to be judged by us.
             if arguments.first?.hasPrefix("---completion") == true {
                 do {
-                    LockWatch.choose(.zero)
-                    LockWatch.begin(isSilent: true)
+                    HangWatch.choose(.zero)
+                    HangWatch.begin(isSilent: true)
                     var command = try CompletedCommand<KeyfobCommand>.parseAsRoot(arguments)
                     try command.run()
                     return .success
@@ -88,7 +88,7 @@ import KeyfobPrimitives
                 StandardError.write(KeyfobCommand.helpMessage(for: invocation.command) + "\n")
                 return .usage
             }
-            LockWatch.begin()
+            HangWatch.begin()
             try command.run()
             return .success
         } catch {

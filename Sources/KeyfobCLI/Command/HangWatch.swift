@@ -1,34 +1,34 @@
 import Glibc
 import Keyfob
 import KeyfobPrimitives
-import Synchronization
+import PKCS11
 
-/// Ends the command where it waits too long for a lock that another process holds.
+/// Ends the command where a call of the token's module does not return.
 ///
-/// SoftHSM waits for the locks on its files inside of its calls, without a limit: for ever, where the other process was
-/// stopped. No thread can be got out of there, and a signal must not interrupt the wait, for SoftHSM would go on without
-/// the lock. So the command ends, as by a kill: what waits for a lock has changed nothing in the file yet, and what a
-/// kill leaves the next command sees to. Only such waits count: neither work, nor what a person, a server or another
-/// program takes its time for.
-enum LockWatch {
-    private static let chosen = Lock(Duration.seconds(10))
+/// A call inside a module cannot be cancelled, and SoftHSM waits there for the file locks of other processes without a
+/// limit. So the command ends, as by a kill: the next command undoes or finishes what this one has begun.
+///
+/// Each call has the whole limit. The time of prompts, editors, issuers and hooks does not count: a call that is
+/// pending meanwhile is looked at anew afterwards.
+enum HangWatch {
+    private static let chosen = Lock(Duration?.none)
     private static let drafts = Lock(0)
     private static let unfinished = Lock<Set<String>>([])
 
-    /// Chooses how long a lock is waited for: what `--timeout` says.
+    /// Chooses how long a call is waited for: the value of `--timeout`.
     static func choose(_ limit: Duration) { chosen.withLock { $0 = limit } }
 
     /// Begins to watch, on a thread of its own.
     ///
     /// - Parameter isSilent: Whether nothing is said in the end, as in the middle of a line that is being typed.
     static func begin(isSilent: Bool = false) {
-        // A second more: who only waits for another thread of ours that waits there says so himself.
-        let limit = chosen.withLock { $0 } + .seconds(1)
-        // Without a thread nobody ends the command, and nothing else is lost.
-        _ = POSIXThread.startDetached("keyfob-locks") { watch(limit, isSilent: isSilent) }
+        let limits = Limits(chosen: chosen.withLock { $0 })
+        // Without a thread nothing ends a call that hangs, and nothing else is lost.
+        _ = POSIXThread.startDetached("keyfob-hangs") { watch(limits, isSilent: isSilent) }
     }
 
-    /// Runs `body` while what a person has typed is in our memory alone: it is told what is waited for, and waited on.
+    /// Runs `body` while what a person has typed is in our memory alone: the command says what it waits for, and does
+    /// not end.
     static func keepingDraft<Result>(_ body: () throws -> Result) rethrows -> Result {
         drafts.withLock { $0 += 1 }
         defer { drafts.withLock { $0 -= 1 } }
@@ -41,51 +41,86 @@ enum LockWatch {
     /// Takes back what `removeAtEnd` has asked for.
     static func keep(_ path: String) { unfinished.withLock { _ = $0.remove(path) } }
 
-    private static func watch(_ limit: Duration, isSilent: Bool) {
-        let interval = min(max(limit / 10, .milliseconds(100)), .seconds(1))
-        var (lock, told): (AwaitedLock?, AwaitedLock?)
-        // By the looks that have seen it, not by the clock: the time for which this process was stopped is not its own.
-        var (waited, work) = (Duration.zero, Duration.zero)
-        while true {
-            usleep(UInt32(interval / .microseconds(1)))
-            let (current, done) = (AwaitedLock.current(), workOfOthers)
-            // Many short waits for one busy process, with work in between, are not a long one.
-            let isStuck = current != nil && current == lock && done - work < .milliseconds(2)
-            waited = isStuck ? waited + interval : .zero
-            (lock, work) = (current, done)
-            guard let lock, waited >= limit else { continue }
-            guard drafts.withLock({ $0 == 0 }) else {
-                if told != lock {
-                    StandardError.writeLast(
-                        "keyfob: waiting for \(lock.holderName), which holds a lock on a file of SoftHSM's…\n")
+    /// How long a call may last.
+    ///
+    /// A second more than the option says: a thread that waits for another thread's call reports that itself.
+    struct Limits {
+        /// The value of `--timeout`.
+        let chosen: Duration?
+
+        /// How long one and the same lock of another process is waited for.
+        var lock: Duration { (chosen ?? .seconds(10)) + .seconds(1) }
+
+        /// Whether a call hangs.
+        ///
+        /// A process that computes gets more time than one that does nothing: SoftHSM makes keys and reads large
+        /// tokens in here, and the machine may be busy.
+        func isExceeded(by age: CallAges.Age, isInterrupted: Bool) -> Bool {
+            if isInterrupted { return age.idle >= .seconds(1) || age.total >= .seconds(5) }
+            let minutes = Duration.seconds(600)
+            // A card answers within two seconds also where no other program is to be waited for.
+            let quick = chosen.map { max($0, .seconds(2)) + .seconds(1) }
+            let (idle, total): (Duration, Duration) =
+                switch (age.call.mayTakeMinutes, quick) {
+                case (true, let quick?): (age.call.awaitsPerson ? minutes : quick, minutes)
+                case (true, nil): (minutes, minutes)
+                case (false, let quick?): (quick, max(quick, .seconds(5)))
+                // A key that wants a touch waits 15 seconds for it.
+                case (false, nil): (.seconds(20), .seconds(60))
                 }
-                told = lock
-                continue
-            }
-            end(lock, isSilent: isSilent)
+            return age.idle >= idle || age.total >= total
         }
     }
 
-    /// How long the other threads of this process have run on a processor.
-    private static var workOfOthers: Duration { time(CLOCK_PROCESS_CPUTIME_ID) - time(CLOCK_THREAD_CPUTIME_ID) }
-
-    private static func time(_ clock: clockid_t) -> Duration {
-        var now = timespec()
-        // Both clocks are those of the caller: they are always there.
-        _ = unsafe clock_gettime(clock, &now)
-        return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
+    private static func error(_ lock: AwaitedLock?, _ age: CallAges.Age) -> KeychainError {
+        guard let lock else { return .hanging(age.call, for: age.total) }
+        return KeychainError(
+            .timedOut, "\(lock.holderName) holds a lock on a file of SoftHSM's, and does not let it go.",
+            hint: "If it was stopped, it goes on after: kill -CONT \(lock.holder)",
+            details: ["pid": String(lock.holder)])
     }
 
-    private static func end(_ lock: AwaitedLock, isSilent: Bool) -> Never {
-        let error = KeychainError(
-            .timedOut, "\(lock.holderName) holds a lock on a file of SoftHSM's, and does not let it go.",
-            hint: "If it was stopped, it goes on after: kill -CONT \(lock.holder)\n"
-                + "What this command had begun the next one undoes; a removal it finishes.",
-            details: ["pid": String(lock.holder)])
-        let failure = Failure(error)
+    private static func watch(_ limits: Limits, isSilent: Bool) {
+        let interval = min(max(limits.lock / 10, .milliseconds(100)), .seconds(1))
+        var (lock, waited) = (AwaitedLock?.none, Duration.zero)
+        var ages = CallAges()
+        var told: UInt64?
+        while true {
+            usleep(UInt32(interval / .microseconds(1)))
+            guard !Interruption.isPrompting, !RunningChildren.isAnyRunning else {
+                (lock, waited, ages) = (nil, .zero, CallAges())
+                continue
+            }
+            let pending = ages.look(after: interval)
+            let current = pending.isEmpty ? nil : AwaitedLock.current()
+            // Many short waits for one busy process, with work in between, are not a long one.
+            let isStuck = current != nil && current == lock && pending.contains { $0.idle > .zero }
+            waited = isStuck ? waited + interval : .zero
+            lock = current
+            let isInterrupted = Interruption.isRequested
+            let age = pending.first { limits.isExceeded(by: $0, isInterrupted: isInterrupted) }
+            guard let oldest = age ?? (waited >= limits.lock ? pending.first : nil) else { continue }
+            guard drafts.withLock({ $0 == 0 }) else {
+                let subject =
+                    lock.map { "\($0.holderName), which holds a lock on a file of SoftHSM's" }
+                    ?? "\(oldest.call.function) of the module \(Visible.text(oldest.call.module))"
+                if told != oldest.call.number { StandardError.writeLast("keyfob: waiting for \(subject)…\n") }
+                told = oldest.call.number
+                continue
+            }
+            end(error(lock, oldest), isSilent: isSilent)
+        }
+    }
+
+    private static func end(_ error: KeychainError, isSilent: Bool) -> Never {
+        let failure = Failure(
+            KeychainError(
+                error.code, error.message,
+                hint: (error.hint ?? "") + "\nWhat this command had begun the next one undoes; a removal it finishes.",
+                details: error.details))
         let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
         if !isSilent { StandardError.writeLast(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose)) }
-        // A signal that was to be heard of later is not heard of any more.
+        // A signal that the command had noted ends it now.
         let status = Interruption.request.map { ExitStatus.signalled($0) } ?? failure.status
         RunningChildren.end()
         for path in unfinished.withLock({ $0 }) { unsafe unlink(path) }

@@ -58,7 +58,7 @@ struct RecoveryFile {
             """
         let text = code.text + SecretBytes(utf8: rest)
         guard path != "-" else { return try StandardOutput.write(text) }
-        LockWatch.keep(path)
+        HangWatch.keep(path)
         try PrivateFile.write(text, to: URL(fileURLWithPath: path))
     }
 
@@ -73,7 +73,7 @@ struct RecoveryFile {
         let descriptor = unsafe keyfob_open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if descriptor >= 0 {
             close(descriptor)
-            LockWatch.removeAtEnd(path)
+            HangWatch.removeAtEnd(path)
             return true
         }
         if errno == EEXIST { return false }

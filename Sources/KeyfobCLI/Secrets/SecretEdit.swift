@@ -67,7 +67,7 @@ struct SecretEdit: ParsableCommand {
                 draft.value = try Interruption.finishing { try edit(draft.value, canAsk: canAsk) }
             } catch let error as KeychainError where canAsk && draft.value != old {
                 // What was typed before is not lost with a second editor.
-                isStored = try LockWatch.keepingDraft { try ask(error, &draft, in: keychain) }
+                isStored = try HangWatch.keepingDraft { try ask(error, &draft, in: keychain) }
                 continue
             }
             guard draft.value != draft.base else {
@@ -80,7 +80,7 @@ struct SecretEdit: ParsableCommand {
             // Where nobody can be asked it is lost whatever the error is.
             isStored =
                 canAsk
-                ? try LockWatch.keepingDraft { try store(&draft, in: keychain, canAsk: true) }
+                ? try HangWatch.keepingDraft { try store(&draft, in: keychain, canAsk: true) }
                 : try store(&draft, in: keychain, canAsk: false)
         }
         try SecretStoring.report(.replaced, name, item, keychain, isDryRun: false, output)

@@ -88,6 +88,9 @@ enum Interruption {
         requests.store(0, ordering: .sequentiallyConsistent)
     }
 
+    /// Whether the command waits for a person to answer.
+    static var isPrompting: Bool { [.prompting, .asking].contains(currentPhase) }
+
     /// Whether a signal came while `deferring` was running.
     static var isRequested: Bool { request != nil }
 
