@@ -50,7 +50,7 @@ struct Editor {
         self.command = isOfVim ? command + " " + Self.vimOptions : command
         isSafe =
             isOfVim || ["nano", "rnano", "ed", "busybox"].contains(Self.name(file))
-            || Self.name(program).hasPrefix("emacs") && words.contains { ["-Q", "--quick"].contains($0) }
+            || Self.name(program) == "emacs" && words.contains { ["-Q", "--quick"].contains($0) }
     }
 
     /// The word that names the editor: not an assignment, nor a program such as env with its options.
