@@ -75,8 +75,8 @@ import PKCS11
             // A completion script calls back with the words typed so far: never to be judged by us.
             if arguments.first?.hasPrefix("---completion") == true {
                 do {
-                    LockWatch.choose(.zero)
-                    LockWatch.begin(isSilent: true)
+                    HangWatch.choose(.zero)
+                    HangWatch.begin(isSilent: true)
                     var command = try CompletedCommand<KeyfobCommand>.parseAsRoot(arguments)
                     try command.run()
                     return .success
@@ -100,7 +100,7 @@ import PKCS11
                 StandardError.write(KeyfobCommand.helpMessage(for: invocation.command).withGlobalOptionsLast + "\n")
                 return .usage
             }
-            LockWatch.begin()
+            HangWatch.begin()
             try command.run()
             return .success
         } catch {

@@ -58,26 +58,30 @@ public struct TokenSigningKey: CustomPrivateKey {
     public func signSynchronously(
         bytes: some DataProtocol, signatureAlgorithm: X509.Certificate.SignatureAlgorithm
     ) throws -> X509.Certificate.Signature {
-        try Self.sign([UInt8](bytes), signatureAlgorithm, with: key)
+        try Self.signature(
+            key.sign([UInt8](bytes), using: Self.scheme(for: signatureAlgorithm)), signatureAlgorithm)
     }
 
     /// Signs on a thread of Keyfob's own. - Throws: As the blocking form.
     public func signAsynchronously(
         bytes: some DataProtocol & Sendable, signatureAlgorithm: X509.Certificate.SignatureAlgorithm
     ) async throws -> X509.Certificate.Signature {
-        let message = [UInt8](bytes)
-        return try await BlockingExecutor.shared.run { [key] in try Self.sign(message, signatureAlgorithm, with: key) }
+        try await Self.signature(
+            key.sign([UInt8](bytes), using: Self.scheme(for: signatureAlgorithm)), signatureAlgorithm)
     }
 
-    private static func sign(
-        _ message: [UInt8], _ algorithm: X509.Certificate.SignatureAlgorithm, with key: TokenKey
+    private static func signature(
+        _ bytes: [UInt8], _ algorithm: X509.Certificate.SignatureAlgorithm
     ) throws -> X509.Certificate.Signature {
+        try X509.Certificate.Signature(
+            signatureAlgorithm: algorithm, signatureBytes: ASN1BitString(bytes: bytes[...]))
+    }
+
+    private static func scheme(for algorithm: X509.Certificate.SignatureAlgorithm) throws -> SignatureScheme {
         guard let scheme = scheme(of: algorithm) else {
             throw KeychainError(.mechanismUnsupported, "keys on a token do not sign with \(algorithm).")
         }
-        let signature = try key.sign(message, using: scheme)
-        return try X509.Certificate.Signature(
-            signatureAlgorithm: algorithm, signatureBytes: ASN1BitString(bytes: signature[...]))
+        return scheme
     }
 
     private static func scheme(of algorithm: X509.Certificate.SignatureAlgorithm) -> SignatureScheme? {

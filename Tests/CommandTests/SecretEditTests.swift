@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Keyfob
 import KeyfobPrimitives
 import TestSupport
 import Testing
@@ -242,7 +243,7 @@ import Testing
 
     @Test func `what is not of that kind is left alone`() throws {
         let memory = "/dev/shm/keyfob-test-\(UUID().uuidString)"
-        try #require(ScratchDirectory.isMemory("/dev/shm"))
+        try #require(MemoryFileSystem.holds("/dev/shm"))
         func directory(_ name: String, _ mode: Int) throws -> String {
             let path = memory + "/" + name
             try FileManager.default.createDirectory(

@@ -51,9 +51,9 @@ public final class FaultyModule: Sendable {
     /// Builds the library alone, for programs that are told by their environment what it does.
     ///
     /// - Throws: `RunError`; a compiler that refuses is a failure, too.
-    public static func build(_ path: String) throws {
+    public static func build(_ path: String, from name: String = "faulty.c") throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../FaultyModule/faulty.c").standardized.path
+            .appendingPathComponent("../FaultyModule/\(name)").standardized.path
         let built = try run(
             "sh",
             ["-c", "cc -shared -fPIC $(pkg-config --cflags p11-kit-1) \"$1\" -ldl -o \"$2\"", "sh", source, path])

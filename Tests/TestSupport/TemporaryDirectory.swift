@@ -5,11 +5,11 @@ public final class TemporaryDirectory: Sendable {
     /// The absolute path, without a trailing slash.
     public let path: String
 
-    /// Makes a new directory of mode 0700 below the system's temporary directory.
+    /// Makes a new directory of mode 0700 below `parent`: the system's temporary directory unless another is named.
     ///
     /// - Throws: the file manager's error when it cannot be made.
-    public init() throws {
-        path = NSTemporaryDirectory() + "keyfob-test-\(UUID().uuidString)"
+    public init(in parent: String = NSTemporaryDirectory()) throws {
+        path = parent + (parent.hasSuffix("/") ? "" : "/") + "keyfob-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }

@@ -4,10 +4,10 @@ public import KeyfobPrimitives
 
 /// What lies between two commands while a keychain is unlocked.
 ///
-/// The payload is opaque here: the keychain encodes its PIN and metadata key. It sits in the kernel's
-/// keyring; where the kernel forbids that (many containers) in a file of mode 0600 in the runtime
-/// directory, which is memory too. Which of the two is decided by trying, at each store. Any process of
-/// the user can read it: that is what unlocked means.
+/// The payload is opaque here: the keychain encodes its PIN and metadata key. It sits in the kernel's keyring; where
+/// the kernel forbids that (many containers), in a file of mode 0600 in the runtime directory, or in `/dev/shm` where
+/// that directory is on a disk. A file is made only in a file system that is kept in memory. The place is chosen by
+/// trying, at each store. Any process of the user can read it: that is what unlocked means.
 public struct UnlockedState: Sendable {
     /// Where the payload is.
     public enum Location: Sendable, Hashable {
@@ -23,7 +23,8 @@ public struct UnlockedState: Sendable {
     /// The most seconds that a keychain stays unlocked by itself: ten years, of 365 days.
     public static let longestTimeout = 10 * 365 * 86400
 
-    private let directory: URL
+    /// Where a file may be or may have been: earlier versions of Keyfob made it also on a disk.
+    private let places: [URL]
     private let usesKernelKeyring: Bool
 
     /// The state of the user. Nothing is read or made yet.
@@ -31,23 +32,29 @@ public struct UnlockedState: Sendable {
         self.init(directories: directories, usesKernelKeyring: true)
     }
 
-    /// With `usesKernelKeyring` false only the file is used.
-    package init(directories: Directories, usesKernelKeyring: Bool) {
-        directory = directories.runtime
+    /// With `usesKernelKeyring` false only a file is used; `fallback` takes the place of a runtime directory on a disk.
+    package init(
+        directories: Directories, usesKernelKeyring: Bool, fallback: URL = Directories(environment: [:]).runtime
+    ) {
+        places = [directories.runtime] + (directories.runtime == fallback ? [] : [fallback])
         self.usesKernelKeyring = usesKernelKeyring
     }
+
+    /// The first place in memory, whether it is made yet or not.
+    private var directory: URL? { places.first(where: MemoryFileSystem.willHold) }
 
     /// Keeps `payload` for `keychain` (its UUID) for `timeout` seconds; 0 until `remove` or the next boot.
     ///
     /// Replaces what was there. Returns where it is now, for `status`.
     ///
     /// - Throws: `invalidArgument` for a keychain that is no UUID, a negative timeout or a payload of more
-    ///   than `maximumLength` bytes; `unsafeFile` when a file is needed, and the runtime directory is not ours alone.
+    ///   than `maximumLength` bytes; `unsafeFile` when a file is needed, and its directory is not ours alone; `refused`
+    ///   when there is no place for the file that is kept in memory.
     @discardableResult
     public func store(
         _ payload: SecretBytes, for keychain: String, timeout: Int
     ) throws(KeychainError) -> Location {
-        let file = try url(keychain)
+        let name = try Self.fileName(keychain)
         try Self.check(timeout)
         guard payload.count <= Self.maximumLength else {
             throw KeychainError(
@@ -59,25 +66,35 @@ public struct UnlockedState: Sendable {
         if usesKernelKeyring,
             KernelKeyring.store(record.encoded, as: Self.description(keychain), seconds: UInt32(timeout))
         {
-            // An older one in the file would come back when the key has expired.
-            if try Self.mayHoldState(directory) {
-                try exclusively { () throws(KeychainError) in _ = try Self.removeAll(file) }
-            }
+            // An older one in a file would come back when the key has expired.
+            for place in places { _ = try removeFile(name, in: place) }
             return .kernelKeyring
         }
+        guard let directory else { throw Self.noMemory }
         do throws(KeychainError) { try PrivateFile.createDirectory(directory) } catch {
             let remedy = "Or name another directory: set XDG_RUNTIME_DIR."
             throw KeychainError(
                 error.code, error.message, hint: error.hint.map { $0 + "\n" + remedy } ?? remedy,
                 details: error.details, cause: error.cause)
         }
-        try exclusively { () throws(KeychainError) in
+        // Another file system may be mounted on the directory itself.
+        guard MemoryFileSystem.holds(directory.filePath) else { throw Self.noMemory }
+        let file = directory.appendingPathComponent(name, isDirectory: false)
+        try exclusively(in: directory) { () throws(KeychainError) in
             try PrivateFile.removeUnfinished(file)
             try PrivateFile.write(record.encoded, to: file)
         }
+        for place in places where place != directory { _ = try removeFile(name, in: place) }
         if usesKernelKeyring { _ = KernelKeyring.remove(Self.description(keychain)) }
         return .runtimeFile(file)
     }
+
+    private static let noMemory = KeychainError(
+        .refused,
+        "the PIN cannot be kept between commands: the kernel's keyring is closed to this process, and neither "
+            + "XDG_RUNTIME_DIR nor /dev/shm is kept in memory.",
+        hint: "Set XDG_RUNTIME_DIR to a directory of your own in a tmpfs, or give the PIN to each command: "
+            + "--pin-source")
 
     /// Refuses a timeout that no keychain has. - Throws: `KeychainError` with code `invalidArgument`.
     static func check(_ timeout: Int) throws(KeychainError) {
@@ -114,11 +131,10 @@ public struct UnlockedState: Sendable {
     /// - Throws: As `load`, and `fileUnavailable` when the file cannot be removed.
     @discardableResult
     public func remove(_ keychain: String) throws(KeychainError) -> Bool {
-        let file = try url(keychain)
-        let wasInKernel = usesKernelKeyring && KernelKeyring.remove(Self.description(keychain))
-        guard try Self.mayHoldState(directory) else { return wasInKernel }
-        let wasInFile = try exclusively { () throws(KeychainError) in try Self.removeAll(file) }
-        return wasInFile || wasInKernel
+        let name = try Self.fileName(keychain)
+        var wasThere = usesKernelKeyring && KernelKeyring.remove(Self.description(keychain))
+        for place in places where try removeFile(name, in: place) { wasThere = true }
+        return wasThere
     }
 
     /// Wipes the record if `isStale` says so of what is there now: one that another process has stored since the
@@ -132,24 +148,39 @@ public struct UnlockedState: Sendable {
         {
             KernelKeyring.remove(name, ifStill: bytes)
         }
-        let file = try url(keychain)
+        let fileName = try Self.fileName(keychain)
+        // One on a disk is never read.
+        for place in places where !MemoryFileSystem.holds(place.filePath) { _ = try removeFile(fileName, in: place) }
+        guard let directory, try Self.mayHoldState(directory) else { return }
+        let file = directory.appendingPathComponent(fileName, isDirectory: false)
         func holdsStale() throws(KeychainError) -> Bool {
             guard let bytes = try Self.read(file) else { return false }
             guard let record = UnlockedRecord(decoding: bytes) else { return true }
             return isStale(record)
         }
         // Without the lock first: hardly ever is anything to be removed.
-        guard try Self.mayHoldState(directory), try holdsStale() else { return }
-        try exclusively { () throws(KeychainError) in
+        guard try holdsStale() else { return }
+        try exclusively(in: directory) { () throws(KeychainError) in
             guard try holdsStale() else { return }
             _ = try Self.removeAll(file)
         }
     }
 
     /// Runs `body` while no other process stores or removes a file; also where the lock cannot be had.
-    private func exclusively<Result>(_ body: () throws(KeychainError) -> Result) throws(KeychainError) -> Result {
+    private func exclusively<Result>(
+        in directory: URL, _ body: () throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
         try FileLock.attempting(
             directory.appendingPathComponent("unlocked.lock", isDirectory: false), deadline: .after(.seconds(2)), body)
+    }
+
+    /// Removes the file of that name from a place; true if there was one.
+    private func removeFile(_ name: String, in place: URL) throws(KeychainError) -> Bool {
+        let file = place.appendingPathComponent(name, isDirectory: false)
+        // In a directory on a disk nothing is kept: its owner and mode matter only where there is such a file.
+        guard unsafe MemoryFileSystem.willHold(place) || access(file.filePath, F_OK) == 0, try Self.mayHoldState(place)
+        else { return false }
+        return try exclusively(in: place) { () throws(KeychainError) in try Self.removeAll(file) }
     }
 
     /// Removes the file, and what kills have left of it; true if there was the file. Call it with the lock held.
@@ -173,8 +204,9 @@ public struct UnlockedState: Sendable {
         {
             return (record, .kernelKeyring)
         }
-        let file = try url(keychain)
-        guard try Self.mayHoldState(directory), let bytes = try Self.read(file),
+        guard let directory, try Self.mayHoldState(directory) else { return nil }
+        let file = try directory.appendingPathComponent(Self.fileName(keychain), isDirectory: false)
+        guard let bytes = try Self.read(file),
             let record = UnlockedRecord(decoding: bytes), !record.hasExpired
         else { return nil }
         return (record, .runtimeFile(file))
@@ -199,11 +231,11 @@ public struct UnlockedState: Sendable {
 
     private static func description(_ keychain: String) -> String { "keyfob:" + keychain.lowercased() }
 
-    private func url(_ keychain: String) throws(KeychainError) -> URL {
+    private static func fileName(_ keychain: String) throws(KeychainError) -> String {
         // Also what keeps the name of the file inside the directory.
         guard let uuid = UUID(uuidString: keychain) else {
             throw KeychainError(.invalidArgument, "a keychain is named by a UUID here.")
         }
-        return directory.appendingPathComponent("unlocked-" + uuid.uuidString.lowercased(), isDirectory: false)
+        return "unlocked-" + uuid.uuidString.lowercased()
     }
 }

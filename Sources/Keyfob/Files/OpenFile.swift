@@ -225,6 +225,13 @@ extension KeychainError {
             "cannot \(verb) \(path): \(reason).", hint: remedy(verb, path, number), details: ["path": path])
     }
 
+    /// The first directory on the way to `path` that this process may not search; `nil` where it may search them all.
+    private static func closedDirectory(above path: String) -> String? {
+        guard path.hasPrefix("/") else { return nil }
+        return path.indices.filter { path[$0] == "/" && $0 != path.startIndex }.map { String(path[..<$0]) }
+            .first { unsafe access($0, X_OK) != 0 && errno == EACCES }
+    }
+
     /// What to do where a system call has failed with `number`; `nil` where the reason says it.
     private static func remedy(_ verb: String, _ path: String, _ number: Int32) -> String? {
         // A program is looked for in several places.
@@ -235,7 +242,9 @@ extension KeychainError {
         case EROFS:
             return "Check how its file system is mounted: findmnt -T \(places.first ?? ".")"
         case EACCES, EPERM:
-            return "Check who may do that: ls -ld \(places.joined(separator: " "))"
+            // Below a directory that cannot be searched, ls(1) shows nothing.
+            let shown = closedDirectory(above: path).map { [ShellWord.quoted($0)] } ?? places
+            return "Check who may do that: ls -ld \(shown.joined(separator: " "))"
         case EIO:
             return "The disk, or the way to it, fails: dmesg says more."
         case EMFILE, ENFILE:

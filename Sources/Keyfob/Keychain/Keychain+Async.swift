@@ -6,10 +6,14 @@ public import PKCS11
 /// The asynchronous forms: each runs its blocking twin on a thread of Keyfob's own.
 ///
 /// A call that has begun runs to its end even when the task is cancelled: a token must not be left half-way. Only of
-/// issuers, and of servers that have certificates, nothing more is asked then. Every one throws what its twin throws.
+/// issuers, and of servers that have certificates, nothing more is asked then.
+///
+/// Every one throws what its twin throws, and `KeychainError` with code `timedOut` where a single call of the token's
+/// module lasts longer than ``Keychain/Options/timeout``, or two seconds; ten minutes where it makes a key. The
+/// blocking twins wait for as long as the module does.
 extension Keychain {
     func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-        try await BlockingExecutor.shared.run(body)
+        try await ModuleWatch.run(limit: moduleLimit, body)
     }
 
     /// As `run(_:)`, for what waits for others: on a thread that no other call has to wait for.
@@ -22,7 +26,7 @@ extension Keychain {
         let isCancelled = Lock(false)
         let isStopped: @Sendable () -> Bool = { isCancelled.withLock { $0 } }
         return try await withTaskCancellationHandler {
-            try await BlockingExecutor.patient.run {
+            try await ModuleWatch.run(on: .patient, limit: moduleLimit) {
                 guard !isStopped() else { throw KeychainError.stopped }
                 return try body(isStopped)
             }

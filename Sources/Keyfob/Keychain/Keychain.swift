@@ -43,6 +43,9 @@ public final class Keychain: Sendable {
         public var logger: Logger
         /// How long a wait for the token, the vault or another process may take; with none, or less, what is busy is
         /// tried once.
+        ///
+        /// Asynchronous calls also end with `timedOut` where the token's module does not return in this time. For keys
+        /// that want a touch at each use, give more than the 15 seconds that a touch may take.
         public var timeout: Duration
         /// How long a command that gives the PIN may run before it is killed, and how long a pipe may keep it back;
         /// with none, or less, only what is there at once is taken.

@@ -21,8 +21,8 @@ public struct Directories: Sendable, Hashable {
     /// authorities that are under way.
     public let state: URL
 
-    /// `$XDG_RUNTIME_DIR/keyfob`, or a directory in `/dev/shm`: memory that ends with the machine's
-    /// uptime, for unlocked state where the kernel's keyring cannot be used.
+    /// `$XDG_RUNTIME_DIR/keyfob`, or a directory in `/dev/shm`: for unlocked state where the kernel's keyring cannot be
+    /// used. ``UnlockedState`` uses `/dev/shm` also where this is on a disk.
     public let runtime: URL
 
     /// All of them below `root`.

@@ -1,5 +1,5 @@
 import CLinux
-import Foundation
+package import Foundation
 package import KeyfobPrimitives
 
 /// A program that is run to its end, with what it is to read and what it wrote.
@@ -8,9 +8,9 @@ package import KeyfobPrimitives
 /// matter, such as requests and certificates.
 package enum ProgramRun {
     /// What came of it.
-    struct Result {
-        let status: Int32
-        let output: Data
+    package struct Result {
+        package let status: Int32
+        package let output: Data
     }
 
     /// Runs `arguments[0]`, looked up in `PATH`; its standard error is ours.
@@ -25,7 +25,7 @@ package enum ProgramRun {
     /// - Throws: `KeychainError`; `fileUnavailable` where it cannot be started; `timedOut` where it has not ended at
     ///   `deadline`, `dataTooLarge` where it writes more than `limit`, and `cancelled` where it was stopped: in each
     ///   case it was killed, unless the system does not allow that.
-    static func run(
+    package static func run(
         _ arguments: [String], input: Data = Data(), limit: Int = 16 << 20, isUsers: Bool = false, deadline: Deadline,
         isStopped: () -> Bool = { false }
     ) throws -> Result {

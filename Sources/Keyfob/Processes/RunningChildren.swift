@@ -95,7 +95,8 @@ import Synchronization
     private static let patience: Int32 = 3000
     private static let pause: Int32 = 10
 
-    private static var isAnyRunning: Bool {
+    /// Whether there is one that has not ended.
+    package static var isAnyRunning: Bool {
         for index in 0..<count {
             let target = unsafe slots[index]
             if target != 0, keyfob_is_running(target < 0 ? -target : target) != 0 { return true }

@@ -82,7 +82,7 @@ public struct TokenKey: Sendable {
 
     /// Signs a message on a thread of Keyfob's own. - Throws: As the blocking form.
     public func sign(_ message: [UInt8], using scheme: SignatureScheme) async throws -> [UInt8] {
-        try await BlockingExecutor.shared.run { try self.sign(message, using: scheme) }
+        try await ModuleWatch.run(limit: keychain.moduleLimit) { try self.sign(message, using: scheme) }
     }
 
     /// Begins the next signature by `scheme`, so that less of it is left to be done when somebody waits for it.

@@ -55,6 +55,7 @@ extension SQLiteStore {
             if let shortage = DiskSpace.shortage(in: directory, details: details, cause: error.withoutSQL) {
                 return shortage
             }
+            if let part = deniedPart(of: path) { return KeychainError.file("open", part, EACCES) }
             let place = ShellWord.quoted(directory.filePath)
             return KeychainError(
                 .vaultUnavailable, "the vault \(path) cannot be used: \(error.message ?? "\(error.resultCode)").",
@@ -63,6 +64,14 @@ extension SQLiteStore {
                     : "Check what lies beside it, and who may write there: ls -la \(place)",
                 details: details, cause: error.withoutSQL)
         }
+    }
+
+    /// The file of a vault, or its directory, that this process may not open; `nil` where it may open them all.
+    private static func deniedPart(of path: String) -> String? {
+        func isDenied(_ place: String, _ mode: Int32) -> Bool { unsafe access(place, mode) != 0 && errno == EACCES }
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().filePath
+        return ["", "-wal", "-shm", "-journal"].map { path + $0 }.first { isDenied($0, R_OK | W_OK) }
+            ?? (isDenied(directory, W_OK | X_OK) ? directory : nil)
     }
 
     private static func damage(

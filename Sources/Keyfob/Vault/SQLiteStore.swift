@@ -54,6 +54,7 @@ final class SQLiteStore: ItemStore {
         self.explain = explain
         title = keychain.map { "keychain \"\($0)\"" } ?? "the vault \(path)"
         guard unsafe access(path, F_OK) == 0 else {
+            guard [ENOENT, ENOTDIR].contains(errno) else { throw KeychainError.file("read", path, errno) }
             throw explain(Self.missing(path))
         }
         // Nobody could read anything in it by that, but exchange it for an earlier copy, or destroy it.

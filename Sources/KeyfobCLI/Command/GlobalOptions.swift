@@ -57,15 +57,16 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for a busy keychain or token, a PIN source, or a file that is a pipe; seconds, or 2m, "
-                + "1h; 0 not at all. Issuers and hooks have longer limits of their own.",
+            "How long to wait for a busy keychain or token, a call of the token's library, a PIN source, or a file "
+                + "that is a pipe; seconds, or 2m, 1h; 0 not at all. Issuers and hooks have longer limits of their "
+                + "own.",
             valueName: "duration"))
     var timeout: TimeSpan?
 
     func validate() throws {
         // Commands that open no keychain start programs too.
         EnvironmentVariable.withhold(namedBy: pinSource)
-        if let timeout { LockWatch.choose(timeout.duration) }
+        if let timeout { HangWatch.choose(timeout.duration) }
         if verbose > 1 {
             CallTrace.observe { function, result in StandardError.write("keyfob: \(function) \(result)\n") }
         }

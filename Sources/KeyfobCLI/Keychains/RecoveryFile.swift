@@ -11,10 +11,11 @@ struct RecoveryFile {
     let path: String
     private let keychain: String
 
-    /// Makes the file, empty and of mode 0600.
+    /// Makes the file, empty and of mode 0600, or takes an empty one that a kill has left.
     ///
-    /// - Parameter path: where the user wants it; `nil` takes the first free name in the home directory.
-    /// - Throws: `KeychainError`; `refused` where the wanted file exists, `fileUnavailable` where it cannot be made.
+    /// - Parameter path: The file that the user wants; `nil` takes the first free name in the home directory.
+    /// - Throws: `KeychainError`; `refused` where something is in the wanted file, or another command has it;
+    ///   `fileUnavailable` where it cannot be made.
     init(keychain: String, path: String?) throws {
         self.keychain = keychain
         if path == "-" {
@@ -58,7 +59,7 @@ struct RecoveryFile {
             """
         let text = code.text + SecretBytes(utf8: rest)
         guard path != "-" else { return try StandardOutput.write(text) }
-        LockWatch.keep(path)
+        HangWatch.keep(path)
         try PrivateFile.write(text, to: URL(fileURLWithPath: path))
     }
 
@@ -68,19 +69,37 @@ struct RecoveryFile {
         unsafe unlink(path)
     }
 
-    /// Whether the file was made; `false` where it exists.
+    /// Whether there is an empty file that no other command has; `false` where the file is another one.
     private static func reserve(_ path: String) throws -> Bool {
-        let descriptor = unsafe keyfob_open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        // A FIFO would be waited for, and a device be opened.
+        let flags = O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = unsafe keyfob_open(path, flags, 0o600)
         if descriptor >= 0 {
+            if isEmptyAndOurs(descriptor) {
+                HangWatch.removeAtEnd(path)
+                return true
+            }
             close(descriptor)
-            LockWatch.removeAtEnd(path)
-            return true
+            return false
         }
-        if errno == EEXIST { return false }
-        let reason = unsafe String(cString: strerror(errno))
+        let number = errno
+        var status = stat()
+        if unsafe lstat(path, &status) == 0 { return false }
+        let reason = unsafe String(cString: strerror(number))
         throw KeychainError(
             .fileUnavailable,
             "the recovery code cannot be saved to \(Visible.text(path)): \(reason); nothing was made.",
             hint: "Give another file: --recovery-file FILE", details: ["path": path])
+    }
+
+    /// Whether a file is regular, empty, of this user and not taken by another command, which holds a lock on it.
+    ///
+    /// The descriptor and its lock stay for the life of this process: the file remains empty until the code is there.
+    private static func isEmptyAndOurs(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        // After the lock: the command that had it may have put its code in, in place of this file.
+        return unsafe flock(descriptor, LOCK_EX | LOCK_NB) == 0 && fstat(descriptor, &status) == 0
+            && status.st_mode & S_IFMT == S_IFREG && status.st_size == 0 && status.st_nlink == 1
+            && status.st_uid == geteuid()
     }
 }

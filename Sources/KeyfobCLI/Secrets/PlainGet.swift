@@ -44,7 +44,7 @@ struct PlainGet {
         options.opensTokenAhead = true
         let keychain = try Keychain.open(keychain ?? Environment.nonEmpty("KEYFOB_KEYCHAIN"), options: options)
         // While the token is opened on its thread, for which this one will have to wait anyway.
-        LockWatch.begin()
+        HangWatch.begin()
         let item = try PasswordChoice().one(name, in: keychain)
         // Never released: the process is about to end, and closes what is open in a fraction of the time.
         _ = unsafe Unmanaged.passRetained(keychain)

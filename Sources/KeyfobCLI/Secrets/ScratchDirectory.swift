@@ -20,7 +20,7 @@ struct ScratchDirectory: ~Copyable {
     ///
     /// - Throws: `KeychainError.refused` where none is: a secret must not reach a disk.
     init(candidates: [String] = ScratchDirectory.candidates) throws {
-        guard let parent = candidates.first(where: { unsafe Self.isMemory($0) && access($0, W_OK) == 0 }) else {
+        guard let parent = candidates.first(where: { unsafe MemoryFileSystem.holds($0) && access($0, W_OK) == 0 }) else {
             throw KeychainError(
                 .refused, "there is no directory in memory for the editor's file; a secret must not reach a disk.",
                 hint:
@@ -50,7 +50,7 @@ struct ScratchDirectory: ~Copyable {
     @discardableResult
     static func sweep(candidates: [String] = ScratchDirectory.candidates) -> Int {
         var count = 0
-        for parent in candidates where isMemory(parent) {
+        for parent in candidates where MemoryFileSystem.holds(parent) {
             // A directory that cannot be listed has nothing of ours to be found.
             let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
             for name in names where name.hasPrefix(prefix) {
@@ -92,12 +92,6 @@ struct ScratchDirectory: ~Copyable {
     /// Where to look: the user's runtime directory, then the machine's.
     static var candidates: [String] {
         [Environment.nonEmpty("XDG_RUNTIME_DIR"), "/dev/shm"].compactMap { $0 }
-    }
-
-    /// Whether a directory is kept in memory (tmpfs or ramfs).
-    static func isMemory(_ path: String) -> Bool {
-        // TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h.
-        unsafe [0x0102_1994, 0x8584_58F6].contains(keyfob_filesystem_type(path))
     }
 
     /// Writes a secret to a file of mode 0600 in the directory and returns its path.

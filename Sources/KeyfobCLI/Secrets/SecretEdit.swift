@@ -15,7 +15,9 @@ struct SecretEdit: ParsableCommand {
             "keyfob secret edit db/prod --user app"),
         discussion: """
             The editor ($VISUAL, else $EDITOR, else vi) gets a file in memory that is wiped afterwards; what a killed \
-            edit leaves there, by the next one or by keyfob lock. Where the item was changed meanwhile, or cannot be \
+            edit leaves there, by the next one or by keyfob lock. vi, vim and nvim are started without viminfo, swap, \
+            backup and undo files; nano, ed and emacs -Q write none elsewhere. Other editors may keep copies on disk. \
+            Where the item was changed meanwhile, or cannot be \
             stored, you are asked what is to become of what you typed; without a terminal it is lost.
             """)
 
@@ -46,7 +48,7 @@ struct SecretEdit: ParsableCommand {
             return try SecretStoring.report(.replaced, name, item, keychain, isDryRun: true, output)
         }
         let canAsk = global.terminal.canAsk
-        guard isatty(STDIN_FILENO) == 1 || Self.chosenEditor != nil else {
+        guard isatty(STDIN_FILENO) == 1 || Editor.chosen() != nil else {
             throw KeychainError(
                 .refused, "there is no terminal for the editor; nothing was changed.",
                 hint: "Name one that needs none: EDITOR=… "
@@ -59,15 +61,21 @@ struct SecretEdit: ParsableCommand {
         if ScratchDirectory.sweep() > 0, !output.isQuiet, !output.format.isMachineReadable {
             StandardError.write("keyfob: wiped what an editor of an earlier edit has left in memory.\n")
         }
+        let editor = Editor()
+        if !editor.isSafe, !output.isQuiet, !output.format.isMachineReadable {
+            StandardError.write(
+                "keyfob: the editor \"\(Visible.text(editor.command))\" may keep copies of the secret on disk. These do "
+                    + "not: vi, vim, nvim, nano, ed, emacs -Q\n")
+        }
         var draft = Draft(item: item, base: old, value: old)
         var isStored = false
         while !isStored {
             do {
                 // Ctrl-C belongs to the editor meanwhile, and the file must be wiped whatever ends it.
-                draft.value = try Interruption.finishing { try edit(draft.value, canAsk: canAsk) }
+                draft.value = try Interruption.finishing { try edit(draft.value, in: editor, canAsk: canAsk) }
             } catch let error as KeychainError where canAsk && draft.value != old {
                 // What was typed before is not lost with a second editor.
-                isStored = try LockWatch.keepingDraft { try ask(error, &draft, in: keychain) }
+                isStored = try HangWatch.keepingDraft { try ask(error, &draft, in: keychain) }
                 continue
             }
             guard draft.value != draft.base else {
@@ -80,7 +88,7 @@ struct SecretEdit: ParsableCommand {
             // Where nobody can be asked it is lost whatever the error is.
             isStored =
                 canAsk
-                ? try LockWatch.keepingDraft { try store(&draft, in: keychain, canAsk: true) }
+                ? try HangWatch.keepingDraft { try store(&draft, in: keychain, canAsk: true) }
                 : try store(&draft, in: keychain, canAsk: false)
         }
         try SecretStoring.report(.replaced, name, item, keychain, isDryRun: false, output)
@@ -146,18 +154,15 @@ struct SecretEdit: ParsableCommand {
             details: error.details, cause: error.cause)
     }
 
-    /// The editor that the environment names.
-    private static var chosenEditor: String? { Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") }
-
     /// Lets a person change `old` and returns what is then in the file.
     ///
     /// Without the newline with which editors end a file.
-    private func edit(_ old: SecretBytes, canAsk: Bool) throws -> SecretBytes {
+    private func edit(_ old: SecretBytes, in editor: Editor, canAsk: Bool) throws -> SecretBytes {
         let directory = try ScratchDirectory()
         let given = old.isEmpty ? old : old + SecretBytes([0x0A])
         let file = try directory.write(given, to: "value.txt")
         while true {
-            try Self.runEditor(on: file, keeping: directory.lock)
+            try Self.run(editor, on: file, in: directory)
             do {
                 return try Self.read(file).withoutLastNewline
             } catch let error as KeychainError where error.code == .dataTooLarge {
@@ -171,14 +176,14 @@ struct SecretEdit: ParsableCommand {
         }
     }
 
-    private static func runEditor(on file: String, keeping lock: Int32) throws {
-        let editor = chosenEditor ?? "vi"
+    private static func run(_ editor: Editor, on file: String, in directory: borrowing ScratchDirectory) throws {
         // By the shell, since the variables may hold options, as in EDITOR="code --wait". Ctrl-C belongs to the editor,
         // and its status is the one that counts: the shell would end with 130 when the editor has long stored all.
         try Interruption.check()
         var process = try ChildProcess(
-            ["/bin/sh", "-c", "trap : INT; " + editor + " \"$1\"", "sh", file], input: STDIN_FILENO,
-            output: STDOUT_FILENO, inOwnGroup: false, keeping: lock)
+            // What an editor gives to a filter goes through a temporary file.
+            ["/bin/sh", "-c", "trap : INT; export TMPDIR=\"$2\"; \(editor.command) \"$1\"", "sh", file, directory.path],
+            input: STDIN_FILENO, output: STDOUT_FILENO, inOwnGroup: false, keeping: directory.lock)
         // Once more, before anything is typed: what was typed would be lost to a signal that came before the editor.
         try Interruption.check()
         let status = process.exitStatus(by: .after(.seconds(365 * 86_400))) ?? 1
@@ -186,7 +191,7 @@ struct SecretEdit: ParsableCommand {
             guard !Interruption.isRequested else {
                 throw KeychainError(.cancelled, "the editor was interrupted; nothing was changed.")
             }
-            let word = Visible.text(editor)
+            let word = Visible.text(editor.command)
             throw KeychainError(
                 .failed,
                 [126, 127].contains(status)

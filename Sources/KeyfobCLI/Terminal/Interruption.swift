@@ -54,12 +54,13 @@ enum Interruption {
         return unsafe pointer
     }()
 
-    /// Installs the handlers, and gives SIGPIPE its default back.
+    /// Installs the handlers.
     ///
     /// A signal that our parent ignores stays ignored, as `nohup` and shells without job control expect.
     static func install() {
-        // systemd and some languages start children with SIGPIPE ignored; `FileDescriptor` sees to modules that do it.
-        signal(SIGPIPE, SIG_DFL)
+        // A module that writes to a daemon which has gone must get an error, and the command go on. A handler, not
+        // SIG_IGN: exec(3) gives a program the default back. `FileDescriptor` ends the command where the pipe is ours.
+        signal(SIGPIPE) { _ in }
         // A parent that ignores SIGCHLD would hand that on, and an editor's or a hook's failure be lost with its
         // status.
         signal(SIGCHLD, SIG_DFL)
@@ -87,6 +88,9 @@ enum Interruption {
         unheardSignals.store(0, ordering: .sequentiallyConsistent)
         requests.store(0, ordering: .sequentiallyConsistent)
     }
+
+    /// Whether the command waits for a person to answer.
+    static var isPrompting: Bool { [.prompting, .asking].contains(currentPhase) }
 
     /// Whether a signal came while `deferring` was running.
     static var isRequested: Bool { request != nil }

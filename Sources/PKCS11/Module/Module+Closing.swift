@@ -25,7 +25,9 @@ extension Module {
         }
         // A pool may close many at once, each of which would wait for the same call.
         let patience: Duration = lateClosings.load(ordering: .relaxed) > 0 ? .zero : .seconds(2)
-        let returnValue = slotLock.withLock(until: .after(patience), { _ in closeSession(session) })
+        let returnValue = slotLock.withLock(until: .after(patience)) { _ in
+            PendingCalls.during(.closeSession, of: path) { closeSession(session) }
+        }
         guard let returnValue else { return closeLate(session) }
         gate.leave()
         try PKCS11Error.check(.closeSession, returnValue)
@@ -39,7 +41,10 @@ extension Module {
         lateClosings.add(1, ordering: .relaxed)
         let isStarted = POSIXThread.startDetached("keyfob-close") { [self] in
             if let closeSession = unsafe functions.table.pointee.C_CloseSession {
-                CallTrace.note(.closeSession, slotLock.withLock { _ in closeSession(session) })
+                let returnValue = slotLock.withLock { _ in
+                    PendingCalls.during(.closeSession, of: path) { closeSession(session) }
+                }
+                CallTrace.note(.closeSession, returnValue)
             }
             endLateClosing()
         }

@@ -33,7 +33,9 @@ extension Module {
     ) throws(PKCS11Error) {
         // The gate first: whoever waits for it must not hold the lock that a call in progress may want.
         try call(function, until: deadline) { () throws(PKCS11Error) -> CK_RV in
-            if let returnValue = alone(until: deadline, body) { return returnValue }
+            if let returnValue = alone(until: deadline, { PendingCalls.during(function, of: path, body) }) {
+                return returnValue
+            }
             throw .wantOfTurn(function)
         }
     }

@@ -78,7 +78,7 @@ import Synchronization
         self.name = name
         self.initializationArguments = initializationArguments
         self.release = release
-        let isOurs = try Self.initialize(functions, arguments: initializationArguments)
+        let isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
         lifecycle.withLock { $0.isOurs = isOurs }
         // A module that does not say who made it is taken for one that keeps its promises.
         takesTurns.store((try? info())?.manufacturer == "SoftHSM", ordering: .relaxed)
@@ -99,7 +99,9 @@ import Synchronization
     func inTurn(
         _ function: PKCS11Function, until deadline: Deadline? = nil, _ call: () -> CK_RV
     ) throws(PKCS11Error) -> CK_RV {
-        guard takesTurns.load(ordering: .relaxed) else { return call() }
+        guard takesTurns.load(ordering: .relaxed) else {
+            return PendingCalls.during(function, of: path, call)
+        }
         let own: Turn = function == .generateKeyPair ? .generating : .taken
         // Not the lock itself is held meanwhile: who waits for one with a limit looks again and again.
         func take(until deadline: Deadline) -> Bool {
@@ -119,7 +121,7 @@ import Synchronization
             turn.withLock { $0 = .free }
             turn.signal()
         }
-        return call()
+        return PendingCalls.during(function, of: path, call)
     }
 
     deinit {
@@ -127,9 +129,9 @@ import Synchronization
         // card behind it, finalising would reach the parent's connection.
         guard !isForked else { return }
         if lifecycle.withLock({ $0.isOurs }), let finalize = unsafe functions.table.pointee.C_Finalize {
-            _ = finalize(nil)
+            _ = PendingCalls.during(.finalize, of: path) { finalize(nil) }
         }
-        release?()
+        PendingCalls.during(.finalize, of: path) { release?() }
     }
 
     /// How often the module has been initialised again. Handles of sessions and objects die with their generation.
@@ -147,7 +149,7 @@ import Synchronization
         let getInfo = try unsafe functions.entry(functions.table.pointee.C_GetInfo, .getInfo)
         // Zeroed, for some modules leave fields as they find them.
         var info = CK_INFO()
-        try call(.getInfo) { unsafe getInfo(&info) }
+        try call(.getInfo) { PendingCalls.during(.getInfo, of: path) { unsafe getInfo(&info) } }
         return ModuleInfo(info)
     }
 
@@ -197,10 +199,10 @@ import Synchronization
             try checkEnd()
             if !isForked, lifecycle.isOurs, let finalize = unsafe functions.table.pointee.C_Finalize {
                 // A failure (not initialised, a lost daemon) leaves nothing to do but what follows anyway.
-                _ = finalize(nil)
+                _ = PendingCalls.during(.finalize, of: path) { finalize(nil) }
             }
             lifecycle.isOurs = false
-            lifecycle.isOurs = try Self.initialize(functions, arguments: initializationArguments)
+            lifecycle.isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
             process.store(getpid(), ordering: .relaxed)
         }
         guard isDone != nil else { throw Self.occupied(.finalize) }
@@ -268,7 +270,9 @@ import Synchronization
     }
 
     /// Whether the initialisation, and so the finalisation, is ours.
-    private static func initialize(_ functions: FunctionList, arguments: String?) throws(PKCS11Error) -> Bool {
+    private static func initialize(
+        _ functions: FunctionList, of path: String, arguments: String?
+    ) throws(PKCS11Error) -> Bool {
         let initialize = try unsafe functions.entry(functions.table.pointee.C_Initialize, .initialize)
         let returnValue: CK_RV
         if let arguments {
@@ -277,11 +281,11 @@ import Synchronization
                 var padded = unsafe (CK_C_INITIALIZE_ARGS(), UInt(0), UInt(0))
                 unsafe padded.0.flags = CKF_OS_LOCKING_OK
                 unsafe padded.0.pReserved = unsafe UnsafeMutableRawPointer(mutating: text)
-                return unsafe initialize(&padded)
+                return PendingCalls.during(.initialize, of: path) { unsafe initialize(&padded) }
             }
         } else {
             // p11-kit puts its own arguments in the place of none: OS locking, and what its configuration says.
-            returnValue = initialize(nil)
+            returnValue = PendingCalls.during(.initialize, of: path) { initialize(nil) }
         }
         if returnValue == CKR_CRYPTOKI_ALREADY_INITIALIZED { return false }
         try PKCS11Error.check(.initialize, returnValue)

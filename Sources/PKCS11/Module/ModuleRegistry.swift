@@ -106,7 +106,8 @@ extension Module {
         return try ModuleRegistry.module(resolved, until: deadline) { () throws(PKCS11Error) in
             // It would print what the error says.
             p11_kit_be_quiet()
-            guard let list = unsafe p11_kit_module_load(resolved, 0) else {
+            let list = unsafe PendingCalls.during(.moduleLoad, of: resolved) { unsafe p11_kit_module_load(resolved, 0) }
+            guard let list = unsafe list else {
                 let message = unsafe p11_kit_message()
                 throw .moduleNotLoaded(
                     path, unsafe message.map { unsafe String(cString: $0) } ?? "not a Cryptoki library")
@@ -124,7 +125,7 @@ extension Module {
     package static func map(path: String) {
         // What is wrong with the file, `load` says.
         guard path.utf8.contains(UInt8(ascii: "/")), (try? resolve(path)) != nil else { return }
-        _ = unsafe dlopen(path, RTLD_LAZY | RTLD_NODELETE)
+        _ = unsafe PendingCalls.during(.moduleLoad, of: path) { unsafe dlopen(path, RTLD_LAZY | RTLD_NODELETE) }
     }
 
     /// The modules that p11-kit's configuration registers, initialised.
@@ -161,7 +162,8 @@ extension Module {
     ) throws(PKCS11Error) -> [Result<Module, PKCS11Error>] {
         p11_kit_be_quiet()
         ModuleRegistry.hasLoaded.store(true, ordering: .relaxed)
-        guard let lists = unsafe p11_kit_modules_load(nil, 0) else {
+        let loaded = unsafe PendingCalls.during(.modulesLoad, of: "p11-kit") { unsafe p11_kit_modules_load(nil, 0) }
+        guard let lists = unsafe loaded else {
             let message = unsafe p11_kit_message()
             throw PKCS11Error(
                 function: .modulesLoad, returnValue: .generalError,

@@ -168,7 +168,9 @@ extension Session {
             functions.table.pointee.C_GetAttributeValue, .getAttributeValue)
         try begin(.getAttributeValue)
         defer { end() }
-        let returnValue = unsafe getAttributeValue(handle, object.rawValue, list, CK_ULONG(count))
+        let returnValue = pending(.getAttributeValue) {
+            unsafe getAttributeValue(handle, object.rawValue, list, CK_ULONG(count))
+        }
         CallTrace.note(.getAttributeValue, returnValue)
         switch returnValue {
         case CKR_OK:

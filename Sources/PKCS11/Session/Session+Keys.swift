@@ -75,8 +75,9 @@ extension Session {
                 try begin(.wrapKey)
                 unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { scratch in
                     let base = unsafe scratch.baseAddress?.assumingMemoryBound(to: UInt8.self)
-                    returnValue = unsafe wrapKey(
-                        handle, mechanism, wrappingKey.rawValue, key.rawValue, base, &length)
+                    returnValue = pending(.wrapKey) {
+                        unsafe wrapKey(handle, mechanism, wrappingKey.rawValue, key.rawValue, base, &length)
+                    }
                     if returnValue == CKR_OK {
                         wrapped = unsafe Array(
                             UnsafeBufferPointer(start: base, count: min(capacity, Int(clamping: length))))

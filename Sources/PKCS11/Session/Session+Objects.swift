@@ -33,14 +33,16 @@ extension Session {
             while found.count < limit, returnValue == CKR_OK {
                 let room = min(batch.count, limit - found.count)
                 var count = CK_ULONG(0)
-                returnValue = unsafe find(handle, batch.baseAddress, CK_ULONG(room), &count)
+                returnValue = pending(.findObjects) {
+                    unsafe find(handle, batch.baseAddress, CK_ULONG(room), &count)
+                }
                 // The bound keeps a module that counts wrongly from making us read beyond the batch.
                 let received = min(Int(clamping: count), room)
                 if returnValue != CKR_OK || received == 0 { break }
                 for index in 0..<received { found.append(ObjectHandle(rawValue: unsafe batch[index])) }
             }
         }
-        let closing = finalize(handle)
+        let closing = pending(.findObjectsFinal) { finalize(handle) }
         if closing != CKR_OK { markBroken() }
         try check(.findObjects, returnValue)
         return found

@@ -43,7 +43,9 @@ extension Session {
             // Scratch first, so that the result is allocated once and at its true size.
             unsafe withUnsafeTemporaryAllocation(byteCount: attempt.capacity, alignment: 1) { scratch in
                 let base = unsafe scratch.baseAddress?.assumingMemoryBound(to: UInt8.self)
-                returnValue = unsafe operation.transform(handle, input, CK_ULONG(count), base, &length)
+                returnValue = pending(operation.transformName) {
+                    unsafe operation.transform(handle, input, CK_ULONG(count), base, &length)
+                }
                 if returnValue == CKR_OK {
                     let received = min(attempt.capacity, Int(clamping: length))
                     output = unsafe Array(UnsafeBufferPointer(start: base, count: received))
@@ -70,8 +72,9 @@ extension Session {
             var returnValue = CKR_OK
             var length = CK_ULONG(attempt.capacity)
             let output = unsafe SecretBytes(count: attempt.capacity) { buffer in
-                returnValue = unsafe operation.transform(
-                    handle, input, CK_ULONG(count), buffer.baseAddress, &length)
+                returnValue = pending(operation.transformName) {
+                    unsafe operation.transform(handle, input, CK_ULONG(count), buffer.baseAddress, &length)
+                }
             }
             if returnValue == CKR_OK {
                 CallTrace.note(operation.transformName, returnValue)
@@ -85,7 +88,9 @@ extension Session {
     @inline(__always)
     func start(_ operation: Operation, using mechanism: Mechanism) throws(PKCS11Error) {
         let returnValue = try unsafe mechanism.withCMechanism { (mechanism) throws(PKCS11Error) in
-            unsafe operation.initialize(handle, mechanism, operation.key.rawValue)
+            pending(operation.initializeName) {
+                unsafe operation.initialize(handle, mechanism, operation.key.rawValue)
+            }
         }
         try check(operation.initializeName, returnValue)
         if let pin = operation.contextPIN { try authenticate(pin) }
@@ -95,7 +100,7 @@ extension Session {
     func authenticate(_ pin: SecretBytes) throws(PKCS11Error) {
         let login = unsafe try functions.entry(unsafe functions.table.pointee.C_Login, .login)
         let returnValue = unsafe pin.withUnsafeBytes { pin in
-            unsafe login(handle, CKU_CONTEXT_SPECIFIC, pin.mutableBytes, CK_ULONG(pin.count))
+            pending(.login) { unsafe login(handle, CKU_CONTEXT_SPECIFIC, pin.mutableBytes, CK_ULONG(pin.count)) }
         }
         // The operation is started and will not be ended: only closing the session does that.
         if returnValue != CKR_OK { markBroken() }

@@ -42,7 +42,7 @@ extension Session {
         try begin(.signInit)
         defer { end() }
         let returnValue = try unsafe mechanism.withCMechanism { (mechanism) throws(PKCS11Error) in
-            unsafe initialize(handle, mechanism, key.rawValue)
+            pending(.signInit) { unsafe initialize(handle, mechanism, key.rawValue) }
         }
         try check(.signInit, returnValue)
     }
@@ -63,7 +63,7 @@ extension Session {
             let base = unsafe scratch.baseAddress?.assumingMemoryBound(to: UInt8.self)
             var length = CK_ULONG(Self.stackBytes)
             returnValue = unsafe data.withUnsafeBufferPointer { data in
-                unsafe sign(handle, data.mutableBytes, CK_ULONG(data.count), base, &length)
+                pending(.sign) { unsafe sign(handle, data.mutableBytes, CK_ULONG(data.count), base, &length) }
             }
             guard returnValue == CKR_OK else { return }
             signature = unsafe Array(
@@ -87,14 +87,16 @@ extension Session {
         try begin(.verifyInit)
         defer { end() }
         let initialized = try unsafe mechanism.withCMechanism { (mechanism) throws(PKCS11Error) in
-            unsafe initialize(handle, mechanism, key.rawValue)
+            pending(.verifyInit) { unsafe initialize(handle, mechanism, key.rawValue) }
         }
         try check(.verifyInit, initialized)
         let returnValue = unsafe data.withUnsafeBufferPointer { data in
             unsafe signature.withUnsafeBufferPointer { signature in
-                unsafe verify(
-                    handle, data.mutableBytes, CK_ULONG(data.count), signature.mutableBytes,
-                    CK_ULONG(signature.count))
+                pending(.verify) {
+                    unsafe verify(
+                        handle, data.mutableBytes, CK_ULONG(data.count), signature.mutableBytes,
+                        CK_ULONG(signature.count))
+                }
             }
         }
         if returnValue == CKR_SIGNATURE_INVALID || returnValue == CKR_SIGNATURE_LEN_RANGE {

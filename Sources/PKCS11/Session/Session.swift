@@ -76,7 +76,7 @@ public struct Session: ~Copyable, Sendable {
     ///   `userAlreadyLoggedIn` whatever the PIN when the same user is; `userAnotherAlreadyLoggedIn`.
     public func login(_ user: UserType = .user, pin: SecretBytes?) throws(PKCS11Error) {
         let login = try unsafe functions.entry(functions.table.pointee.C_Login, .login)
-        try call(.login) {
+        try call(.login, awaitsPerson: pin == nil) {
             guard let pin else { return login(handle, user.rawValue, nil, 0) }
             return unsafe pin.withUnsafeBytes { pin in
                 unsafe login(handle, user.rawValue, pin.mutableBytes, CK_ULONG(pin.count))
@@ -183,10 +183,12 @@ extension Session {
 
     /// Makes one C call.
     @inline(__always)
-    func call(_ function: @autoclosure () -> PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
+    func call(
+        _ function: @autoclosure () -> PKCS11Function, awaitsPerson: Bool = false, _ body: () -> CK_RV
+    ) throws(PKCS11Error) {
         try begin(function())
         defer { end() }
-        try check(function(), body())
+        try check(function(), pending(function(), awaitsPerson: awaitsPerson, body))
     }
 
     /// Makes one C call that lists the objects of the token or adds one: see `Module.inTurn`.
@@ -194,6 +196,14 @@ extension Session {
         try begin(function)
         defer { end() }
         try check(function, slot.module.inTurn(function, body))
+    }
+
+    /// Makes one C call, noted as pending meanwhile, within a run of them.
+    @inline(__always)
+    func pending(
+        _ function: @autoclosure () -> PKCS11Function, awaitsPerson: Bool = false, _ body: () -> CK_RV
+    ) -> CK_RV {
+        PendingCalls.during(function(), of: slot.module.path, awaitsPerson: awaitsPerson, body)
     }
 
     /// Marks the session as one to be closed.

@@ -1,4 +1,5 @@
 import Foundation
+import Keyfob
 import KeyfobPrimitives
 import TestSupport
 import Testing
@@ -362,7 +363,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(!FileManager.default.fileExists(atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path))
         #expect(
-            ScratchDirectory.isMemory(
+            MemoryFileSystem.holds(
                 URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent().path))
         #expect(try household.failure(["secret", "edit", "x"], environment: ["EDITOR": "false"]).code == "failed")
         let unchanged = try household.keyfob(["secret", "edit", "x", "--json"], environment: ["EDITOR": "true"])
@@ -371,7 +372,7 @@ import Testing
 
     @Test func `an editor's file never reaches a disk`() {
         #expect(throws: (any Error).self) { _ = try ScratchDirectory(candidates: ["/proc", "/nonexistent"]) }
-        #expect(!ScratchDirectory.isMemory("/proc"))
+        #expect(!MemoryFileSystem.holds("/proc"))
     }
 
     @Test func `generated secrets have the length and the letters asked for`() throws {

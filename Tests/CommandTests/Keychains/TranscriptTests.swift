@@ -114,6 +114,45 @@ import Testing
         #expect(try household.directory.read("home/keyfob-recovery-login.txt") == Array("older".utf8))
     }
 
+    @Test(arguments: ["named", "chosen"])
+    func `an empty recovery file that a kill has left is used by the next command`(way: String) throws {
+        let household = try Household()
+        let name = way == "named" ? "code" : "home/keyfob-recovery-login.txt"
+        let file = try household.directory.write([], to: name)
+        let result = try household.keyfob(
+            ["init", "--pin-source", "env:PASS"] + (way == "named" ? ["--recovery-file", file] : []),
+            environment: ["PASS": "open sesame"])
+        #expect(result.status == 0, "\(result.error)")
+        #expect(try String(contentsOfFile: file, encoding: .utf8).contains("recovery code of the Keyfob keychain"))
+        var status = stat()
+        #expect(unsafe lstat(file, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test(arguments: ["locked", "link", "fifo", "directory"])
+    func `an empty recovery file that another command has, and what is no file, is refused`(kind: String) throws {
+        let household = try Household()
+        let file = household.directory.file("code")
+        let target = try household.directory.write([], to: "target")
+        let make =
+            switch kind {
+            case "locked": ": >\"$1\"; exec 9<\"$1\"; flock 9"
+            case "link": "ln -s \"$2\" \"$1\""
+            case "fifo": "mkfifo \"$1\""
+            default: "mkdir \"$1\""
+            }
+        let result = try Tool(
+            "/bin/sh",
+            [
+                "-c", make + "; exec \"$3\" init --pin-source env:PASS --recovery-file \"$1\" --json", "sh", file,
+                target, Tool.keyfob([]).path,
+            ], environment: household.environment.merging(["PASS": "open sesame", "KEYFOB_NO_INPUT": "1"]) { $1 }
+        ).run()
+        #expect(result.status == 12, "\(result)")
+        #expect(result.error.contains("\"code\":\"refused\""))
+        #expect(!FileManager.default.fileExists(atPath: household.data + "/vaults"))
+        #expect(try household.directory.read("target").isEmpty)
+    }
+
     @Test(arguments: [["--unattended"], ["--unattended", "--json"], ["--token", "card"], ["--module", "softhsm2"]])
     func `a file is not named in vain for a recovery code that there will not be`(options: [String]) throws {
         let household = try Household()

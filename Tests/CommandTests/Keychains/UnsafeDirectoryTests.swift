@@ -48,4 +48,42 @@ import Testing
         try change(path, owner: 0, mode: 0o700)
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
+
+    @Test(
+        .enabled(if: geteuid() == 0, "only root becomes another user"),
+        arguments: [
+            ".local", ".local/share", ".local/share/keyfob", ".local/share/keyfob/vaults",
+            ".local/share/keyfob/vaults/*.sqlite",
+        ], ["get a", "ls", "key ls", "keychain check", "secret generate b"])
+    func `a place of the vault that this user may not use is a matter of permissions`(
+        place: String, command: String
+    ) throws {
+        let directory = try TemporaryDirectory()
+        let home = directory.file("home")
+        try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: false)
+        try change(directory.path, mode: 0o711)
+        try change(home, owner: 65_534, mode: 0o700)
+        // A user whom permissions hold back; the test is root.
+        let script = """
+            cd "$HOME"; unprivileged="setpriv --reuid 65534 --clear-groups $KEYFOB"
+            { $unprivileged init --unattended && echo value | $unprivileged set a --stdin; } >/dev/null 2>&1 || exit 99
+            chmod 000 \(place)
+            $unprivileged \(command); status=$?
+            chmod 700 \(place)
+            [ "$($unprivileged get a)" = value ] || exit 98
+            exit $status
+            """
+        let result = try Tool(
+            "/bin/sh", ["-c", script],
+            environment: [
+                "KEYFOB": Tool.keyfob([]).path, "HOME": home, "XDG_RUNTIME_DIR": home, "KEYFOB_NO_INPUT": "1",
+            ]
+        ).run()
+        #expect(result.status == 12, "\(result)")
+        let text = result.output + result.error
+        #expect(text.contains("Permission denied"), "\(text)")
+        let blocked = place.replacing("/*.sqlite", with: "")
+        #expect(text.contains("ls -ld \(home)/\(blocked)"), "\(text)")
+        for word in ["missing", "estore", ".old"] { #expect(!text.contains(word), "\(text)") }
+    }
 }

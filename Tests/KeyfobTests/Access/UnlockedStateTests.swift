@@ -40,7 +40,7 @@ import Testing
 
     @Test(.enabled(if: hasKeyring, "this kernel keeps no keys for us (add_key is forbidden)"))
     func `the kernel's keyring keeps a payload until its timeout`() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let state = UnlockedState(directories: Directories(root: URL(fileURLWithPath: directory.path)))
         #expect(try roundTrip(state, UUID().uuidString) == .kernelKeyring)
         #expect(!FileManager.default.fileExists(atPath: directory.file("runtime")))
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `without a keyring a private file keeps it`() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let directories = Directories(root: URL(fileURLWithPath: directory.path))
         let state = UnlockedState(directories: directories, usesKernelKeyring: false)
         let keychain = UUID().uuidString
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `an expired file is removed by the first who looks`() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let (state, keychain, url) = try stored(in: directory, timeout: 1)
         usleep(2_100_000)
         #expect(try state.load(keychain) == nil)
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `a state that is stored while another process removes the expired one stays, and is found`() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let (state, keychain, url) = try stored(in: directory, timeout: 1)
         let runtime = url.deletingLastPathComponent()
         let newer = runtime.appendingPathComponent("newer")
@@ -145,7 +145,7 @@ import Testing
     @Test func `what kills have left of a file that was being written goes when the keychain is locked or unlocked`()
         throws
     {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let directories = Directories(root: URL(fileURLWithPath: directory.path))
         let state = UnlockedState(directories: directories, usesKernelKeyring: false)
         let (keychain, other) = (UUID().uuidString, UUID().uuidString)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func `only the payload that was looked at is removed`() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let state = UnlockedState(
             directories: Directories(root: URL(fileURLWithPath: directory.path)), usesKernelKeyring: false)
         let keychain = UUID().uuidString
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test func `a file of another boot, a cut one and one that others can read give nothing`() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let (state, keychain, url) = try stored(in: directory, timeout: 60)
         var bytes = try Data(contentsOf: url)
         bytes[6] ^= 1
@@ -220,7 +220,7 @@ import Testing
     func `a runtime directory of another user holds nothing, and is refused only where a file is to be written`()
         throws
     {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let directories = Directories(root: URL(fileURLWithPath: directory.path))
         let keychain = UUID().uuidString
         try PrivateFile.createDirectory(directories.runtime)
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test func `a file in the place of the runtime directory is refused, with a directory as the remedy`() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let directories = Directories(root: URL(fileURLWithPath: directory.path))
         _ = try directory.write([], to: "runtime")
         let state = UnlockedState(directories: directories, usesKernelKeyring: false)
@@ -246,7 +246,7 @@ import Testing
 
     @Test(arguments: ["", "login", "../../etc/passwd"])
     func `only a UUID names a keychain`(name: String) throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let state = UnlockedState(directories: Directories(root: URL(fileURLWithPath: directory.path)))
         #expect(code { try state.store(payload, for: name, timeout: 1) } == .invalidArgument)
         #expect(code { _ = try state.load(name) } == .invalidArgument)
@@ -257,7 +257,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `the largest payload comes back whole`(usesKernelKeyring: Bool) throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory(in: "/dev/shm")
         let state = UnlockedState(
             directories: Directories(root: URL(fileURLWithPath: directory.path)), usesKernelKeyring: usesKernelKeyring)
         let keychain = UUID().uuidString
@@ -265,5 +265,74 @@ import Testing
         try state.store(large, for: keychain, timeout: 60)
         #expect(try state.load(keychain) == large)
         try state.remove(keychain)
+    }
+
+    /// A directory on a disk, and directories of Keyfob's below it.
+    private func onDisk() throws -> (TemporaryDirectory, Directories) {
+        let directory = try TemporaryDirectory(in: "/var/tmp")
+        return (directory, Directories(root: URL(fileURLWithPath: directory.path)))
+    }
+
+    static let hasDisk = !MemoryFileSystem.holds("/var/tmp")
+
+    @Test(.enabled(if: hasDisk, "/var/tmp is in memory"), arguments: [true, false])
+    func `where the runtime directory is on a disk, memory keeps the payload`(isMade: Bool) throws {
+        let (directory, directories) = try onDisk()
+        let memory = try TemporaryDirectory(in: "/dev/shm")
+        if isMade { try PrivateFile.createDirectory(directories.runtime) }
+        let state = UnlockedState(
+            directories: directories, usesKernelKeyring: false, fallback: memory.url("keyfob"))
+        let keychain = UUID().uuidString
+        let file = memory.url("keyfob/unlocked-" + keychain.lowercased())
+        #expect(try roundTrip(state, keychain) == .runtimeFile(file))
+        try state.store(payload, for: keychain, timeout: 60)
+        var status = stat()
+        #expect(unsafe lstat(memory.file("keyfob"), &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o700)
+        let left = try FileManager.default.subpathsOfDirectory(atPath: directory.path)
+        #expect(!left.contains { $0.contains("unlocked-") }, "\(left)")
+    }
+
+    @Test(.enabled(if: hasDisk, "/var/tmp is in memory"))
+    func `where there is no memory, nothing is kept, and that is said`() throws {
+        let (directory, directories) = try onDisk()
+        let state = UnlockedState(
+            directories: directories, usesKernelKeyring: false, fallback: directory.url("fallback"))
+        let keychain = UUID().uuidString
+        let error = try #require(throws: KeychainError.self) { try state.store(payload, for: keychain, timeout: 60) }
+        #expect(error.code == .refused)
+        #expect(error.message.contains("XDG_RUNTIME_DIR") && error.message.contains("/dev/shm"))
+        #expect(try state.load(keychain) == nil)
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: directory.path).isEmpty)
+    }
+
+    @Test(.enabled(if: hasDisk, "/var/tmp is in memory"), arguments: ["load", "store", "remove"])
+    func `a file that an earlier version has left on a disk is not believed, and is removed`(action: String) throws {
+        let (directory, directories) = try onDisk()
+        let memory = try TemporaryDirectory(in: "/dev/shm")
+        let state = UnlockedState(
+            directories: directories, usesKernelKeyring: false, fallback: memory.url("keyfob"))
+        let keychain = UUID().uuidString
+        let old = directories.runtime.appendingPathComponent("unlocked-" + keychain.lowercased())
+        try PrivateFile.createDirectory(directories.runtime)
+        try PrivateFile.write(UnlockedRecord(payload: payload, timeout: 60).encoded, to: old)
+        switch action {
+        case "load": #expect(try state.load(keychain) == nil)
+        case "store": try state.store(payload, for: keychain, timeout: 60)
+        default: #expect(try state.remove(keychain))
+        }
+        #expect(!FileManager.default.fileExists(atPath: old.path))
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives directories away"), arguments: [0o700, 0o777])
+    func `a directory in its place that another user can use is refused`(mode: mode_t) throws {
+        let memory = try TemporaryDirectory(in: "/dev/shm")
+        let directories = Directories(root: URL(fileURLWithPath: memory.path))
+        try PrivateFile.createDirectory(directories.runtime)
+        if mode == 0o700 { try #require(unsafe chown(directories.runtime.path, 65_533, 65_533) == 0) }
+        try #require(unsafe chmod(directories.runtime.path, mode) == 0)
+        let state = UnlockedState(directories: directories, usesKernelKeyring: false)
+        #expect(code { try state.store(payload, for: UUID().uuidString, timeout: 60) } == .unsafeFile)
     }
 }

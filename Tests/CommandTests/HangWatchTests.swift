@@ -6,7 +6,7 @@ import Testing
 @testable import KeyfobCLI
 
 /// Commands beside a process that holds a lock on a file of SoftHSM's, and does not let it go.
-@Suite struct LockWatchTests {
+@Suite struct HangWatchTests {
     /// A program for Python that locks the file `$1`, makes the file `$2`, and holds the lock for `$3` seconds.
     private static let holder = """
         import fcntl, sys, time
