@@ -12,7 +12,7 @@ package enum CallTrace {
         isOn.store(true, ordering: .releasing)
     }
 
-    /// Reports a call. Costs one load if there is no observer.
+    /// Reports a call. Without an observer it costs one load.
     @inline(__always)
     static func note(_ function: @autoclosure () -> PKCS11Function, _ returnValue: UInt) {
         if isOn.load(ordering: .relaxed) { tell(function(), returnValue) }

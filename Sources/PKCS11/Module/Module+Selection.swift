@@ -8,7 +8,7 @@ extension Module {
     /// An uninitialised token is returned only if no initialised one fits. The search is repeated for 100 ms before the
     /// token counts as missing, since SoftHSM's tokens disappear briefly while other processes log in. Blocks.
     ///
-    /// - Returns: The slot, or `nil` if there is no such token.
+    /// - Returns: The slot, or `nil` if no token fits.
     /// - Throws: `ReturnValue.argumentsBad` of `PKCS11Function.getSlotList` if several tokens fit; otherwise the
     ///   module's answer.
     public func slot(matching uri: PKCS11URI) throws(PKCS11Error) -> Slot? { try token(matching: uri)?.slot }

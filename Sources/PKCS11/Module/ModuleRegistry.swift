@@ -91,7 +91,7 @@ extension Module {
     ///
     /// - Parameter initializationArguments: What the library expects in `pReserved`, such as NSS' parameters. Ignored
     ///   if the library is already initialised.
-    /// - Throws: `ReturnValue.generalError` of `PKCS11Function.moduleLoad` if there is no such file or it is not a
+    /// - Throws: `ReturnValue.generalError` of `PKCS11Function.moduleLoad` if the file does not exist or is not a
     ///   Cryptoki library, with the reason as its detail; `cantLock` of the same function if another thread has not
     ///   finished loading the library in time; otherwise the answer of `C_Initialize`.
     public static func load(

@@ -12,7 +12,7 @@ extension Session {
     ///
     /// Corresponds to `C_GetAttributeValue`.
     ///
-    /// - Throws: `ReturnValue.objectHandleInvalid` if there is no such object, `deviceError`; `generalError` from
+    /// - Throws: `ReturnValue.objectHandleInvalid` if the object does not exist, `deviceError`; `generalError` from
     ///   SoftHSM when asked for a date that was set; `attributeValueInvalid` for a value larger than 64 MiB;
     ///   `bufferTooSmall` for a value that grows each time it is read.
     public func attributes(
@@ -71,7 +71,7 @@ extension Session {
     /// Corresponds to `C_GetAttributeValue`.
     ///
     /// - Returns: The value, or `nil` if the token does not show it.
-    /// - Throws: `ReturnValue.objectHandleInvalid` if there is no such object, `deviceError`; `generalError` from
+    /// - Throws: `ReturnValue.objectHandleInvalid` if the object does not exist, `deviceError`; `generalError` from
     ///   SoftHSM when asked for a date that was set; `attributeValueInvalid` for a value larger than 64 MiB;
     ///   `bufferTooSmall` for a value that grows each time it is read.
     public func secretAttribute(

@@ -229,7 +229,7 @@ import Synchronization
     /// Needs no session and no login. Repeats the call and initialises the module again after errors, like
     /// `withSession`. Corresponds to `C_GetTokenInfo`.
     ///
-    /// - Throws: `ReturnValue.tokenNotPresent` if there is no such token, `cantLock` if another call of the module did
+    /// - Throws: `ReturnValue.tokenNotPresent` if the token does not exist, `cantLock` if another call of the module did
     ///   not return before the deadline, or the module's answer.
     public func tokenInfo() throws -> TokenInfo {
         if module.isForked { try module.reinitialize() }

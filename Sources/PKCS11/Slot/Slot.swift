@@ -48,7 +48,7 @@ public struct Slot: Sendable, Hashable {
     ///
     /// Corresponds to `C_GetTokenInfo`.
     ///
-    /// - Throws: `ReturnValue.tokenNotPresent` or `tokenNotRecognized` if there is no usable token in the slot,
+    /// - Throws: `ReturnValue.tokenNotPresent` or `tokenNotRecognized` if the slot has no usable token,
     ///   `slotIDInvalid` if the slot no longer exists.
     public func tokenInfo() throws(PKCS11Error) -> TokenInfo { try tokenInfo(until: nil) }
 
@@ -64,7 +64,7 @@ public struct Slot: Sendable, Hashable {
     ///
     /// Corresponds to `C_GetMechanismList`.
     ///
-    /// - Throws: `ReturnValue.tokenNotPresent` or `tokenNotRecognized` if there is no usable token in the slot,
+    /// - Throws: `ReturnValue.tokenNotPresent` or `tokenNotRecognized` if the slot has no usable token,
     ///   `slotIDInvalid` if the slot no longer exists.
     public func mechanisms() throws(PKCS11Error) -> [MechanismType] {
         let getMechanismList = try unsafe functions.entry(
@@ -78,7 +78,7 @@ public struct Slot: Sendable, Hashable {
     /// Corresponds to `C_GetMechanismInfo`.
     ///
     /// - Throws: `ReturnValue.mechanismInvalid` if the token does not have the mechanism, `tokenNotPresent` or
-    ///   `tokenNotRecognized` if there is no usable token in the slot, `slotIDInvalid` if the slot no longer exists.
+    ///   `tokenNotRecognized` if the slot has no usable token, `slotIDInvalid` if the slot no longer exists.
     public func mechanismInfo(_ type: MechanismType) throws(PKCS11Error) -> MechanismInfo {
         let getMechanismInfo = try unsafe functions.entry(
             functions.table.pointee.C_GetMechanismInfo, .getMechanismInfo)

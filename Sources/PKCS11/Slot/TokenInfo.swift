@@ -17,7 +17,7 @@ public struct TokenInfo: Sendable, Hashable {
     public let flags: TokenFlags
     /// The number of sessions that this program has open; `nil` if the token does not report it.
     public let sessionCount: Int?
-    /// The number of sessions that a program may have open; `nil` if there is no limit or the token does not report it.
+    /// The number of sessions that a program may have open; `nil` if it is unlimited or the token does not report it.
     public let maxSessionCount: Int?
     /// The permitted length of a PIN in bytes.
     public let pinLength: ClosedRange<Int>
