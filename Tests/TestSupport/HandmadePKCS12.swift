@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Files of PKCS#12 (RFC 7292) that no program at hand makes: without a MAC, and with any parts, as often as one likes.
+/// PKCS#12 files (RFC 7292) that no available program creates: without a MAC, and with any parts in any number.
 public enum HandmadePKCS12 {
-    /// One part: a "bag".
+    /// A part of the file: a "bag".
     public enum Bag {
         /// A private key in PKCS#8.
         case key(Data, name: String? = nil)
@@ -12,11 +12,11 @@ public enum HandmadePKCS12 {
         case certificate(Data, name: String? = nil)
     }
 
-    /// A file of these parts, none of them encrypted by itself.
+    /// Creates a file of these parts, none of them encrypted by itself.
     public static func file(_ bags: [Bag]) -> Data { file(safe(bags)) }
 
-    /// A file of these parts with PBMAC1 (RFC 9579) over them: what `code` gives for them, whose key is derived with
-    /// `salt` in one iteration.
+    /// Creates a file of these parts with a PBMAC1 (RFC 9579). `code` computes it, with a key derived from `salt` in
+    /// one iteration.
     public static func file(_ bags: [Bag], code: ([UInt8]) throws -> [UInt8]) rethrows -> Data {
         let safe = safe(bags)
         let derivation = sequence([
@@ -27,7 +27,7 @@ public enum HandmadePKCS12 {
         return file(safe, sequence([digest, element(0x04, [salt]), [2, 1, 1]]))
     }
 
-    /// The salt of integrity checks.
+    /// The salt of the integrity check.
     public static let salt: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
 
     private static func safe(_ bags: [Bag]) -> [UInt8] {
@@ -74,7 +74,7 @@ public enum HandmadePKCS12 {
 
     private static func sequence(_ parts: [[UInt8]]) -> [UInt8] { element(0x30, parts) }
 
-    /// An element of DER.
+    /// Encodes an element of DER.
     private static func element(_ tag: UInt8, _ parts: [[UInt8]]) -> [UInt8] {
         let content = parts.flatMap { $0 }
         guard content.count >= 0x80 else { return [tag, UInt8(content.count)] + content }
