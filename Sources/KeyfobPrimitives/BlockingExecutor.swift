@@ -41,7 +41,7 @@ public final class BlockingExecutor: Sendable {
         }
     }
 
-    /// What must be started for new work.
+    /// The kind of thread to start for new work.
     private enum Want {
         case nothing, thread, watcher
     }

@@ -1,6 +1,6 @@
 import CP11Kit
 
-/// What a token says about a mechanism. Tokens also list mechanisms that do not work: try one before relying on it.
+/// Information about a mechanism. Tokens also list mechanisms that do not work: try one before relying on it.
 ///
 /// Corresponds to `CK_MECHANISM_INFO`, read by `C_GetMechanismInfo`.
 public struct MechanismInfo: Hashable, Sendable {

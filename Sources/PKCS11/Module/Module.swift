@@ -141,7 +141,7 @@ import Synchronization
     /// Whether this process is a fork of the one that initialised the module. `reinitialize()` makes it usable.
     public var isForked: Bool { process.load(ordering: .relaxed) != getpid() }
 
-    /// What the module says about itself.
+    /// Returns information about the module.
     ///
     /// Corresponds to `C_GetInfo`.
     ///

@@ -1,6 +1,6 @@
 import CP11Kit
 
-/// What a module says about itself. Corresponds to `CK_INFO`.
+/// Information about a module. Corresponds to `CK_INFO`.
 ///
 /// p11-kit's proxy and its remote client all give the same values, so use `TokenInfo` to tell tokens apart.
 public struct ModuleInfo: Sendable, Hashable {

@@ -52,7 +52,7 @@ public struct Session: ~Copyable, Sendable {
         try closeIfOpen()
     }
 
-    /// What the module says about the session.
+    /// Returns information about the session.
     ///
     /// Corresponds to `C_GetSessionInfo`.
     ///

@@ -28,7 +28,7 @@ public struct UserType: RawRepresentable, Hashable, Sendable, CustomStringConver
     }
 }
 
-/// What a module says about a session. Corresponds to `CK_SESSION_INFO`.
+/// Information about a session. Corresponds to `CK_SESSION_INFO`.
 public struct SessionInfo: Sendable, Hashable {
     /// The login state, and whether the session may write. Corresponds to `CK_STATE`.
     public struct State: RawRepresentable, Hashable, Sendable, CustomStringConvertible {

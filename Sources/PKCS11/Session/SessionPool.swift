@@ -224,7 +224,7 @@ import Synchronization
         withExtendedLifetime((leases, anchor)) {}
     }
 
-    /// Returns what the token says about itself.
+    /// Returns information about the token.
     ///
     /// Needs no session and no login. Repeats the call and initialises the module again after errors, like
     /// `withSession`. Corresponds to `C_GetTokenInfo`.

@@ -29,14 +29,14 @@ public struct Slot: Sendable, Hashable {
         hasher.combine(id)
     }
 
-    /// What the module says about the slot.
+    /// Returns information about the slot.
     ///
     /// Corresponds to `C_GetSlotInfo`.
     ///
     /// - Throws: `ReturnValue.slotIDInvalid` if the slot no longer exists.
     public func info() throws(PKCS11Error) -> SlotInfo { try info(until: nil) }
 
-    /// Returns what the module says about the slot, with a deadline as in `Module.callForSlots`.
+    /// Returns information about the slot, with a deadline as in `Module.callForSlots`.
     func info(until deadline: Deadline?) throws(PKCS11Error) -> SlotInfo {
         let getSlotInfo = try unsafe functions.entry(functions.table.pointee.C_GetSlotInfo, .getSlotInfo)
         var info = CK_SLOT_INFO()
@@ -44,7 +44,7 @@ public struct Slot: Sendable, Hashable {
         return SlotInfo(info)
     }
 
-    /// What the token in the slot says about itself.
+    /// Returns information about the token in the slot.
     ///
     /// Corresponds to `C_GetTokenInfo`.
     ///
@@ -52,7 +52,7 @@ public struct Slot: Sendable, Hashable {
     ///   `slotIDInvalid` if the slot no longer exists.
     public func tokenInfo() throws(PKCS11Error) -> TokenInfo { try tokenInfo(until: nil) }
 
-    /// Returns what the token says about itself, with a deadline as in `Module.callForSlots`.
+    /// Returns information about the token in the slot, with a deadline as in `Module.callForSlots`.
     func tokenInfo(until deadline: Deadline?) throws(PKCS11Error) -> TokenInfo {
         let getTokenInfo = try unsafe functions.entry(functions.table.pointee.C_GetTokenInfo, .getTokenInfo)
         var info = CK_TOKEN_INFO()
@@ -73,7 +73,7 @@ public struct Slot: Sendable, Hashable {
         return numbers.map { MechanismType(rawValue: $0) }
     }
 
-    /// What the token says about a mechanism.
+    /// Returns information about a mechanism of the token.
     ///
     /// Corresponds to `C_GetMechanismInfo`.
     ///

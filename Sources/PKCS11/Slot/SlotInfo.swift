@@ -1,6 +1,6 @@
 import CP11Kit
 
-/// What a module says about a slot. Corresponds to `CK_SLOT_INFO`.
+/// Information about a slot. Corresponds to `CK_SLOT_INFO`.
 public struct SlotInfo: Sendable, Hashable {
     /// A description of the slot, for people.
     public let slotDescription: String

@@ -1,6 +1,6 @@
 import CP11Kit
 
-/// What a token says about itself. Corresponds to `CK_TOKEN_INFO`.
+/// Information about a token. Corresponds to `CK_TOKEN_INFO`.
 ///
 /// Identify a token by these values, never by its slot number, which changes. Include the label if two tokens of the
 /// same model are in use, because some modules give every token the same serial number.
