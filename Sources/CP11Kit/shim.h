@@ -1,4 +1,4 @@
-// p11-kit's headers, plus the few Cryptoki constants and parameter structures that they lack.
+// p11-kit's headers, plus the few Cryptoki constants that they lack.
 //
 // p11-kit 0.24 declares Cryptoki 2.40. The names below are those of the OASIS specification. Each is guarded by
 // #ifndef, so that a newer p11-kit may declare it first.
