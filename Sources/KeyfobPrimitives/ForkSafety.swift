@@ -15,11 +15,11 @@ package protocol ForkParticipant: AnyObject, Sendable {
 
 /// Ensures that no other thread holds a ``Lock`` during fork(2).
 ///
-/// A child has one thread and a copy of the parent's memory: a lock held by another thread of the parent stays held in the
-/// child for ever (seen at five of 900 forks beside three signing threads). So the forking thread waits for calls in
-/// progress and takes all locks, and both sides release them. That takes some microseconds, and a second if a participant
-/// does not pause or a lock is not released. The fork then happens all the same, and the participant has to deal with its
-/// unfinished work.
+/// A child has one thread and a copy of the parent's memory: a lock held by another thread of the parent stays held in
+/// the child for ever (seen at five of 900 forks beside three signing threads). So the forking thread waits for calls
+/// in progress and takes all locks, and both sides release them. That takes some microseconds, and a second if a
+/// participant does not pause or a lock is not released. The fork then happens all the same, and the participant has to
+/// deal with its unfinished work.
 ///
 /// posix_spawn(3) does not call these handlers and does not need them.
 package enum ForkSafety {
