@@ -5,8 +5,8 @@ import OpenSSL
 
 /// Lasting and temporary errors.
 extension KeychainError {
-    /// Errors about an identity, which last until the token changes or a date is reached, and errors after a PIN, after
-    /// which neither the token nor a person must be asked repeatedly.
+    /// Errors that last. Errors about an identity last until the token changes or a date is reached. After errors about
+    /// a PIN, neither the token nor a person must be asked repeatedly.
     private static let lasting: Set<Code> = [
         .itemNotFound, .ambiguous, .identityMismatch, .mechanismUnsupported, .unsupportedFormat, .certificateExpired,
         .certificateNotYetValid, .certificateHostMismatch, .certificateUsageMismatch, .certificateInvalid,

@@ -6,9 +6,9 @@ import Synchronization
 
 /// A queue of work from event loops to signing threads.
 ///
-/// Adding takes no lock. With a lock, an event loop waited for its holder to be scheduled again, up to eight
-/// milliseconds on a busy machine (measured), because the signing threads occupy the cores. An event loop also sets no
-/// timer for added work, since timers are behind a lock that every signature's completion takes.
+/// Adding takes no lock. With a lock, an event loop waited until its holder was scheduled again: up to eight
+/// milliseconds on a busy machine (measured), whose cores the signing threads occupy. An event loop also sets no timer
+/// for added work, since timers are behind a lock that every signature's completion takes.
 ///
 /// The number of awake threads follows the token. One thread keeps up with a fast token, such as SoftHSM with EC keys,
 /// and further threads would take cores from the event loops. A token that is slow, or hangs, gets all threads.

@@ -68,8 +68,8 @@ extension TLSRequirements {
 
     /// Returns the certificates of a chain that are sent to the peer.
     ///
-    /// The root is left out. So is the end of an incomplete chain from an expired certificate on, such as a
-    /// cross-signed one that leads to an older root, since peers know the newer root.
+    /// The root is left out. An incomplete chain is also cut off before an expired certificate, such as a cross-signed
+    /// one that leads to an older root. Peers know the newer root.
     func presented(_ chain: CertificateChain) -> [OpenSSL.Certificate] {
         let date = date()
         let all = chain.withoutRoot

@@ -181,8 +181,8 @@ public final class BlockingExecutor: Sendable {
             return taken
         }
         if let work { return work }
-        // Between the end of the wait and this line, new work may have arrived and counted on this thread, so it ends
-        // only if the queue is empty.
+        // Between the end of the wait and this line, new work may have arrived and counted on this thread. So the
+        // thread ends only if the queue is empty.
         return state.withLock { state -> (@Sendable () -> Void)? in
             state.idle -= 1
             if let work = state.take() { return work }

@@ -4,9 +4,8 @@ extension SessionPool {
     /// Decides which thread may use which session. Decisions are made under the pool's lock and carried out outside it.
     ///
     /// Waiters are served in order of arrival. A thread that returns at once may overtake one that has waited for less
-    /// than a millisecond (is not "ripe"), because handing the session over at every signature would cost a thread
-    /// switch each time. A ripe waiter gets the next session that is returned. No session is idle while a ripe waiter
-    /// waits.
+    /// than a millisecond (is not "ripe"): handing the session over at every signature would cost a thread switch each
+    /// time. A ripe waiter gets the next session that is returned. No session is idle while a ripe waiter waits.
     struct StateMachine<Lease: Sendable>: Sendable {
         /// The answer to a request for a session.
         enum Request: Sendable {
