@@ -1,4 +1,4 @@
-// libcrypto, and the macros of it that Swift cannot import, as static inline functions.
+// libcrypto's headers, plus static inline functions for calls that Swift cannot make directly.
 #ifndef KEYFOB_COPENSSL_SHIM_H
 #define KEYFOB_COPENSSL_SHIM_H
 
@@ -40,18 +40,18 @@ static inline int keyfob_x963(EVP_KDF *kdf, const char *digest, const void *secr
     return result;
 }
 
-// OpenSSL 3 deprecates the RSA paddings as separate functions and offers nothing in their place for keys that it
-// does not hold itself.
+// OpenSSL 3 deprecates the functions for RSA padding, but has no replacement for keys that it does not hold itself.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// The message in a block of RSAES-OAEP, or -1; `block` is as long as the modulus (RSA_padding_add_PKCS1_OAEP(3)).
+/// Extracts the message from a block of RSAES-OAEP; returns its length, or -1. `block` is as long as the modulus
+/// (RSA_padding_add_PKCS1_OAEP(3)).
 static inline int keyfob_rsa_open_oaep(unsigned char *output, int output_count, const unsigned char *block,
                                        int count, const EVP_MD *digest) {
     return RSA_padding_check_PKCS1_OAEP_mgf1(output, output_count, block, count, count, NULL, 0, digest, digest);
 }
 
-/// The message in a block of RSAES-PKCS1-v1_5, or -1; `block` is as long as the modulus.
+/// Extracts the message from a block of RSAES-PKCS1-v1_5; returns its length, or -1. `block` is as long as the modulus.
 static inline int keyfob_rsa_open_pkcs1(unsigned char *output, int output_count, const unsigned char *block,
                                         int count) {
     return RSA_padding_check_PKCS1_type_2(output, output_count, block, count, count);

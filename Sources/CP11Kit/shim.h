@@ -1,11 +1,11 @@
-// p11-kit's own headers, plus the few Cryptoki constants and parameter structures they lack.
+// p11-kit's headers, plus the few Cryptoki constants that they lack.
 //
-// p11-kit 0.24 declares Cryptoki 2.40. Names below are those of the OASIS specification; each stands
-// behind #ifndef so that a newer p11-kit may declare it first.
+// p11-kit 0.24 declares Cryptoki 2.40. The names below are those of the OASIS specification. Each is guarded by
+// #ifndef, so that a newer p11-kit may declare it first.
 #ifndef KEYFOB_CP11KIT_SHIM_H
 #define KEYFOB_CP11KIT_SHIM_H
 
-// Without this p11-kit/pkcs11.h leaves out the CK_* spellings of its types.
+// Without this, p11-kit/pkcs11.h omits the CK_* spellings of its types.
 #define CRYPTOKI_COMPAT 1
 #include <p11-kit/pkcs11.h>
 #include <p11-kit/p11-kit.h>
@@ -61,16 +61,17 @@
 #define CKM_HKDF_KEY_GEN (0x402cUL)
 #endif
 
-// In no version of the specification, but NSS unwraps an elliptic-curve private key only with it.
+// Not in any version of the specification, but NSS requires it to unwrap an elliptic-curve private key.
 #ifndef CKA_NSS_DB
 #define CKA_NSS_DB (0xd5a0db00UL)
 #endif
 
-// A macro with a cast is not imported into Swift.
+// Swift does not import a macro that contains a cast.
 static const unsigned long keyfob_CKC_OPENPGP = CKC_OPENPGP;
 
-/// Why the last call of p11-kit on this thread failed. p11-kit.h shows it to users of its unstable API only,
-/// though it has been exported under this name since 0.9.
+/// The error message of the last p11-kit call on this thread.
+///
+/// p11-kit.h declares it only for users of its unstable API, though it has been exported under this name since 0.9.
 const char *p11_kit_message(void);
 
 #endif

@@ -3,25 +3,25 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// Which refusals last.
+/// Lasting and temporary errors.
 extension KeychainError {
-    /// What is said of an identity, and stays so until something on the token changes or a day comes; and what was said
-    /// to a PIN, for which no token and no person is to be asked again and again.
+    /// Errors that last. Errors about an identity last until the token changes or a date is reached. After errors about
+    /// a PIN, neither the token nor a person must be asked repeatedly.
     private static let lasting: Set<Code> = [
         .itemNotFound, .ambiguous, .identityMismatch, .mechanismUnsupported, .unsupportedFormat, .certificateExpired,
         .certificateNotYetValid, .certificateHostMismatch, .certificateUsageMismatch, .certificateInvalid,
         .chainIncomplete, .pinIncorrect, .pinLocked, .pinFinalTry, .pinRequired, .passphraseIncorrect, .cancelled,
     ]
 
-    /// Whether the next look may well find it over: a keychain or a token that is busy, away or locked says nothing of
-    /// the identity.
+    /// Whether the error may be gone at the next look. A keychain or a token that is busy, absent or locked says
+    /// nothing about the identity.
     var isPassing: Bool {
-        // What calls itself a certificate and is none stays so, too.
+        // A malformed certificate stays malformed.
         !Self.lasting.contains(code) && !(cause is KeyFileError)
     }
 }
 
-/// The sentences of cli.md 5 for identities that cannot serve.
+/// Errors of identities that cannot serve.
 extension KeychainError {
     static func wrongHost(_ name: String, _ certificate: Certificate, _ host: String) -> KeychainError {
         let names = certificate.dnsNames.isEmpty

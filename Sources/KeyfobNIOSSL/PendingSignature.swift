@@ -2,37 +2,37 @@
 import NIOCore
 import Synchronization
 
-/// A signature that a handshake waits for: until it is there, or until its connection is closed.
+/// A signature that a handshake waits for, until it is made or the connection is closed.
 ///
-/// A connection that is closed needs no signature. Its memory would otherwise be held for as long as the token takes, a
-/// token that is slow would sign for thousands that have gone before it signs for one who waits, and a promise whose
-/// event loop has been shut down meanwhile can be kept no more.
+/// A closed connection needs no signature. If it stayed in the queue, its memory would be held for as long as the token
+/// takes. A slow token would sign for thousands of closed connections before it signs for an open one. A promise can
+/// also not be fulfilled once its event loop has been shut down.
 ///
-/// What is larger than a few words is allocated and freed by the event loop. Freed by a signing thread, it would go
-/// back to the event loop's part of the heap behind a lock, and an event loop that allocates waits, for milliseconds,
-/// until a signing thread that holds it has a core again.
+/// Everything larger than a few words is allocated and freed by the event loop. Memory freed by a signing thread
+/// returns to the event loop's heap arena under a lock. An event loop that allocates would then wait for milliseconds,
+/// until a signing thread that holds the lock is scheduled again.
 final class PendingSignature: @unchecked Sendable {
-    // Unchecked for the two buffers. They are the event loop's until the work is added, the signing thread's until it
-    // settles, and the event loop's from then on.
-    /// What is to be signed.
+    // Unchecked because of the two buffers. They belong to the event loop until the work is queued, to the signing
+    // thread until it settles, and to the event loop again from then on.
+    /// The bytes to be signed.
     private(set) var message: ByteBuffer
-    /// Room for the signature.
+    /// Space for the signature.
     private var signature: ByteBuffer
 
-    /// The signature, or why there is none.
+    /// The signature, or the error.
     var future: EventLoopFuture<ByteBuffer> { promise.futureResult }
 
     private let promise: EventLoopPromise<ByteBuffer>
     private let isOver = Atomic(false)
 
-    /// A signature for a handshake on a channel; called on its event loop.
+    /// Creates a pending signature for a handshake on a channel. Call it on the channel's event loop.
     ///
-    /// - Parameter size: How long the signature becomes, at most.
+    /// - Parameter size: The maximum length of the signature.
     init(of message: ByteBuffer, size: Int, for channel: any Channel) {
         self.message = message
         signature = channel.allocator.buffer(capacity: size)
         promise = channel.eventLoop.makePromise(of: ByteBuffer.self)
-        // Weakly: a connection lives much longer than its handshake.
+        // Weak, because a connection lives much longer than its handshake.
         channel.closeFuture.whenComplete { [weak self] _ in self?.abandon() }
     }
 
@@ -43,13 +43,13 @@ final class PendingSignature: @unchecked Sendable {
         promise.fail(ChannelError.ioOnClosedChannel)
     }
 
-    /// Whether nobody waits for it any more.
+    /// Whether the signature is no longer needed.
     var isAbandoned: Bool { isOver.load(ordering: .relaxed) }
 
-    /// Gives the answer, unless the connection has been closed. From a signing thread.
+    /// Fulfils the promise, unless the connection has been closed. Called on a signing thread.
     func settle(_ result: Result<[UInt8], any Error>) {
         guard !isOver.exchange(true, ordering: .relaxed) else { return }
-        // The bytes, which this thread allocated, go no further.
+        // Copy the bytes, so that memory allocated by this thread is also freed by it.
         let outcome = result.map { bytes in _ = signature.writeBytes(bytes) }
         promise.futureResult.eventLoop.execute {
             let signature = self.signature

@@ -5,7 +5,7 @@ import NIOCore
 public import NIOSSL
 import OpenSSL
 
-/// A name in a keychain, and the TLS identity that is behind it at the moment.
+/// The TLS identity currently behind a name in a keychain.
 ///
 /// ```swift
 /// let identity = try await RotatingTLSIdentity(.identity(label: "web"), in: keychain)
@@ -13,24 +13,24 @@ import OpenSSL
 /// for await event in identity.events() { logger.info("\(event.kind)") }
 /// ```
 ///
-/// The token is looked at every `interval`, and at once when it failed to sign; changes by other processes are seen
-/// as one's own. A renewed identity is checked and has to prove its key before any connection uses it: what cannot
-/// serve is refused, and the one in use stays. Connections that run, and handshakes that have begun, keep the key they
-/// began with. While the keychain or the token cannot be asked the one in use stays, too, and they are asked again at
-/// the end of each `interval`.
+/// The token is checked every `interval`, and at once when it failed to sign; changes by other processes are seen like
+/// those of this one. A renewed identity is checked and must prove its key before a connection uses it. An identity
+/// that cannot serve is refused, and the current one stays in use. Established connections, and handshakes that have
+/// begun, keep their key. While the keychain or the token cannot be read, the current identity stays in use, too, and
+/// the check is repeated after each `interval`.
 ///
 /// > Important: Keep the old version on the token until the new one is in use and the handshakes that began with the
 /// > old one are over: `interval` and some seconds. `keyfob identity renew` does so; `retire` removes it later.
 ///
-/// Looking ends with the last reference to the value; the configurations that it made hold one.
+/// Checking ends when the last reference to the value is released; the configurations that it created hold one.
 public final class RotatingTLSIdentity: Sendable {
-    /// What is looked for.
+    /// The query for the identity.
     public let query: Query<Identity>
-    /// Where.
+    /// The keychain that is searched.
     public let keychain: Keychain
-    /// What an identity must be good for.
+    /// The requirements that an identity must meet.
     public let requirements: TLSRequirements
-    /// How often the token is looked at.
+    /// The time between two checks of the token.
     public let interval: Duration
 
     private let state: Lock<State>
@@ -41,18 +41,18 @@ public final class RotatingTLSIdentity: Sendable {
         var current: TLSIdentity
         var override: NIOSSLContextConfigurationOverride
         var version: ObjectsVersion
-        /// What was refused last: it is told once.
+        /// The last refusal, which is reported only once.
         var refusal: Refusal?
-        /// When the name was resolved last, whether or not anything had changed.
+        /// The time when the name was last resolved, whether or not anything had changed.
         var resolved: ContinuousClock.Instant
-        /// How many looks have begun, and which of them was the last to settle anything: looks may overlap.
+        /// The number of checks that have begun, and of the last one whose result was stored; checks may overlap.
         var begun = 0
         var settled = 0
-        /// Signature algorithms that configurations made so far may choose; a renewed key must have proved them.
+        /// Signature algorithms that existing configurations may choose; a renewed key must have proved them.
         var promised: Set<SignatureAlgorithm> = []
     }
 
-    /// What tells one refusal from another. Not its words, of which some say what time it is.
+    /// Identifies a refusal. The message is not compared, because some messages contain the time.
     private struct Refusal: Equatable {
         let certificate: OpenSSL.Certificate?
         let code: KeychainError.Code
@@ -73,10 +73,14 @@ public final class RotatingTLSIdentity: Sendable {
     /// - Parameters:
     ///   - query: Such as `.identity(label: "web")` or `.identities.host("www.example.org")`. A reference names one
     ///     certificate and so never rotates.
-    ///   - interval: How often the token is looked at; the time within which a renewal is in use, from the moment on at
-    ///     which the keychain and the token can be asked. A name is resolved anew at least every fifteenth time, for
-    ///     dates that pass and what only the vault knows.
-    /// - Throws: As ``TLSIdentity/load(_:in:requirements:onSigningFailure:)``.
+    ///   - keychain: The keychain to search.
+    ///   - requirements: The requirements that an identity must meet; a server's by default.
+    ///   - interval: The time between two checks of the token. A renewed identity is in use after this time at most, if
+    ///     the keychain and the token can be read. The name is resolved anew at every fifteenth check at least, because
+    ///     dates pass and some changes are only in the vault.
+    /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous`, `certificateExpired`, `certificateNotYetValid`,
+    ///   `certificateHostMismatch`, `certificateUsageMismatch`, `chainIncomplete`, `identityMismatch`,
+    ///   `mechanismUnsupported`, and the errors of `unlock()`.
     public init(
         _ query: Query<Identity>, in keychain: Keychain, requirements: TLSRequirements = .server,
         interval: Duration = .seconds(2)
@@ -88,7 +92,7 @@ public final class RotatingTLSIdentity: Sendable {
         let trouble = SigningTrouble()
         self.trouble = trouble
         let first = try await BlockingExecutor.shared.run {
-            // Taken first: what changes while the identity is loaded is then seen as a change.
+            // Read the version first: changes while the identity is loaded are then detected later.
             let version = keychain.objectsVersion()
             let identity = try TLSIdentity(
                 query, in: keychain, requirements: requirements, onSigningFailure: { trouble.report($0) })
@@ -111,7 +115,7 @@ public final class RotatingTLSIdentity: Sendable {
     /// The identity that new connections use.
     public var current: TLSIdentity { state.withLock { $0.current } }
 
-    /// What happens to the name from now on; any number of listeners, each with up to 64 events it has not read yet.
+    /// Returns a stream of events from now on. Any number of streams may exist; each buffers up to 64 unread events.
     public func events() -> AsyncStream<TLSIdentityEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: TLSIdentityEvent.self, bufferingPolicy: .bufferingNewest(64))
@@ -126,34 +130,37 @@ public final class RotatingTLSIdentity: Sendable {
         return stream
     }
 
-    /// Looks now, instead of at the next interval.
+    /// Checks now, instead of after the next interval.
     ///
-    /// Runs on threads of Keyfob's own. - Returns: Whether another identity is in use than before.
+    /// Runs on Keyfob's threads.
+    ///
+    /// - Returns: Whether a different identity is now in use.
     @discardableResult
     public func refresh() async -> Bool { await look(resolvingAnyway: true) }
 
-    /// The algorithms that every key to come must have, where it is of their kind.
+    /// The algorithms that every later key of their kind must support.
     var promised: Set<SignatureAlgorithm> { state.withLock { $0.promised } }
 
     // MARK: Configurations
 
-    /// A server's configuration: every handshake takes the identity that is in use when it begins.
+    /// A server's configuration: every handshake uses the identity that is current when it begins.
     ///
-    /// - Parameter clientTrust: Who may have issued clients' certificates, which are then required (mutual TLS).
+    /// - Parameter clientTrust: The issuers of clients' certificates; if given, clients must present one (mutual TLS).
     public func serverConfiguration(clientTrust: NIOSSLTrustRoots? = nil) -> TLSConfiguration {
         following(current.serverConfiguration(clientTrust: clientTrust))
     }
 
-    /// A client's configuration: every handshake takes the identity that is in use when the server asks for it.
+    /// A client's configuration: every handshake uses the identity that is current when the server requests a
+    /// certificate.
     ///
-    /// - Parameter trustRoots: Who may have issued the server's certificate; without, the system's.
+    /// - Parameter trustRoots: The issuers of servers' certificates; the system's by default.
     public func clientConfiguration(trustRoots: NIOSSLTrustRoots = .default) -> TLSConfiguration {
         following(current.clientConfiguration(trustRoots: trustRoots))
     }
 
     private func following(_ fixed: TLSConfiguration) -> TLSConfiguration {
         let key = current.key
-        // A configuration cannot learn new algorithms later: it promises those of the other kinds of keys too.
+        // A configuration cannot learn algorithms later, so it also offers those of the other kinds of keys.
         let own = SignatureAlgorithm.candidates(for: key.publicKey.algorithm)
         let foreign = SignatureAlgorithm.all.filter { !own.contains($0) && (key.supportsTLS13 || !$0.isPSS) }
         let promised = key.signatureAlgorithms + foreign
@@ -162,10 +169,11 @@ public final class RotatingTLSIdentity: Sendable {
         configuration.certificateChain = []
         configuration.privateKey = nil
         configuration.signingSignatureAlgorithms = promised
-        // Not the key, which is to go when nobody uses it any more.
+        // Capture the threads rather than the key, which is released when it is no longer used.
         let threads = key.threads
         configuration.sslContextCallback = { [self] _, promise in
-            // Called on event loops, which never wait: neither for a look that has the state, nor for each other.
+            // Called on event loops, which must never wait, neither for a check that holds the state nor for each
+            // other.
             if let override = state.withLockIfFree({ $0.override }) { return promise.succeed(override) }
             threads.start { promise.succeed(self.state.withLock { $0.override }) }
         }
@@ -178,9 +186,9 @@ public final class RotatingTLSIdentity: Sendable {
         tell(TLSIdentityEvent(kind: .signingFailed, identity: current, error: error))
     }
 
-    /// Looks as at the end of an interval; whether another identity is in use than before.
+    /// Checks like at the end of an interval; returns whether a different identity is now in use.
     ///
-    /// - Parameter resolvingAnyway: Whether to resolve the name also where nothing tells that it stands for another.
+    /// - Parameter resolvingAnyway: Whether to resolve the name even without a sign of a change.
     @discardableResult
     func look(resolvingAnyway: Bool) async -> Bool {
         do {
@@ -218,8 +226,8 @@ public final class RotatingTLSIdentity: Sendable {
         } catch {
             let error = (error as? KeychainError)
                 ?? KeychainError(.failed, "the identity cannot be loaded.", cause: error)
-            // What was refused is not looked at again before something changes, or the interval for that is over. Of
-            // what could not be asked nothing is known: the change that led here counts as not seen.
+            // A refused identity is not checked again before something changes or the name is due. After a passing
+            // error nothing is known, so the change that led here counts as not seen.
             if settle(number, error.isPassing ? nil : version, refusal: Refusal(error, of: refused)) {
                 tell(TLSIdentityEvent(kind: .refused, identity: current, error: error))
             }
@@ -227,10 +235,10 @@ public final class RotatingTLSIdentity: Sendable {
         }
     }
 
-    /// Takes note of what a look has found, unless one that began later was faster.
+    /// Stores the result of a check, unless a check that began later has already stored its own.
     ///
-    /// - Parameter version: What it has seen; `nil` where the next look is to see the same once more.
-    /// - Returns: Whether it is news: another identity, or another refusal than last time.
+    /// - Parameter version: The version that the check has seen; `nil` if the next check must look at it again.
+    /// - Returns: Whether the result is new: a different identity, or a different refusal.
     @discardableResult
     private func settle(
         _ number: Int, _ version: ObjectsVersion?, refusal: Refusal?, _ identity: TLSIdentity? = nil
@@ -252,7 +260,8 @@ public final class RotatingTLSIdentity: Sendable {
         }
     }
 
-    /// A configuration in use may choose any algorithm it was made with, so a new key must have all of its kind.
+    /// A configuration in use may choose any algorithm that it was created with, so a new key must support all of its
+    /// kind.
     private func checkPromises(_ identity: TLSIdentity, _ name: String) throws {
         let own = SignatureAlgorithm.candidates(for: identity.key.publicKey.algorithm)
         let promised = promised
@@ -270,7 +279,7 @@ public final class RotatingTLSIdentity: Sendable {
 }
 
 extension TLSIdentity {
-    /// What a handshake takes from it.
+    /// The certificates and the key for a handshake.
     fileprivate var override: NIOSSLContextConfigurationOverride {
         var override = NIOSSLContextConfigurationOverride()
         override.certificateChain = certificateChain

@@ -3,9 +3,9 @@ import NIOSSL
 import OpenSSL
 
 extension SignatureAlgorithm {
-    /// The algorithms of RFC 8446 4.2.3 and RFC 5246 7.4.1.4.1 that keys of a kind can be used with, best first.
+    /// The algorithms of RFC 8446 4.2.3 and RFC 5246 7.4.1.4.1 for keys of a kind, best first.
     ///
-    /// Nothing with SHA-1. TLS 1.3 binds a curve to one hash, which comes first; TLS 1.2 takes any.
+    /// None uses SHA-1. TLS 1.3 binds a curve to one hash, which comes first; TLS 1.2 allows any.
     static func candidates(for algorithm: KeyAlgorithm) -> [SignatureAlgorithm] {
         switch algorithm {
         case .rsa:
@@ -21,14 +21,14 @@ extension SignatureAlgorithm {
         }
     }
 
-    /// Everything that some kind of key may be used with, best first.
+    /// The algorithms for all kinds of keys, best first.
     static let all: [SignatureAlgorithm] =
         candidates(for: .ec(.p256)) + [.ed25519] + candidates(for: .rsa(bits: 2048))
 
     /// Whether it is RSA-PSS.
     var isPSS: Bool { [.rsaPssRsaeSha256, .rsaPssRsaeSha384, .rsaPssRsaeSha512].contains(self) }
 
-    /// How the token signs for it; `nil` for algorithms that are not offered.
+    /// The scheme with which the token signs for the algorithm; `nil` for algorithms that are not offered.
     var scheme: SignatureScheme? {
         switch self {
         case .rsaPssRsaeSha256: .rsaPSS(.sha256)
@@ -45,7 +45,7 @@ extension SignatureAlgorithm {
         }
     }
 
-    /// Whether a key of a kind may sign a TLS 1.3 handshake with it (RFC 8446 4.2.3).
+    /// Returns whether a key of a kind may sign a TLS 1.3 handshake with the algorithm (RFC 8446 4.2.3).
     func servesTLS13(with algorithm: KeyAlgorithm) -> Bool {
         switch (self, algorithm) {
         case (.rsaPssRsaeSha256, .rsa), (.rsaPssRsaeSha384, .rsa), (.rsaPssRsaeSha512, .rsa): true

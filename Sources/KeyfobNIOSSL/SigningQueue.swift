@@ -4,47 +4,47 @@ import Foundation
 import KeyfobPrimitives
 import Synchronization
 
-/// Work on its way from event loops to signing threads.
+/// A queue of work from event loops to signing threads.
 ///
-/// Adding takes no lock. Behind one, an event loop waited for whichever thread held it to get a core again, up to eight
-/// milliseconds on a machine that was busy (measured); and the threads that sign are those that take the cores. Nor
-/// does an event loop look after what it has added: its own timers are behind a lock that every signature's answer
-/// takes.
+/// Adding takes no lock. With a lock, an event loop waited until its holder was scheduled again: up to eight
+/// milliseconds on a busy machine (measured), whose cores the signing threads occupy. An event loop also sets no timer
+/// for added work, since timers are behind a lock that every signature's completion takes.
 ///
-/// No more threads are awake than the token has use for. One keeps up with a token that is quick, as SoftHSM is with EC
-/// keys, and each further one would take the event loops' cores from them; a token that is slow, or hangs, gets them
-/// all.
+/// The number of awake threads follows the token. One thread keeps up with a fast token, such as SoftHSM with EC keys,
+/// and further threads would take cores from the event loops. A token that is slow, or hangs, gets all threads.
 @safe final class SigningQueue: @unchecked Sendable {
-    // Unchecked for the semaphores, which are made for many threads; everything else checks itself.
-    /// One for each thread, so that of those that sleep the first is woken, whose memory the caches still have.
+    // Unchecked because of the semaphores, which are made for use by several threads; the compiler checks everything
+    // else.
+    /// One semaphore per thread, so that the first sleeping thread is woken, whose memory is still in the CPU caches.
     private let semaphores: UnsafeMutablePointer<sem_t>
-    /// The latest addition, each of which knows the one before it. Nobody looks into a node before it is taken, and
-    /// only all of them are, so that an address which comes back does no harm.
+    /// The most recently added node, which links to the one added before it. Nodes are not read before they are taken,
+    /// and all are taken at once, so a reused address does no harm (no ABA problem).
     private let latest = unsafe Atomic<Unmanaged<Node>?>(nil)
-    /// What was taken, in the order in which it was added; only signing threads wait for each other here.
+    /// The nodes taken, oldest first. Only signing threads wait for this lock.
     private let taken = Lock<Node?>(nil)
     private let width: Int
-    /// How much was added and not begun; for a moment less than it is.
+    /// The number of work items added and not begun; it may be too low for a moment.
     private let waiting = Atomic(0)
-    /// A bit for each thread that sleeps, and that nobody is waking.
+    /// A bit for each thread that is asleep and is not being woken.
     private let asleep: Atomic<UInt64>
-    /// When work was last begun, in nanoseconds.
+    /// The time when work was last begun, in nanoseconds.
     private let begun = Atomic<UInt64>(0)
-    /// On average: nanoseconds of a core that work takes, and 1024 times how often it waits for something else.
+    /// Averages: the CPU time of a work item in nanoseconds, and 1024 times the share of items that waited.
     private let cost = Atomic<UInt64>(0)
     private let waits = Atomic<UInt64>(0)
     private let hasEnded = Atomic(false)
-    /// Wakes the thread that watches, and whether it is awake or about to be.
+    /// Wakes the watching thread; `isWatched` tells whether it is awake or about to be.
     private let watcher: UnsafeMutablePointer<sem_t>
     private let isWatched = Atomic(false)
 
-    /// Work that takes more of a core than this is shared among the cores.
+    /// Work that takes more CPU time than this, in nanoseconds, is spread over the cores.
     private static let slow: UInt64 = 300_000
-    /// Of so much work one piece is measured: to ask the kernel costs a twentieth of a quick signature.
+    /// One in this many work items is measured, because asking the kernel costs a twentieth of a fast signature.
     private static let measured = 8
     private static let cores = ProcessInfo.processInfo.activeProcessorCount
 
-    /// `before` is written before others can see the node; both are under the lock of `taken` afterwards.
+    /// `before` is written before other threads can see the node. Afterwards both links are protected by the lock of
+    /// `taken`.
     @safe private final class Node: @unchecked Sendable {
         let work: @Sendable () -> Void
         var before: Unmanaged<Node>?
@@ -53,7 +53,8 @@ import Synchronization
         init(_ work: @escaping @Sendable () -> Void) { self.work = work }
     }
 
-    /// A queue for `width` threads, up to 64, each of which has to call `run(_:)`, and one that calls `watch()`.
+    /// Creates a queue for `width` threads, up to 64. Each must call `run(_:)`, and one more thread must call
+    /// `watch()`.
     init(width: Int) {
         self.width = width
         asleep = Atomic(width < 64 ? 1 << UInt64(width) - 1 : .max)
@@ -66,7 +67,7 @@ import Synchronization
     }
 
     deinit {
-        // What was never done, one by one: not each from within the end of the one before.
+        // Release the remaining nodes one by one, since releasing a linked list recurses.
         var rest = takeAll()
         while let node = rest {
             rest = node.next
@@ -78,14 +79,15 @@ import Synchronization
         unsafe watcher.deallocate()
     }
 
-    /// Adds work, and wakes a thread where that is of use. Never waits.
+    /// Adds work, and wakes a thread if that helps. Never waits.
     func add(_ work: @escaping @Sendable () -> Void) {
         let node = Node(work)
         let reference = unsafe Unmanaged.passRetained(node)
         var before = unsafe latest.load(ordering: .relaxed)
         while true {
             unsafe node.before = before
-            // In one order with `asleep`: either this thread sees that nobody is awake, or that one sees the work.
+            // Sequentially consistent with `asleep`: either this thread sees that no thread is awake, or that thread
+            // sees the work.
             let (isExchanged, original) = unsafe latest.weakCompareExchange(
                 expected: before, desired: reference, successOrdering: .sequentiallyConsistent,
                 failureOrdering: .relaxed)
@@ -96,23 +98,25 @@ import Synchronization
         wakeOne()
     }
 
-    /// Has the threads end once there is no work left.
+    /// Makes the threads end once no work is left.
     func end() {
         hasEnded.store(true, ordering: .sequentiallyConsistent)
         for index in 0..<width { unsafe sem_post(semaphores + index) }
         unsafe sem_post(watcher)
     }
 
-    /// What one more thread does until the end: it has work done that waits behind a signature that hangs, for whoever
-    /// added it saw a thread that is awake.
+    /// Runs on the watching thread until the end.
+    ///
+    /// Wakes a thread for work that waits behind a signature that hangs, since the caller that added it saw an awake
+    /// thread.
     func watch() {
         var rounds = Self.patience
         while !hasEnded.load(ordering: .sequentiallyConsistent) {
             if rounds >= Self.patience {
                 rounds = 0
                 isWatched.store(false, ordering: .sequentiallyConsistent)
-                // In one order with what `perform` does: a thread that began meanwhile has seen that nobody watches, or
-                // is seen here.
+                // Sequentially consistent with `perform`: a thread that began in the meantime has seen that the watcher
+                // sleeps, or is seen here.
                 if !isBusy || isWatched.exchange(true, ordering: .sequentiallyConsistent) {
                     while unsafe sem_wait(watcher) != 0 {}
                 }
@@ -123,18 +127,18 @@ import Synchronization
         }
     }
 
-    /// For how many rounds without any work somebody goes on watching: to be woken costs a signing thread more.
+    /// The number of rounds without work before the watcher sleeps; waking it costs a signing thread more.
     private static let patience = 4
 
     private var isBusy: Bool {
         asleep.load(ordering: .sequentiallyConsistent).nonzeroBitCount < width
     }
 
-    /// What the thread of a number does until the end.
+    /// Runs on the signing thread of the given index until the end.
     func run(_ index: Int) {
         var count = 0
         while !hasEnded.load(ordering: .sequentiallyConsistent) {
-            // Again where a signal interrupted it. Who wakes a thread takes its bit.
+            // Repeat if a signal interrupted the wait. The waking thread clears this thread's bit.
             while unsafe sem_wait(semaphores + index) != 0 {}
             repeat {
                 while let work = next() {
@@ -142,7 +146,7 @@ import Synchronization
                     count &+= 1
                 }
                 asleep.bitwiseOr(1 << UInt64(index), ordering: .sequentiallyConsistent)
-                // What was added meanwhile may have relied on this thread.
+                // A thread that added work in the meantime may have relied on this one.
             } while unsafe latest.load(ordering: .sequentiallyConsistent) != nil && rises(1 << UInt64(index)) != nil
         }
     }
@@ -159,19 +163,20 @@ import Synchronization
         work()
         guard let before else { return }
         let after = ThreadUsage.now()
-        // Threads may overwrite each other's, which is of no weight in an average.
+        // Threads may overwrite each other's values, which does not matter in an average.
         let (cost, waits) = (cost.load(ordering: .relaxed), waits.load(ordering: .relaxed))
         self.cost.store(cost - cost / 8 + (after.nanoseconds - before.nanoseconds) / 8, ordering: .relaxed)
         self.waits.store(waits - waits / 8 + (after.waits > before.waits ? 128 : 0), ordering: .relaxed)
     }
 
-    /// Wakes a thread if there is work that those awake do not get done soon.
+    /// Wakes a thread if the awake ones will not do the work soon.
     private func wakeOne() {
         if let index = rises(.max) { unsafe sem_post(semaphores + index) }
     }
 
-    /// Takes the bit of the first of some threads, if it sleeps and has something to do that the others do not get
-    /// done soon.
+    /// Clears the bit of the first sleeping thread in `mask`, if there is work that the awake threads will not do soon.
+    ///
+    /// - Returns: The index of that thread, or `nil`.
     private func rises(_ mask: UInt64) -> Int? {
         var sleepers = asleep.load(ordering: .sequentiallyConsistent)
         while sleepers & mask != 0 {
@@ -187,17 +192,17 @@ import Synchronization
     }
 
     private func isBehind(_ active: Int) -> Bool {
-        // A token that is waited for, or enough work for one more.
+        // The token makes threads wait, or there is enough work for one more thread.
         if waits.load(ordering: .relaxed) > 512 || waiting.load(ordering: .relaxed) > 8 * active { return true }
         if active < Self.cores, cost.load(ordering: .relaxed) > Self.slow { return true }
-        // It was quick until now.
+        // The token was fast until now.
         let (begun, now) = (begun.load(ordering: .relaxed), Self.now())
         return now > begun && now - begun > 10 * Self.slow
     }
 
     private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
 
-    /// The next work, if there is any.
+    /// Takes the next work item, if there is one.
     private func next() -> (@Sendable () -> Void)? {
         taken.withLock { taken in
             guard let node = taken ?? takeAll() else { return nil }
@@ -208,7 +213,7 @@ import Synchronization
         }
     }
 
-    /// Takes what was added, and returns the oldest, which leads to the others.
+    /// Takes all nodes added, and returns the oldest, which links to the others.
     private func takeAll() -> Node? {
         var reference = unsafe latest.exchange(nil, ordering: .sequentiallyConsistent)
         var first: Node?
@@ -223,18 +228,18 @@ import Synchronization
     }
 }
 
-/// What the calling thread has used so far.
+/// The resources that the calling thread has used so far.
 private struct ThreadUsage {
-    /// Of a core.
+    /// CPU time.
     let nanoseconds: UInt64
-    /// How often it gave its core away because it had to wait.
+    /// The number of times that the thread gave up its core in order to wait.
     let waits: Int
 
     static func now() -> ThreadUsage {
         var time = timespec()
         unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         var usage = rusage()
-        // RUSAGE_THREAD, which Swift does not see.
+        // RUSAGE_THREAD, which is not imported into Swift.
         unsafe getrusage(1, &usage)
         return ThreadUsage(
             nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec), waits: usage.ru_nvcsw)

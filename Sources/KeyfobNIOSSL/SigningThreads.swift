@@ -6,28 +6,28 @@ import Synchronization
 
 /// The threads that sign with the keys of one token.
 ///
-/// They are started with the token's first key and wait from then on, so that no handshake has to start one on its
-/// event loop. They are the token's own: one that is slow, or hangs, holds up no handshake with the key of another.
-/// They end with its last key. A child made by fork(2) has none of its parent's threads: its first signature starts
-/// threads of its own, so that a server may load its key and fork its workers then.
+/// They are started with the token's first key, so that handshakes need not start threads on their event loop. Each
+/// token has its own threads, so a token that is slow, or hangs, delays no handshake with a key of another token. They
+/// end with the token's last key. A child made by fork(2) has none of its parent's threads, and starts its own at its
+/// first signature. So a server may load its key and then fork its workers.
 final class SigningThreads: Sendable {
     private let queue: SigningQueue
     private let width: Int
-    /// Whose threads they are.
+    /// The process that the threads belong to.
     private let process = getpid()
-    /// Those of a child.
+    /// The threads of a forked child.
     private let successor = AtomicLazyReference<SigningThreads>()
 
     /// Starts the threads.
     ///
-    /// - Parameter width: How many at most are awake at once; more than most machines need, for one that waits for a
-    ///   token leaves its core to another.
-    /// - Throws: `KeychainError` with code `failed` where the system has not that many threads to give.
+    /// - Parameter width: The maximum number of awake threads. It is more than most machines need, because a thread
+    ///   that waits for a token leaves its core to another.
+    /// - Throws: `KeychainError` with code `failed` if the system cannot start that many threads.
     init(width: Int = 4) throws(KeychainError) {
         let queue = SigningQueue(width: width)
         self.queue = queue
         self.width = width
-        // Not `self`, which would never end then.
+        // Do not capture `self`, which would then never be released.
         let signers = (0..<width).map { index in { @Sendable in queue.run(index) } }
         for body in signers + [{ @Sendable in queue.watch() }] {
             guard POSIXThread.startDetached("keyfob-signing", body) else {
@@ -41,11 +41,11 @@ final class SigningThreads: Sendable {
 
     deinit { queue.end() }
 
-    /// Has a thread do `work`. Never waits for one: it is for event loops.
+    /// Runs `work` on one of the threads. Never waits, so event loops may call it.
     func start(_ work: @escaping @Sendable () -> Void) {
         guard getpid() != process else { return queue.add(work) }
         do {
-            // Of two event loops that make some, those of one are kept.
+            // If two event loops create threads at once, those of one are kept.
             let own = try successor.load() ?? successor.storeIfNil(SigningThreads(width: width))
             own.start(work)
         } catch {
@@ -61,9 +61,9 @@ final class SigningThreads: Sendable {
 
     private static let known = Lock<[String: Weak]>([:])
 
-    /// The threads of the token that a key is on, started where they are not there yet.
+    /// Returns the threads of the token that a key is on, and starts them if necessary.
     ///
-    /// - Throws: As `init(width:)`.
+    /// - Throws: `KeychainError` with code `failed` if the system cannot start the threads.
     static func of(_ key: TokenKey) throws(KeychainError) -> SigningThreads {
         let configuration = key.keychain.configuration
         let token = "\(configuration.module) \(configuration.token)"

@@ -2,22 +2,22 @@
 import Keyfob
 import KeyfobPrimitives
 
-/// Carries failed signatures to whoever follows the identity, and wakes it before its interval is over.
+/// Passes signing failures to the follower of an identity, and wakes it before its interval is over.
 final class SigningTrouble: Sendable {
     private struct State {
         var listener: (@Sendable (KeychainError) -> Void)?
         var sleeper: CheckedContinuation<Bool?, Never>?
         var isNew = false
-        /// Whether an interval was over before anybody slept.
+        /// Whether an interval ended before the follower slept.
         var isDue = false
-        /// Whether it was a failure that last woke the sleeper.
+        /// Whether the sleeper was last woken by a failure.
         var wasNew = false
         var hasEnded = false
     }
 
     private let state = Lock(State())
 
-    /// Passes failures on from now on.
+    /// Passes failures to `listener` from now on.
     func begin(_ listener: @escaping @Sendable (KeychainError) -> Void) {
         state.withLock { $0.listener = listener }
     }
@@ -30,20 +30,20 @@ final class SigningTrouble: Sendable {
         }
     }
 
-    /// Takes note of a failed signature. Called on the signing threads.
+    /// Reports a failed signature. Called on the signing threads.
     func report(_ error: KeychainError) {
         let listener = state.withLock { $0.listener }
         listener?(error)
         wake { $0.isNew = true }
     }
 
-    /// Waits for `interval`, or less where a signature fails meanwhile.
+    /// Waits for `interval`, or until a signature fails.
     ///
-    /// - Parameter pause: For how long failures wake nobody after one has: while a token is gone every handshake fails,
-    ///   and to look at the token for each of them would keep a core busy.
-    /// - Returns: Whether one has failed; `nil` at the end.
+    /// - Parameter pause: How long failures do not wake the follower after one has. While a token is gone every
+    ///   handshake fails, and checking the token for each would keep a core busy.
+    /// - Returns: Whether a signature has failed; `nil` at the end.
     func wait(_ interval: Duration, pausing pause: Duration = .milliseconds(100)) async -> Bool? {
-        // Only a cancellation ends this early, and then nobody minds.
+        // Only a cancellation ends this sleep early, which does no harm.
         if state.withLock({ $0.wasNew }) { try? await Task.sleep(for: min(pause, interval)) }
         let isNew = await next(interval)
         state.withLock { $0.wasNew = isNew == true }
@@ -52,7 +52,7 @@ final class SigningTrouble: Sendable {
 
     private func next(_ interval: Duration) async -> Bool? {
         let alarm = Task { [weak self] in
-            // Cancelled: somebody else woke the sleeper.
+            // Cancelled, because the sleeper was woken otherwise.
             do { try await Task.sleep(for: interval) } catch { return }
             self?.endInterval()
         }
@@ -71,7 +71,7 @@ final class SigningTrouble: Sendable {
         }
     }
 
-    /// Wakes who waits, or who is just about to: where its thread was held up, the interval is over before it sleeps.
+    /// Wakes the sleeper. If its thread was delayed, the interval may end before it sleeps, so the flag stays set.
     func endInterval() { wake { $0.isDue = true } }
 
     private func wake(_ change: (inout State) -> Void) {

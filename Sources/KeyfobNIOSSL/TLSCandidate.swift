@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// An identity that matched, before anything was tried out.
+/// An identity that matches the query, before it is tested.
 struct TLSCandidate {
     let item: Identity
     let certificate: OpenSSL.Certificate
@@ -14,17 +14,17 @@ struct TLSCandidate {
         certificate = try item.certificate()
     }
 
-    /// What to call it in messages.
+    /// The name for messages.
     var name: String { item.label ?? certificate.subjectSummary ?? "identity" }
 
-    /// The one identity that a query means, on a date.
+    /// Finds the one identity that a query names, on a date.
     ///
     /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous`.
     static func choose(_ query: Query<Identity>, in keychain: Keychain, on date: Date) throws -> TLSCandidate {
         let all = try keychain.find(query).map { try TLSCandidate($0) }
         let names = all.compactMap(\.item.label)
         let found = all.filter { !$0.isRetiring(among: names) }
-        // A version that is prepared for tomorrow must not push out today's.
+        // A version prepared for tomorrow must not displace today's.
         let sorted = found.sorted { $0.rank(on: date) > $1.rank(on: date) }
         guard let best = sorted.first else { throw KeychainError.noIdentity(query, keychain: keychain.name) }
         let others = sorted.dropFirst().filter { $0.certificate != best.certificate }
@@ -38,20 +38,21 @@ struct TLSCandidate {
         return best
     }
 
-    /// Whether another one bears the name, and this one the name and a date: so a renewal labels what it replaces.
+    /// Whether this identity's label is another's name followed by a date, which is how a renewal labels the version it
+    /// replaces.
     private func isRetiring(among names: [String]) -> Bool {
         guard let name = item.nameOfVersion else { return false }
         return names.contains { $0.isIdentical(to: name) }
     }
 
-    /// Whether both are the same identity at different times.
+    /// Whether both are versions of the same identity.
     private func isVersion(of other: TLSCandidate) -> Bool {
         if let label = item.label, !label.isEmpty, other.item.label?.isIdentical(to: label) ?? false { return true }
         return certificate.subject == other.certificate.subject
             && Set(certificate.subjectAlternativeNames) == Set(other.certificate.subjectAlternativeNames)
     }
 
-    /// Valid ones first; of those the one that began last, and of those the one that ends last.
+    /// Orders valid certificates first, then by the latest start, then by the latest end.
     private func rank(on date: Date) -> (Int, Date, Date) {
         (certificate.isValid(on: date) ? 1 : 0, certificate.notBefore, certificate.notAfter)
     }

@@ -12,37 +12,38 @@ public import OpenSSL
 /// let context = try NIOSSLContext(configuration: identity.serverConfiguration())
 /// ```
 ///
-/// A value does not change: a renewed certificate is another value. ``RotatingTLSIdentity`` follows a name.
+/// The value does not change: a renewed certificate is another value. ``RotatingTLSIdentity`` follows a name.
 public struct TLSIdentity: Sendable {
-    /// What the keychain knows of it.
+    /// The identity in the keychain.
     public let item: Identity
-    /// The certificate of the key.
+    /// The certificate.
     public let certificate: OpenSSL.Certificate
-    /// The certificate and those above it, without a root and without a cross-signed end that has expired: what is sent
-    /// to the peer.
+    /// The certificates that are sent to the peer: the certificate and its issuers, without a root and without an
+    /// expired cross-signed end.
     public let chain: [OpenSSL.Certificate]
     /// The private key.
     public let key: TokenTLSKey
 
-    /// The chain in swift-nio-ssl's form.
+    /// The chain in swift-nio-ssl's format.
     public let certificateChain: [NIOSSLCertificateSource]
-    /// The key in swift-nio-ssl's form.
+    /// The key in swift-nio-ssl's format.
     public let privateKey: NIOSSLPrivateKeySource
 
-    /// Finds an identity by label, host name or reference, checks that it can serve, and has its key prove itself.
+    /// Finds an identity by label, host name or reference, checks that it can serve, and makes its key prove itself.
     ///
-    /// Of several versions of one identity the one that bears the name is taken, not those labelled `name@date`; of
-    /// those with the same label, or the same subject and names, the valid one that began last. Runs on threads of
-    /// Keyfob's own: one search, the order of the chain, and up to six signatures.
+    /// If there are several versions of one identity, the one with the plain name is used, not those labelled
+    /// `name@date`. Among those with the same label, or the same subject and names, the valid one that began last is
+    /// used. Runs on Keyfob's threads: one search, the ordering of the chain, and up to six signatures.
     ///
     /// - Parameters:
     ///   - query: Such as `.identity(label: "web")` or `.identities.host("www.example.org")`.
-    ///   - requirements: What it must be good for; without, a server's.
-    ///   - onSigningFailure: Told when the token fails to sign a handshake later on.
+    ///   - keychain: The keychain to search.
+    ///   - requirements: The requirements that the identity must meet; a server's by default.
+    ///   - onSigningFailure: Called when the token later fails to sign a handshake.
     /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous` for identities that are not versions of each other,
-    ///   `certificateExpired` and `certificateNotYetValid` for the certificate or one above it,
-    ///   `certificateHostMismatch`, `certificateUsageMismatch`,
-    ///   `chainIncomplete`, `identityMismatch`, `mechanismUnsupported`, and the errors of `unlock()`.
+    ///   `certificateExpired` and `certificateNotYetValid` for the certificate or one of its issuers,
+    ///   `certificateHostMismatch`, `certificateUsageMismatch`, `chainIncomplete`, `identityMismatch`,
+    ///   `mechanismUnsupported`, and the errors of `unlock()`.
     public static func load(
         _ query: Query<Identity>, in keychain: Keychain, requirements: TLSRequirements = .server,
         onSigningFailure: SigningFailureHandler? = nil
@@ -52,7 +53,11 @@ public struct TLSIdentity: Sendable {
         }
     }
 
-    /// The blocking form of `load(_:in:requirements:)`, for programs that have no tasks yet. - Throws: As that.
+    /// The blocking form of ``load(_:in:requirements:onSigningFailure:)``, for programs without tasks.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous`, `certificateExpired`, `certificateNotYetValid`,
+    ///   `certificateHostMismatch`, `certificateUsageMismatch`, `chainIncomplete`, `identityMismatch`,
+    ///   `mechanismUnsupported`, and the errors of `unlock()`.
     @available(*, noasync, message: "use load(_:in:requirements:)")
     public init(
         _ query: Query<Identity>, in keychain: Keychain, requirements: TLSRequirements = .server,

@@ -3,38 +3,38 @@ package import Foundation
 public import Keyfob
 import OpenSSL
 
-/// What an identity must be good for before a server or a client uses it.
+/// The requirements that an identity must meet before a server or a client uses it.
 ///
 /// ```swift
 /// var requirements = TLSRequirements.server
 /// requirements.hostNames = ["www.example.org"]
 /// ```
 public struct TLSRequirements: Sendable {
-    /// What the certificate must allow (RFC 5280 4.2.1.12): `.server` or `.client`.
+    /// The usage that the certificate must allow (RFC 5280 4.2.1.12): `.server` or `.client`.
     public var usage: CertificateUsage
-    /// Names or addresses that the certificate must be good for, all of them.
+    /// Names or addresses, all of which the certificate must match.
     public var hostNames: [String] = []
-    /// Whether a certificate outside of its dates is used all the same.
+    /// Whether a certificate outside its dates may be used.
     public var allowsOutdated = false
-    /// Whether the certificate's issuer may be missing from the keychain: right where clients have the issuer
+    /// Whether the certificate's issuer may be missing from the keychain. Set this if clients have the issuer
     /// themselves.
     public var allowsUnknownIssuer = false
-    /// Whether TLS 1.3 is a must; without, RSA keys of tokens that have RSA PKCS#1 only serve TLS 1.2.
+    /// Whether TLS 1.3 is required. If not, RSA keys of tokens that only have RSA PKCS#1 serve TLS 1.2.
     public var requiresTLS13 = false
-    /// Tells the time; the tests' way to another day.
+    /// Returns the current date; tests replace it.
     package var date: @Sendable () -> Date = { Date() }
 
-    /// Requirements of a side of the handshake, and nothing else.
+    /// Creates the requirements of one side of the handshake, without any others.
     public init(_ usage: CertificateUsage) { self.usage = usage }
 
-    /// A server's.
+    /// The default requirements of a server.
     public static let server = TLSRequirements(.server)
-    /// A client's.
+    /// The default requirements of a client.
     public static let client = TLSRequirements(.client)
 }
 
 extension TLSRequirements {
-    /// Checks everything that certificates alone tell.
+    /// Checks everything that follows from the certificates alone.
     func check(_ candidate: TLSCandidate, chain: CertificateChain) throws(KeychainError) {
         let certificate = candidate.certificate
         try checkDates(candidate, chain: chain)
@@ -43,7 +43,7 @@ extension TLSRequirements {
         }
         let extended = certificate.extendedKeyUsage
         guard extended.isEmpty || extended.contains(.any) || usage.extendedKeyUsage.map(extended.contains) ?? true,
-            // Every handshake with forward secrecy is a signature.
+            // Every handshake with forward secrecy needs a signature.
             certificate.keyUsage?.contains(.digitalSignature) ?? true
         else { throw .wrongUsage(candidate.name, certificate, usage) }
         guard allowsUnknownIssuer || chain.isComplete || chain.certificates.count > 1 else {
@@ -51,7 +51,7 @@ extension TLSRequirements {
         }
     }
 
-    /// Checks that the certificate is valid now, and what stands above it and is sent along.
+    /// Checks the dates of the certificate and of the issuers that are sent along.
     func checkDates(_ candidate: TLSCandidate, chain: CertificateChain) throws(KeychainError) {
         guard !allowsOutdated else { return }
         let date = date()
@@ -66,12 +66,15 @@ extension TLSRequirements {
         }
     }
 
-    /// What of a chain is sent to the peer: without its root, and without what ends it by the way of an older root,
-    /// such as a cross-signed certificate that has expired, for peers know the newer one.
+    /// Returns the certificates of a chain that are sent to the peer.
+    ///
+    /// The root is left out. An incomplete chain is also cut off before an expired certificate, such as a cross-signed
+    /// one that leads to an older root. Peers know the newer root.
     func presented(_ chain: CertificateChain) -> [OpenSSL.Certificate] {
         let date = date()
         let all = chain.withoutRoot
-        // What signed the leaf nobody has as a root, and of a whole chain every link is needed.
+        // The leaf's issuer is always sent, because peers do not have it as a root. A complete chain is sent whole,
+        // because every link is needed.
         guard !chain.isComplete, let end = all.indices.dropFirst(2).first(where: { !all[$0].isValid(on: date) }) else {
             return all
         }

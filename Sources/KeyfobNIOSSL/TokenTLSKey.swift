@@ -5,17 +5,18 @@ public import NIOCore
 public import NIOSSL
 public import OpenSSL
 
-/// Told of every handshake that failed because the token could not sign; swift-nio-ssl itself keeps the reason.
+/// Called for every handshake that failed because the token could not sign, since swift-nio-ssl does not report the
+/// reason.
 ///
-/// Called on a signing thread: it must return soon.
+/// Called on a signing thread, so it must return quickly.
 public typealias SigningFailureHandler = @Sendable (KeychainError) -> Void
 
-/// A private key on the token, as swift-nio-ssl's handshakes use it.
+/// A private key on the token, for use in swift-nio-ssl's handshakes.
 ///
-/// Signs on threads of Keyfob's own, never on an event loop, and offers only the algorithms that the token has proved
-/// with a real signature. The key never leaves the token. One value serves any number of channels on any event loops.
+/// Signs on Keyfob's threads, never on an event loop, and offers only the algorithms that the token has proved with a
+/// real signature. The key never leaves the token. One value serves any number of channels on any event loops.
 ///
-/// Most programs want ``TLSIdentity``, which brings the certificates along.
+/// Most programs should use ``TLSIdentity``, which includes the certificates.
 public struct TokenTLSKey: NIOSSLCustomPrivateKey {
     /// The algorithms that the token has proved for this key, best first. Never empty.
     public let signatureAlgorithms: [SignatureAlgorithm]
@@ -24,16 +25,16 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
     public var publicKey: PublicKey { signer.key.publicKey }
 
     private let signer: Signer
-    /// Threads for signatures alone: a handshake must not wait behind an unlocking or a search.
+    /// Threads for signatures only: a handshake must not wait for an unlock or a search.
     let threads: SigningThreads
 
-    /// Proves the key and dresses it for swift-nio-ssl.
+    /// Creates a key for swift-nio-ssl, after it has proved itself with signatures.
     ///
     /// Blocks for up to six signatures.
     ///
-    /// - Throws: `KeychainError`; `mechanismUnsupported` where the token can make no signature that TLS knows with it,
-    ///   `identityMismatch` where the token's key is not the public key's, `failed` where there are no threads to sign
-    ///   on, and the errors of `TokenKey.proven(_:)`.
+    /// - Throws: `KeychainError`; `mechanismUnsupported` if the token cannot make any TLS signature with the key,
+    ///   `identityMismatch` if the token's key does not belong to the public key, `failed` if the system cannot start
+    ///   signing threads, and the errors of `TokenKey.proven(_:)`.
     @available(*, noasync, message: "use TLSIdentity.load, or a thread of your own")
     public init(_ key: TokenKey) throws {
         try self.init(key, onSigningFailure: nil)
@@ -57,10 +58,10 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
     /// Whether the key can serve TLS 1.3; RSA keys of tokens without RSA-PSS and without raw RSA cannot.
     public var supportsTLS13: Bool { signatureAlgorithms.contains { $0.servesTLS13(with: publicKey.algorithm) } }
 
-    /// Signs a handshake on a thread of Keyfob's own. Does not block.
+    /// Signs a handshake on one of Keyfob's threads. Does not block.
     ///
-    /// - Returns: A future that fails with the `KeychainError` of the token; swift-nio-ssl turns it into a failed
-    ///   handshake of this one connection. Where the channel is closed first, it fails then, with a `ChannelError`.
+    /// - Returns: A future. If the token fails, it fails with a `KeychainError`, and swift-nio-ssl fails the handshake
+    ///   of this connection. If the channel is closed first, it fails with a `ChannelError`.
     public func sign(
         channel: any Channel, algorithm: SignatureAlgorithm, data: ByteBuffer
     ) -> EventLoopFuture<ByteBuffer> {
@@ -73,7 +74,7 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
         return signature.future
     }
 
-    /// Refuses: RSA key transport has no forward secrecy and is not offered.
+    /// Fails, because RSA key transport has no forward secrecy and is not offered.
     ///
     /// - Returns: A future that has failed with `mechanismUnsupported`.
     public func decrypt(channel: any Channel, data: ByteBuffer) -> EventLoopFuture<ByteBuffer> {
@@ -81,27 +82,27 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
             KeychainError(.mechanismUnsupported, "RSA key transport is not offered with keys on a token."))
     }
 
-    /// What makes signatures: one object, so that an event loop which hands over a signature copies a reference and not
-    /// the key with all that describes it.
+    /// Makes signatures. An object, so that an event loop that queues a signature copies one reference rather than the
+    /// key and its description.
     private final class Signer: Sendable {
         let key: TokenKey
         let onSigningFailure: SigningFailureHandler?
-        /// How long the key's signatures become, at most.
+        /// The maximum length of the key's signatures.
         let signatureSize: Int
 
         init(_ key: TokenKey, _ onSigningFailure: SigningFailureHandler?) {
             self.key = key
             self.onSigningFailure = onSigningFailure
-            // The longest of the others is that of P-521, in DER.
+            // The longest other signature is that of P-521, in DER.
             signatureSize = if case .rsa(let bits) = key.publicKey.algorithm { (bits + 7) / 8 } else { 139 }
         }
 
-        /// Makes a signature, and answers the handshake. Blocks.
+        /// Makes a signature and completes the handshake's future. Blocks.
         func make(_ signature: PendingSignature, using scheme: SignatureScheme) {
             guard !signature.isAbandoned else { return }
             do {
                 signature.settle(.success(try key.sign([UInt8](signature.message.readableBytesView), using: scheme)))
-                // While nobody waits: the next handshake is answered so much sooner.
+                // Begin after answering, while no handshake waits; the next one is then answered sooner.
                 key.beginNextSignature(using: scheme)
             } catch {
                 let error = (error as? KeychainError)
@@ -114,7 +115,7 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
 }
 
 extension TokenTLSKey: Hashable {
-    /// Whether both are for the same public key and offer the same.
+    /// Whether both have the same public key and offer the same algorithms.
     public static func == (left: Self, right: Self) -> Bool {
         left.publicKey == right.publicKey && left.signatureAlgorithms == right.signatureAlgorithms
     }

@@ -1,38 +1,39 @@
 import Foundation
 
-/// Threads of our own for calls that block.
+/// Runs blocking calls on threads of its own.
 ///
-/// Cryptoki, SQLite and `scrypt` block for as long as they please. On the cooperative pool, or on an
-/// event loop, that stops unrelated tasks; here it stops only other blocking calls. Threads are made
-/// on demand up to `width`, and end after ten seconds without work. A child made by fork(2) makes its own.
+/// Cryptoki, SQLite and `scrypt` block without a limit. On the cooperative pool or an event loop that would stop
+/// unrelated tasks; here it stops only other blocking calls. Threads are created on demand up to `width`, and end after
+/// ten seconds without work. A child made by fork(2) creates its own.
 ///
-/// A token that never answers keeps the threads that have called it. Where work waits and none of the threads has
-/// begun any for a second, there is one more, and so each second, up to 64 of them: that much may hang before what has
-/// nothing to do with it hangs, too.
+/// A token that never answers keeps the threads that have called it. If work waits and no thread has begun any for a
+/// second, one more thread is started, and again each second, up to 64 in all. So unrelated work hangs only after that
+/// many calls hang.
 public final class BlockingExecutor: Sendable {
     private struct State {
         var work: [@Sendable () -> Void] = []
         var threads = 0
         var idle = 0
-        /// How much work was begun so far.
+        /// The number of work items begun so far.
         var begun = 0
-        /// Whether a thread looks after what waits.
+        /// Whether a watching thread exists.
         var isWatched = false
-        /// Whose threads they are.
+        /// The process that the threads belong to.
         var process = getpid()
-        /// What waited in the parent when it forked, which does it; kept, for who waits for it is the parent's, too.
+        /// Work that was queued in the parent when it forked. The parent runs it; the child only keeps it, since the
+        /// continuations in it belong to the parent.
         var inherited: [@Sendable () -> Void] = []
 
-        /// Forgets the parent's threads in a child, which has none of them.
+        /// Forgets the parent's threads in a child, where they do not exist.
         mutating func adoptFork() {
             guard process != getpid() else { return }
             self = State(process: getpid(), inherited: inherited + work)
         }
 
-        /// Whether there is more work than the idle threads are about to take.
+        /// Whether there is more work than idle threads.
         var isShort: Bool { work.count > idle }
 
-        /// Takes the oldest piece of work, to begin it; `nil` where there is none.
+        /// Takes the oldest work item in order to begin it; `nil` if there is none.
         mutating func take() -> (@Sendable () -> Void)? {
             guard !work.isEmpty else { return nil }
             begun &+= 1
@@ -40,51 +41,55 @@ public final class BlockingExecutor: Sendable {
         }
     }
 
-    /// What new work wants to have started.
+    /// The kind of thread to start for new work.
     private enum Want {
         case nothing, thread, watcher
     }
 
     private let state = Lock(State())
     private let width: Int
-    /// How many threads there are at the most where others hang.
+    /// The maximum number of threads while others hang.
     private let limit: Int
 
-    /// How often whoever watches looks, in microseconds.
+    /// The time between two looks of the watching thread, in microseconds.
     private static let interval: UInt32 = 250_000
-    /// How often in a row it sees that nothing was begun before there is one more thread. Looks are counted, and no
-    /// time is measured: a process that was stopped for a while does not hang.
+    /// The number of consecutive looks without any work begun before one more thread is started. Looks are counted
+    /// rather than time measured, because a process that was stopped for a while does not hang.
     private static let patience = 4
 
-    /// The executor that the library uses unless it is given another: four threads, and more only where those hang.
+    /// The library's default executor: four threads, and more only while those hang.
     public static let shared = BlockingExecutor(width: 4)
 
-    /// For what waits for others for seconds to minutes, such as issuers of certificates: sixteen threads, none of
-    /// which anybody needs for what is done in a moment, and more where all of them wait for more than a second. They
-    /// use tokens, too, and one that hangs must not be the end of all issuing.
+    /// An executor for work that waits for seconds to minutes, such as for issuers of certificates.
+    ///
+    /// It has sixteen threads, none of which short calls need, and more while all of them wait for more than a second.
+    /// Issuing uses tokens too, and one token that hangs must not stop all issuing.
     package static let patient = BlockingExecutor(width: 16)
 
-    /// Makes an executor of `width` threads, and of up to 64 where those begin nothing for a second while work waits.
-    /// None is started before there is work.
+    /// Creates an executor of `width` threads, and of up to 64 while work waits and none is begun for a second.
+    ///
+    /// No thread is started before there is work.
     public init(width: Int) {
         self.width = max(1, width)
         limit = max(64, width)
     }
 
-    /// Runs `body` on one of the threads and returns what it returns.
+    /// Runs `body` on one of the threads and returns its result.
     ///
-    /// Work that has not started when the task is cancelled still runs: a Cryptoki call must not be
-    /// left out half-way. - Throws: what `body` throws.
+    /// Work that has not started when the task is cancelled still runs, because a sequence of Cryptoki calls must not
+    /// be left incomplete.
+    ///
+    /// - Throws: The errors of `body`.
     public func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             enqueue { continuation.resume(with: Swift.Result { try body() }) }
         }
     }
 
-    /// Runs `work` on one of the threads and returns at once, for callers that wait in a way of their own, such as a
+    /// Runs `work` on one of the threads and returns at once, for callers that wait in their own way, such as with a
     /// promise.
     ///
-    /// Does not block for longer than it takes to put `work` into the queue, or to start a thread.
+    /// Blocks only for as long as it takes to queue `work` or to start a thread.
     public func start(_ work: @escaping @Sendable () -> Void) {
         enqueue(work)
     }
@@ -102,32 +107,33 @@ public final class BlockingExecutor: Sendable {
             state.isWatched = true
             return .watcher
         }
-        // One piece of work wants one thread: waking all of them costs more than most signatures.
+        // One work item needs one thread: waking all of them costs more than most signatures.
         state.signal()
         switch want {
         case .nothing:
             break
         case .thread:
             guard !startThread() else { return }
-            // Where the system has no more threads, those that there are do it; and where there are none, the caller's
-            // own, for it would never be done otherwise.
+            // If the system has no more threads, the existing ones do the work. If there are none, the caller's thread
+            // does, since otherwise the work would never be done.
             state.withLock { $0.threads -= 1 }
-            // All that is left: another caller may have counted on this one's thread, and this one on his.
+            // Do all that is queued: two callers may have counted on each other's thread.
             while let left = state.withLock({ $0.threads == 0 ? $0.take() : nil }) { left() }
         case .watcher:
             guard !POSIXThread.startDetached("keyfob-watching", { [self] in watch() }) else { return }
-            // The next one to find all threads busy tries again.
+            // The next caller that finds all threads busy tries again.
             state.withLock { $0.isWatched = false }
         }
     }
 
-    /// Starts a thread that is counted already; `false` where the system has no more.
+    /// Starts a thread that has already been counted; returns `false` if the system has no more.
     private func startThread() -> Bool {
         POSIXThread.startDetached("keyfob-blocking") { [self] in loop() }
     }
 
-    /// What one more thread does for as long as work waits: it starts another where none of those that there are begins
-    /// anything. Whoever adds work does not look at the clock for that, and there may be nobody who adds any more.
+    /// Runs on the watching thread while work waits: starts another thread when the existing ones begin nothing.
+    ///
+    /// Callers that add work do not check the time, and there may be no further caller.
     private func watch() {
         var (begun, looks) = (-1, 0)
         while true {
@@ -153,9 +159,9 @@ public final class BlockingExecutor: Sendable {
         while let work = next() { work() }
     }
 
-    /// The next piece of work, or `nil` when the thread should end.
+    /// The next work item, or `nil` if the thread should end.
     private func next() -> (@Sendable () -> Void)? {
-        // One of the further threads, which are wanted no more where so many have nothing to do.
+        // A thread beyond `width` ends when that many threads are idle.
         let isSpare = state.withLock { state -> Bool in
             guard state.work.isEmpty, state.idle >= width else { return false }
             state.threads -= 1
@@ -169,13 +175,14 @@ public final class BlockingExecutor: Sendable {
                 isIdle = true
                 return nil
             }
-            // With the taking: whoever adds work in between would count on a thread that has something to do.
+            // Decrement together with taking the work: otherwise a caller that adds work in between would count on this
+            // thread.
             if isIdle { state.idle -= 1 }
             return taken
         }
         if let work { return work }
-        // Between the end of the wait and this line new work may have arrived and counted on this
-        // thread: it may go only when the queue is empty.
+        // Between the end of the wait and this line, new work may have arrived and counted on this thread. So the
+        // thread ends only if the queue is empty.
         return state.withLock { state -> (@Sendable () -> Void)? in
             state.idle -= 1
             if let work = state.take() { return work }

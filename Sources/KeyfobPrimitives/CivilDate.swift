@@ -1,11 +1,13 @@
-/// A day and a time of the Gregorian calendar in UTC, and the seconds since 1970 that they are.
+/// A date and time of the Gregorian calendar in UTC, convertible to and from seconds since 1970.
 ///
-/// For the fixed forms of DER and of our own files: Foundation's formatters load time zones and calendars first.
+/// Used for the fixed formats of DER and of our own files, because Foundation's formatters load time zones and
+/// calendars first.
 package struct CivilDate: Hashable, Sendable {
     package var year, month, day, hour, minute, second: Int
 
-    /// A moment by its fields; `nil` where one is out of its range, such as a day that its month does not have. Second
-    /// 60 is the first of the next minute.
+    /// Creates a date and time from its fields; `nil` if one is out of range.
+    ///
+    /// A day beyond the end of its month is a day of the next month, and second 60 is the first of the next minute.
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let days = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
@@ -16,7 +18,7 @@ package struct CivilDate: Hashable, Sendable {
         (self.hour, self.minute, self.second) = (hour, minute, second)
     }
 
-    /// The moment so many seconds after 1970 began; what lies outside of the years 0 to 9999 is the nearest inside.
+    /// Creates the date and time at a number of seconds since 1970, clamped to the years 0 to 9999.
     package init(secondsSince1970 seconds: Double) {
         let total = Int(min(max(seconds.rounded(.down), -62_167_219_200), 253_402_300_799))
         let days = Int((Double(total) / 86_400).rounded(.down))
@@ -33,7 +35,7 @@ package struct CivilDate: Hashable, Sendable {
         day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
     }
 
-    /// Seconds since 1970 began.
+    /// The seconds since the beginning of 1970.
     package var secondsSince1970: Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -43,6 +45,6 @@ package struct CivilDate: Hashable, Sendable {
         return days * 86_400 + hour * 3600 + minute * 60 + second
     }
 
-    /// Days from March 1 of the year 0 to 1970: years are counted from March, so that the leap day is their last.
+    /// Days from March 1 of the year 0 to 1970. Years are counted from March, so that the leap day is their last.
     private static let epoch = 719_468
 }

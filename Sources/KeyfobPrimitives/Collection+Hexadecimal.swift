@@ -1,5 +1,5 @@
 extension Collection<UInt8> {
-    /// The bytes as digits of base 16, in lower case.
+    /// The bytes as hexadecimal digits, in lower case.
     @inlinable package var hexadecimal: String {
         let digits = StaticString("0123456789abcdef")
         return unsafe String(unsafeUninitializedCapacity: 2 * count) { text in

@@ -1,33 +1,37 @@
 import Glibc
 
-/// What comes to rest for the moment of a fork(2), so that a child inherits nothing that is half done.
+/// An object that pauses its work during fork(2), so that the child inherits no work in progress.
 package protocol ForkParticipant: AnyObject, Sendable {
-    /// Turns new work away and waits for what is under way; whether it has ended in time. Runs in the thread that
-    /// forks.
+    /// Turns new work away and waits for work in progress.
+    ///
+    /// Runs in the thread that forks.
+    ///
+    /// - Returns: Whether the work in progress has ended in time.
     func rest(until deadline: Deadline) -> Bool
 
-    /// Goes on, in the parent and in the child.
+    /// Resumes work, in the parent and in the child.
     func resume()
 }
 
-/// Sees to it that no ``Lock`` is held by another thread in the moment of a fork(2).
+/// Ensures that no other thread holds a ``Lock`` during fork(2).
 ///
-/// A child has one thread, and memory as it was: a lock that another thread of the parent held is held in the child
-/// for ever (seen at five of 900 forks beside three threads that sign). So the thread that forks waits for calls under
-/// way, takes all locks, and both sides release them; that costs some microseconds, and a second where something does
-/// not come to rest. The fork happens then all the same, and what did not rest is up to the participant.
+/// A child has one thread and a copy of the parent's memory: a lock held by another thread of the parent stays held in
+/// the child for ever (seen at five of 900 forks beside three signing threads). So the forking thread waits for calls
+/// in progress and takes all locks, and both sides release them. That takes some microseconds, and a second if a
+/// participant does not pause or a lock is not released. The fork then happens all the same, and the participant has to
+/// deal with its unfinished work.
 ///
-/// posix_spawn(3) calls no such handlers, and does not need them.
+/// posix_spawn(3) does not call these handlers and does not need them.
 package enum ForkSafety {
-    /// A lock in the list of all.
+    /// An entry in the list of all locks.
     @unsafe struct Node {
         let mutex: UnsafeMutablePointer<pthread_mutex_t>
         let condition: UnsafeMutablePointer<pthread_cond_t>
         var previous: UnsafeMutablePointer<Node>?
         var next: UnsafeMutablePointer<Node>?
-        /// Whether the thread that forks has it.
+        /// Whether the forking thread holds the lock.
         var isHeld = false
-        /// Whether it has it for a participant, until that resumes.
+        /// Whether it holds the lock for a participant, until that resumes.
         var isPinned = false
     }
 
@@ -35,20 +39,20 @@ package enum ForkSafety {
         weak var participant: (any ForkParticipant)?
     }
 
-    // All of it under `registry`, which the thread that forks has while it does.
+    // Protected by `registry`, which the forking thread holds during the fork.
     nonisolated(unsafe) private static var first: UnsafeMutablePointer<Node>?
     nonisolated(unsafe) private static var participants: [Entry] = []
     nonisolated(unsafe) private static var resting: [(participant: any ForkParticipant, isAtRest: Bool)] = []
     nonisolated(unsafe) private static let registry: UnsafeMutablePointer<pthread_mutex_t> = {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         unsafe initialize(mutex)
-        // Fails for want of memory only; a fork is then what it is without.
+        // Fails only for lack of memory; forks then happen without this protection.
         pthread_atfork(
             { ForkSafety.prepare() }, { ForkSafety.finish(isChild: false) }, { ForkSafety.finish(isChild: true) })
         return unsafe mutex
     }()
 
-    /// Held from before a fork to after it: two threads may fork at once.
+    /// Held from before a fork until after it, because two threads may fork at once.
     nonisolated(unsafe) private static let turn: UnsafeMutablePointer<pthread_mutex_t> = {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
@@ -56,7 +60,7 @@ package enum ForkSafety {
         return unsafe mutex
     }()
 
-    /// Recursive: a participant that is looked at may go in that moment, and its locks with it.
+    /// Recursive: a participant that is being visited may be deinitialised at that moment, and its locks with it.
     private static func initialize(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
         unsafe mutex.initialize(to: pthread_mutex_t())
         var attributes = pthread_mutexattr_t()
@@ -68,7 +72,7 @@ package enum ForkSafety {
 
     private static let patience = Duration.seconds(1)
 
-    /// Has a participant come to rest at every fork for as long as it lives.
+    /// Registers a participant that pauses at every fork for as long as it lives.
     package static func register(_ participant: some ForkParticipant) {
         let entry = Entry(participant: participant)
         unsafe pthread_mutex_lock(registry)
@@ -93,7 +97,7 @@ package enum ForkSafety {
         if let previous = unsafe previous { unsafe previous.pointee.next = next } else { unsafe first = next }
     }
 
-    /// Takes a lock for the time of the fork, unless that takes too long.
+    /// Takes a lock for the duration of the fork; returns false if that takes too long.
     static func hold(_ node: UnsafeMutablePointer<Node>, until deadline: Deadline) -> Bool {
         while unsafe !node.pointee.isHeld {
             if unsafe pthread_mutex_trylock(node.pointee.mutex) == 0 {
@@ -124,21 +128,21 @@ package enum ForkSafety {
         unsafe pthread_mutex_lock(turn)
         unsafe pthread_mutex_lock(registry)
         let deadline = Deadline.after(patience)
-        // Before the locks, which the calls under way may need to end.
+        // Pause participants before taking the locks, which the calls in progress may need in order to end.
         for entry in unsafe participants {
             guard let participant = entry.participant else { continue }
             unsafe resting.append((participant, participant.rest(until: deadline)))
         }
         while !holdAll(), !deadline.hasPassed {
             releaseAll()
-            // Who has a lock may be making another.
+            // A thread that holds a lock may be creating another, which needs the registry.
             unsafe pthread_mutex_unlock(registry)
             usleep(50)
             unsafe pthread_mutex_lock(registry)
         }
     }
 
-    /// One try; a thread that has one of the locks may be waiting for another.
+    /// Tries once to take all locks. A thread that holds one of them may be waiting for another.
     private static func holdAll() -> Bool {
         var isComplete = true
         var node = unsafe first
@@ -161,7 +165,8 @@ package enum ForkSafety {
         if isChild {
             var node = unsafe first
             while let current = unsafe node {
-                // Nobody waits here, and who destroys a condition would wait for those that the parent has.
+                // No thread waits in the child, but destroying the condition would wait for the parent's waiting
+                // threads.
                 unsafe Lock<Void>.initialize(current.pointee.condition)
                 unsafe node = current.pointee.next
             }
@@ -170,7 +175,7 @@ package enum ForkSafety {
         unsafe resting = []
         for (participant, isAtRest) in rested where isAtRest { participant.resume() }
         releaseAll()
-        // A recursive mutex knows its thread by a number that is another one in the child.
+        // A recursive mutex stores its owner's thread number, which is different in the child.
         if isChild { unsafe initialize(registry) } else { unsafe pthread_mutex_unlock(registry) }
         unsafe pthread_mutex_unlock(turn)
         withExtendedLifetime(rested) {}

@@ -1,25 +1,25 @@
 public import Glibc
 
-/// A value behind a `pthread_mutex_t`, with a condition to wait on.
+/// A value protected by a `pthread_mutex_t`, with a condition to wait on.
 ///
-/// The one lock of the project. `Synchronization.Mutex` cannot wait for a condition, and on Linux it
-/// makes ThreadSanitizer report races in correct code, which would cost us the sanitizer.
+/// This is the only lock of the project. `Synchronization.Mutex` cannot wait for a condition, and on Linux it makes
+/// ThreadSanitizer report races in correct code.
 ///
-/// No other thread holds it in the moment of a fork(2), so that a child can go on using it; see ``ForkSafety``.
+/// No other thread holds it during fork(2), so a child can go on using it; see ``ForkSafety``.
 ///
-/// Of a value that has no bytes, ThreadSanitizer takes the lock itself for the address: where only the mutex is
-/// wanted, wrap a number.
+/// If only the mutex is needed, wrap a number: for a value without bytes, ThreadSanitizer uses the address of the lock
+/// itself.
 ///
-/// > Important: Never hold it across a C call into which user code could run, nor across a suspension.
+/// > Important: Never hold it across a C call that could run user code, nor across a suspension point.
 @safe public final class Lock<Value>: @unchecked Sendable {
-    // Unchecked because the value is reached only through `withLock` and `wait`, under the mutex; whoever holds it and
-    // comes again waits for ever, and never gets as far as to meet himself at the value.
+    // Unchecked because the value is accessed only through `withLock` and `wait`, under the mutex. A thread that locks
+    // it again deadlocks before it can reach the value, so exclusivity holds.
     @exclusivity(unchecked) @usableFromInline var value: Value
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
     private let node: UnsafeMutablePointer<ForkSafety.Node>
 
-    /// Wraps `value`, unlocked.
+    /// Creates an unlocked lock around `value`.
     public init(_ value: sending Value) {
         unsafe self.value = value
         unsafe mutex = .allocate(capacity: 1)
@@ -32,12 +32,12 @@ public import Glibc
         unsafe ForkSafety.insert(node)
     }
 
-    /// Makes a condition on which nobody waits, whatever was there.
+    /// Initialises a condition without waiting threads, whatever the memory contained.
     static func initialize(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
         unsafe condition.initialize(to: pthread_cond_t())
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
-        // A deadline must not move when somebody sets the clock.
+        // A deadline must not change when the system clock is set.
         unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         unsafe pthread_cond_init(condition, &attributes)
         unsafe pthread_condattr_destroy(&attributes)
@@ -52,9 +52,12 @@ public import Glibc
         unsafe mutex.deallocate()
     }
 
-    // Inlined: a generic function of another module would make the types of its arguments at each call.
+    // Inlined, because a generic function of another module would create the metadata of its argument types at each
+    // call.
 
-    /// Runs `body` with exclusive access to the value. - Throws: What `body` throws.
+    /// Runs `body` with exclusive access to the value.
+    ///
+    /// - Throws: The errors of `body`.
     @inlinable public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -63,7 +66,10 @@ public import Glibc
         return try unsafe body(&value)
     }
 
-    /// As `withLock(_:)`, without waiting: `nil` where another thread has the value. For event loops.
+    /// Runs `body` with exclusive access if that is possible without waiting. For event loops.
+    ///
+    /// - Returns: The result of `body`, or `nil` if another thread holds the lock.
+    /// - Throws: The errors of `body`.
     @inlinable public func withLockIfFree<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
@@ -72,9 +78,12 @@ public import Glibc
         return try unsafe body(&value)
     }
 
-    /// As `withLock(_:)`, waiting until `deadline` at the longest; `nil` where another thread has the value still.
+    /// Runs `body` with exclusive access, waiting until `deadline` at most.
     ///
-    /// For what is held across calls that may never end. It looks again and again: not for what is fast.
+    /// For locks that are held across calls that may never end. It polls, so do not use it for short waits.
+    ///
+    /// - Returns: The result of `body`, or `nil` if another thread still holds the lock.
+    /// - Throws: The errors of `body`.
     public func withLock<Result, Failure: Error>(
         until deadline: Deadline, _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
@@ -86,9 +95,12 @@ public import Glibc
         return try unsafe body(&value)
     }
 
-    /// Waits until `body` returns a value, or until `deadline`; `nil` in the latter case.
+    /// Waits until `body` returns a value, or until `deadline`.
     ///
-    /// `body` runs once at the start and again after each `broadcast()`. - Throws: What `body` throws.
+    /// `body` runs once at the start, again after each `signal()` or `broadcast()`, and once at the deadline.
+    ///
+    /// - Returns: The value, or `nil` if there was none by the deadline.
+    /// - Throws: The errors of `body`.
     @inlinable public func wait<Result, Failure: Error>(
         until deadline: Deadline, _ body: (inout sending Value) throws(Failure) -> sending Result?
     ) throws(Failure) -> sending Result? {
@@ -106,18 +118,19 @@ public import Glibc
         }
     }
 
-    /// Takes the lock for the time of a fork; whether that was possible in time. For a ``ForkParticipant`` only.
+    /// Takes the lock for the duration of a fork; returns whether that succeeded in time. For a ``ForkParticipant``
+    /// only.
     package func holdForFork(until deadline: Deadline) -> Bool { unsafe ForkSafety.pin(node, until: deadline) }
 
-    /// Gives up what `holdForFork` has taken.
+    /// Releases the lock that `holdForFork` has taken.
     package func releaseAfterFork() { unsafe ForkSafety.release(node) }
 
-    /// Wakes one thread in `wait(until:_:)`; for values of which each thread that waits can take the change.
+    /// Wakes one thread in `wait(until:_:)`; use it if any of the waiting threads can handle the change.
     public func signal() {
         unsafe pthread_cond_signal(condition)
     }
 
-    /// Wakes every thread in `wait(until:_:)`, which then looks at the value again.
+    /// Wakes every thread in `wait(until:_:)`, which then evaluates its condition again.
     public func broadcast() {
         unsafe pthread_cond_broadcast(condition)
     }

@@ -1,11 +1,11 @@
 import CLinux
 import Foundation
 
-/// Threads of our own.
+/// Creates threads.
 ///
-/// Not Foundation's: before its first one it has glibc look for the stack of the main thread in `/proc/self/maps`,
-/// which a command that reads one secret would notice; where there are no more threads it ends the process; and
-/// nobody can join one.
+/// Foundation's `Thread` is not used for three reasons. Before its first thread it makes glibc look up the main
+/// thread's stack in `/proc/self/maps`, which is noticeable in a command that reads one secret. It ends the process if
+/// the system has no more threads. Its threads cannot be joined.
 public enum POSIXThread {
     private final class Work: Sendable {
         let name: String
@@ -17,37 +17,37 @@ public enum POSIXThread {
         }
     }
 
-    /// Runs `body` on a new thread that nobody joins, and returns at once.
+    /// Runs `body` on a new detached thread, and returns at once.
     ///
-    /// - Parameter name: What debuggers and ps(1) show of the thread: the first 15 bytes.
-    /// - Returns: `false` where the system has no more threads to give; `body` is not called then.
+    /// Corresponds to pthread_create(3) and pthread_detach(3).
     ///
-    /// Stands for pthread_create(3) and pthread_detach(3).
+    /// - Parameter name: The name that debuggers and ps(1) show: the first 15 bytes.
+    /// - Returns: `false` if the system has no more threads; `body` is not called then.
     public static func startDetached(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-        // What nobody keeps to wait for is detached.
+        // Discarding the `Joinable` detaches the thread.
         start(name, body) != nil
     }
 
-    /// Runs `body` on a new thread, and returns at once what to wait for.
+    /// Runs `body` on a new thread that can be joined, and returns at once.
+    ///
+    /// Corresponds to pthread_create(3), with pthread_attr_setaffinity_np(3) for the start of the thread.
     ///
     /// - Parameters:
-    ///   - name: What debuggers and ps(1) show of the thread: the first 15 bytes.
-    ///   - elsewhere: Whether it begins on another core than the caller's. The kernel is not above putting it there, to
-    ///     wait until the caller waits: two milliseconds, of which somebody may have nothing to lose.
-    /// - Returns: `nil` where the system has no more threads to give; `body` is not called then.
-    ///
-    /// Stands for pthread_create(3), with pthread_attr_setaffinity_np(3) for the moment of its beginning.
+    ///   - name: The name that debuggers and ps(1) show: the first 15 bytes.
+    ///   - elsewhere: Whether the thread starts on another core than the caller's. Otherwise the kernel may put it on
+    ///     the same core, where it waits until the caller waits: two milliseconds.
+    /// - Returns: The thread, or `nil` if the system has no more threads; `body` is not called then.
     public static func start(
         _ name: String, elsewhere: Bool = false, _ body: @escaping @Sendable () -> Void
     ) -> Joinable? {
         create(name, elsewhere: elsewhere, body).map(Joinable.init)
     }
 
-    /// A thread whose end somebody waits for.
+    /// A thread that can be joined.
     public final class Joinable: Sendable {
         private enum State {
             case running(pthread_t)
-            /// Somebody is waiting for the system to say that it has ended.
+            /// A thread is waiting in pthread_join(3).
             case joining
             case ended
         }
@@ -57,10 +57,10 @@ public enum POSIXThread {
 
         fileprivate init(_ thread: pthread_t) { state = Lock(.running(thread)) }
 
-        /// Blocks until the thread has ended and has released all that it held; without a limit of its own.
+        /// Blocks until the thread has ended and released all that it held, without a timeout.
         ///
-        /// Any thread but that one may call it, and any number of them. Returns at once in a child made by fork(2),
-        /// which has no such thread. Stands for pthread_join(3).
+        /// Any number of threads may call it, except the thread itself. Returns at once in a child made by fork(2),
+        /// where the thread does not exist. Corresponds to pthread_join(3).
         public func join() {
             guard getpid() == process else { return }
             let thread = state.withLock { state -> pthread_t? in
@@ -72,14 +72,14 @@ public enum POSIXThread {
                 state.wait(until: .never) { if case .ended = $0 { () } else { nil } }
                 return
             }
-            // Outside of the lock, which a fork has to wait for.
+            // Join outside the lock, because a fork waits for the lock.
             pthread_join(thread, nil)
             state.withLock { $0 = .ended }
             state.broadcast()
         }
 
         deinit {
-            // One that nobody joined goes on by itself.
+            // A thread that was not joined goes on by itself.
             guard getpid() == process, case .running(let thread) = state.withLock({ $0 }) else { return }
             pthread_detach(thread)
         }

@@ -1,9 +1,9 @@
 import CLinux
 package import Foundation
 
-/// Secrets put together and taken apart without a byte outside of wiped memory.
+/// Joining and splitting secrets without leaving bytes outside wiped memory.
 extension SecretBytes {
-    /// The bytes of all parts, one part behind the other.
+    /// Creates the concatenation of all parts.
     package init(joining parts: [SecretBytes]) {
         unsafe self.init(count: parts.reduce(0) { $0 + $1.count }) { target in
             var position = 0
@@ -15,12 +15,12 @@ extension SecretBytes {
         }
     }
 
-    /// As many bytes of zero.
+    /// Creates a secret of `count` zero bytes.
     package init(zeros count: Int) {
         unsafe self.init(count: count) { _ in }
     }
 
-    /// A part of the bytes, as a secret of its own.
+    /// A range of the bytes, as a secret of its own.
     ///
     /// - Precondition: The range is within the bytes.
     package subscript(range: Range<Int>) -> SecretBytes {
@@ -28,21 +28,24 @@ extension SecretBytes {
         return unsafe withUnsafeBytes { unsafe SecretBytes($0[range]) }
     }
 
-    /// The bytes from `start` on, as a secret of its own.
+    /// Returns the bytes from `start` on, as a secret of its own.
     ///
     /// - Precondition: `start` is not larger than `count`.
     package func suffix(from start: Int) -> SecretBytes { self[start..<count] }
 }
 
-/// At the edge to what takes or gives nothing but `Data`.
+/// Conversion for APIs that accept or return only `Data`.
 extension SecretBytes {
-    /// Copies the bytes of `data` and overwrites them there. Other copies that share no storage with it stay.
+    /// Copies the bytes of `data` and overwrites them there. Copies of `data` that share no storage with it are not
+    /// wiped.
     package init(wiping data: inout Data) {
         self = unsafe data.withUnsafeBytes { unsafe SecretBytes($0) }
         data.wipe()
     }
 
-    /// Calls `body` with a copy of the bytes that is overwritten afterwards. - Throws: What `body` throws.
+    /// Calls `body` with a copy of the bytes that is overwritten afterwards.
+    ///
+    /// - Throws: The errors of `body`.
     package func withData<Result>(_ body: (Data) throws -> Result) rethrows -> Result {
         var data = copyData()
         defer { data.wipe() }
@@ -51,7 +54,7 @@ extension SecretBytes {
 }
 
 extension Data {
-    /// Overwrites the bytes where they are, unless somebody else shares them.
+    /// Overwrites the bytes in place, unless other copies share the storage.
     fileprivate mutating func wipe() {
         unsafe withUnsafeMutableBytes { buffer in
             if let base = buffer.baseAddress { unsafe keyfob_wipe(base, buffer.count) }

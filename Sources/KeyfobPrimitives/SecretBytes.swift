@@ -3,19 +3,21 @@ public import Foundation
 
 /// Bytes that are wiped when the last copy is released.
 ///
-/// Copies share one allocation, so that a secret exists once in memory however often the value is
-/// passed on. `description`, mirrors and interpolation print the count, never the content; there is
-/// deliberately no `Codable` and no `ExpressibleByStringLiteral`.
+/// Copies share one allocation, so that a secret exists once in memory however often the value is passed on.
+/// `description`, mirrors and interpolation print the count, never the content. There is deliberately no `Codable` and
+/// no `ExpressibleByStringLiteral`.
 ///
-/// > Important: Until then they are ordinary memory, which the kernel may write into a core dump or to swap, and which
-/// > a debugger of the same user can read. That is for a program to forbid, and not for a library in it: before its
-/// > first secret, by setrlimit(2) with `RLIMIT_CORE` of zero and by prctl(2) with `PR_SET_DUMPABLE` of zero, which
-/// > also keeps debuggers off; against swap by mlockall(2), or by swap that is encrypted. The command `keyfob` does the
-/// > first two.
+/// > Important: Until they are wiped, the bytes are in ordinary memory. The kernel may write it to a core dump or to
+/// swap,
+/// > and a debugger of the same user can read it. Only the program can prevent that, not a library in it. Before its
+/// first
+/// > secret it calls setrlimit(2) with `RLIMIT_CORE` of zero and prctl(2) with `PR_SET_DUMPABLE` of zero, which also
+/// keeps
+/// > debuggers off. Against swap it uses mlockall(2) or encrypted swap. The command `keyfob` does the first two.
 public struct SecretBytes: Sendable {
     private let storage: Storage
 
-    /// Copies `bytes`. The caller's own copy is the caller's to wipe.
+    /// Copies `bytes`. The caller must wipe its own copy.
     public init(_ bytes: some Sequence<UInt8>) {
         let copied = bytes.withContiguousStorageIfAvailable { unsafe SecretBytes(UnsafeRawBufferPointer($0)) }
         if let copied {
@@ -31,22 +33,25 @@ public struct SecretBytes: Sendable {
         }
     }
 
-    /// Copies the bytes in a buffer.
+    /// Copies the bytes of a buffer.
     public init(_ bytes: UnsafeRawBufferPointer) {
         unsafe self.init(count: bytes.count) { unsafe UnsafeMutableRawBufferPointer($0).copyMemory(from: bytes) }
     }
 
-    /// Copies the bytes in a part of a buffer.
+    /// Copies the bytes of a slice of a buffer.
     public init(_ bytes: Slice<UnsafeRawBufferPointer>) {
         unsafe self.init(UnsafeRawBufferPointer(rebasing: bytes))
     }
 
-    /// The UTF-8 bytes of `string`. Swift cannot wipe the string itself: use this at the edge only.
+    /// Copies the UTF-8 bytes of `string`. Swift cannot wipe the string itself, so use this only at the boundary to
+    /// other code.
     public init(utf8 string: String) {
         self.init(string.utf8)
     }
 
-    /// Allocates `count` zero bytes and lets `body` fill them in place. - Throws: What `body` throws.
+    /// Allocates `count` zero bytes and lets `body` fill them in place.
+    ///
+    /// - Throws: The errors of `body`.
     public init<Failure: Error>(
         count: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -55,20 +60,22 @@ public struct SecretBytes: Sendable {
         self.storage = storage
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     public var count: Int { unsafe storage.buffer.count }
 
     /// Whether there are no bytes.
     public var isEmpty: Bool { count == 0 }
 
-    /// Calls `body` with the bytes, which are valid only during the call. - Throws: What `body` throws.
+    /// Calls `body` with the bytes, which are valid only during the call.
+    ///
+    /// - Throws: The errors of `body`.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try unsafe body(UnsafeRawBufferPointer(storage.buffer))
     }
 
-    /// The first `count` bytes, as a secret of its own.
+    /// Returns the first `count` bytes, as a secret of its own.
     ///
     /// - Precondition: `count` is not larger than `self.count`.
     public func prefix(_ count: Int) -> SecretBytes {
@@ -76,24 +83,24 @@ public struct SecretBytes: Sendable {
         return unsafe withUnsafeBytes { unsafe SecretBytes($0[..<count]) }
     }
 
-    /// A copy outside the wiped storage. The caller answers for it from here on.
+    /// Returns a copy outside the wiped storage. The caller is responsible for wiping it.
     public func copyBytes() -> [UInt8] {
         unsafe withUnsafeBytes { unsafe Array($0) }
     }
 
-    /// A copy outside the wiped storage, as `Data`.
+    /// Returns a copy outside the wiped storage, as `Data`.
     public func copyData() -> Data {
         unsafe withUnsafeBytes { unsafe Data($0) }
     }
 
-    /// The bytes as text, or `nil` where they are not UTF-8. The string cannot be wiped.
+    /// Returns the bytes as text, or `nil` if they are not UTF-8. The string cannot be wiped.
     public func copyString() -> String? {
         unsafe withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
     }
 }
 
 extension SecretBytes: Equatable {
-    /// Compares in a time that depends on the lengths only.
+    /// Compares in a time that depends only on the lengths.
     public static func == (left: SecretBytes, right: SecretBytes) -> Bool {
         unsafe left.withUnsafeBytes { left in
             unsafe right.withUnsafeBytes { right in
@@ -113,15 +120,15 @@ extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, Cu
     /// The same as `description`.
     public var debugDescription: String { description }
 
-    /// A mirror without children: reflection must not print what `description` hides.
+    /// A mirror without children, since reflection must not print what `description` hides.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension SecretBytes {
-    /// The one allocation behind all copies of a secret.
+    /// The single allocation behind all copies of a secret.
     @safe private final class Storage: @unchecked Sendable {
-        // Written only by the initialiser that allocates it, before anyone else can see it: hence
-        // the unchecked conformance is sound.
+        // Written only by the initialiser that allocates it, before other code can see it. Hence the unchecked
+        // conformance is sound.
         let buffer: UnsafeMutableBufferPointer<UInt8>
 
         init(count: Int) {

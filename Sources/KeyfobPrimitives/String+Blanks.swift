@@ -1,8 +1,8 @@
 extension String {
-    /// Without white space and newlines at both ends.
+    /// The text without white space and newlines at both ends.
     ///
-    /// Foundation's way copies the text into another encoding first: of the time in which a command reads one secret,
-    /// it took a fortieth.
+    /// Foundation's method first copies the text into another encoding. In a command that reads one secret it took a
+    /// fortieth of the time.
     package var trimmingBlanks: String {
         var rest = self[...]
         while rest.first?.isWhitespace == true { rest.removeFirst() }

@@ -6,15 +6,17 @@ import SwiftASN1
 public import X509
 
 extension X509.Certificate {
-    /// The certificate of an item.
+    /// Creates a certificate from a keychain item.
     ///
-    /// - Throws: `KeychainError` (`fileDamaged`) where swift-certificates, which is stricter than libcrypto, cannot
-    ///   read it.
+    /// - Throws: `KeychainError` (`fileDamaged`) if swift-certificates, which is stricter than libcrypto, cannot read
+    ///   it.
     public init(_ item: some CertifiedItem) throws {
         try self.init(der: [UInt8](item.item.certificateDER ?? Data()))
     }
 
-    /// A certificate of libcrypto's. - Throws: As `init(_:)` for an item.
+    /// Creates a certificate from one of libcrypto.
+    ///
+    /// - Throws: `KeychainError` (`fileDamaged`) if swift-certificates cannot read it.
     public init(_ certificate: OpenSSL.Certificate) throws {
         try self.init(der: [UInt8](certificate.der))
     }
@@ -27,10 +29,10 @@ extension X509.Certificate {
 }
 
 extension OpenSSL.Certificate {
-    /// A certificate of swift-certificates'.
+    /// Creates a certificate from one of swift-certificates.
     ///
-    /// - Throws: What swift-certificates throws where it cannot write it; `KeyFileError` where libcrypto cannot read
-    ///   it.
+    /// - Throws: The errors of swift-certificates if it cannot serialise the certificate; `KeyFileError` if libcrypto
+    ///   cannot read it.
     public init(_ certificate: X509.Certificate) throws {
         var serializer = DER.Serializer()
         try serializer.serialize(certificate)
@@ -40,9 +42,11 @@ extension OpenSSL.Certificate {
 }
 
 extension CertificateItem {
-    /// A certificate of swift-certificates', not stored yet. Without a label the subject's summary is its label.
+    /// Creates an item from a certificate of swift-certificates, without storing it.
     ///
-    /// - Throws: As `OpenSSL.Certificate.init(_:)`.
+    /// - Parameter label: The label; by default the summary of the subject.
+    /// - Throws: The errors of swift-certificates if it cannot serialise the certificate; `KeyFileError` if libcrypto
+    ///   cannot read it.
     public init(_ certificate: X509.Certificate, label: String? = nil) throws {
         self.init(try OpenSSL.Certificate(certificate), label: label)
     }

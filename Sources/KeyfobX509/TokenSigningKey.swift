@@ -6,7 +6,7 @@ import OpenSSL
 public import SwiftASN1
 public import X509
 
-/// A private key on the token, as swift-certificates signs certificates, requests and lists with it.
+/// A private key on the token, with which swift-certificates signs certificates, requests and revocation lists.
 ///
 /// ```swift
 /// let key = X509.Certificate.PrivateKey(try TokenSigningKey(keychain.tokenKey(for: identity)))
@@ -14,19 +14,19 @@ public import X509
 ///     version: .v1, subject: name, asyncPrivateKey: key, attributes: .init(), signatureAlgorithm: .ecdsaWithSHA256)
 /// ```
 ///
-/// Use the forms of swift-certificates that take an `asyncPrivateKey` from tasks: they sign on threads of Keyfob's own.
-/// The others block the caller's thread for one signature. The key never leaves the token, and serialising it throws.
+/// In tasks, use the functions of swift-certificates that take an `asyncPrivateKey`: they sign on Keyfob's threads. The
+/// others block the caller's thread for one signature. The key never leaves the token, and serialising it throws.
 public struct TokenSigningKey: CustomPrivateKey {
     /// The public key.
     public let publicKey: X509.Certificate.PublicKey
-    /// The algorithms that fit the kind of key. Whether the token can do each shows when it signs.
+    /// The algorithms that fit the type of key. Whether the token supports one shows only when it signs.
     public let supportedSignatureAlgorithms: [X509.Certificate.SignatureAlgorithm]
 
     private let key: TokenKey
 
-    /// Dresses a key for swift-certificates. The token is not touched.
+    /// Creates a signing key. Does not access the token.
     ///
-    /// - Throws: `KeychainError` (`unsupportedFormat`) for kinds of keys that swift-certificates does not know.
+    /// - Throws: `KeychainError` (`unsupportedFormat`) for types of keys that swift-certificates does not support.
     public init(_ key: TokenKey) throws {
         supportedSignatureAlgorithms = switch key.publicKey.algorithm {
         case .rsa: [.sha256WithRSAEncryption, .sha384WithRSAEncryption, .sha512WithRSAEncryption]
@@ -46,15 +46,16 @@ public struct TokenSigningKey: CustomPrivateKey {
         self.key = key
     }
 
-    /// The algorithm that fits the key best: the hash as strong as the curve, SHA-256 for RSA.
+    /// The algorithm that fits the key best: a hash as strong as the curve, or SHA-256 for RSA.
     public var defaultSignatureAlgorithm: X509.Certificate.SignatureAlgorithm {
-        // A key without algorithms was refused by `init`: swift-certificates knows no others.
+        // `init` refuses keys without algorithms, since swift-certificates does not support them.
         supportedSignatureAlgorithms.first ?? .sha256WithRSAEncryption
     }
 
     /// Signs on the caller's thread, and blocks it for as long as the token takes.
     ///
-    /// - Throws: `KeychainError`; `mechanismUnsupported` for an algorithm that does not fit, and as `TokenKey.sign`.
+    /// - Throws: `KeychainError`; `mechanismUnsupported` for an algorithm that does not fit, and the errors of
+    ///   `TokenKey.sign`.
     public func signSynchronously(
         bytes: some DataProtocol, signatureAlgorithm: X509.Certificate.SignatureAlgorithm
     ) throws -> X509.Certificate.Signature {
@@ -62,7 +63,10 @@ public struct TokenSigningKey: CustomPrivateKey {
             key.sign([UInt8](bytes), using: Self.scheme(for: signatureAlgorithm)), signatureAlgorithm)
     }
 
-    /// Signs on a thread of Keyfob's own. - Throws: As the blocking form.
+    /// Signs on one of Keyfob's threads.
+    ///
+    /// - Throws: `KeychainError`; `mechanismUnsupported` for an algorithm that does not fit, and the errors of
+    ///   `TokenKey.sign`.
     public func signAsynchronously(
         bytes: some DataProtocol & Sendable, signatureAlgorithm: X509.Certificate.SignatureAlgorithm
     ) async throws -> X509.Certificate.Signature {
@@ -102,10 +106,14 @@ extension TokenSigningKey: PEMSerializable {
     /// The discriminator that a private key would have.
     public static var defaultPEMDiscriminator: String { "PRIVATE KEY" }
 
-    /// Refuses. - Throws: `KeychainError` (`keyNotExtractable`), always: the key is on the token.
+    /// Always throws, because the key is on the token.
+    ///
+    /// - Throws: `KeychainError` (`keyNotExtractable`).
     public func serialize(into coder: inout DER.Serializer) throws { throw Self.refusal }
 
-    /// Refuses. - Throws: `KeychainError` (`keyNotExtractable`), always: the key is on the token.
+    /// Always throws, because the key is on the token.
+    ///
+    /// - Throws: `KeychainError` (`keyNotExtractable`).
     public func serializeAsPEM(discriminator: String) throws -> PEMDocument { throw Self.refusal }
 
     private static let refusal = KeychainError(
@@ -114,7 +122,7 @@ extension TokenSigningKey: PEMSerializable {
 }
 
 extension TokenSigningKey: Hashable {
-    /// Whether both are for the same public key.
+    /// Whether both have the same public key.
     public static func == (left: Self, right: Self) -> Bool { left.publicKey == right.publicKey }
 
     /// Hashes the public key.
@@ -122,12 +130,12 @@ extension TokenSigningKey: Hashable {
 }
 
 extension TokenSigningKey: CustomStringConvertible {
-    /// The kind of key.
+    /// The type of the key.
     public var description: String { "TokenSigningKey(\(publicKey))" }
 }
 
 extension X509.Certificate.PrivateKey {
-    /// The private key of an identity, which stays on the token.
+    /// Creates a signing key from an identity's private key, which stays on the token.
     ///
     /// - Throws: `KeychainError`; `itemNotFound`, `invalidArgument`, `unsupportedFormat`.
     public init(_ identity: Identity, in keychain: Keychain) throws {

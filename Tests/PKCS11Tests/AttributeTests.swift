@@ -51,7 +51,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory)
         let session = try token.behind(faulty).openSession(loggedIn: false)
-        // Longer than what is offered at first.
+        // Longer than the first buffer offered.
         let object = try session.create([
             .objectClass(.data), .token(false), .isPrivate(false), .label(String(repeating: "a", count: 1000)),
         ])
@@ -63,7 +63,7 @@ import Testing
         } else {
             for _ in 0..<2 {
                 let error = try refusal { _ = try session.attributes([.label], of: object) }
-                // Not that of a broken object, which lists pass over.
+                // Not the error of a broken object, which lists skip.
                 #expect(error?.returnValue == .bufferTooSmall && error?.recovery == .final)
             }
             let error = try refusal { _ = try session.secretAttribute(.label, of: object) }
@@ -146,10 +146,10 @@ import Testing
     }
 }
 
-/// SoftHSM behind a table of its own that counts the reads of attributes for each session.
+/// A copy of SoftHSM's function table that counts the attribute reads of each session.
 struct CountingModule {
     private static let counts = Lock<[UInt: Int]>([:])
-    // Set once before the table is used, to the same function every time.
+    // Set once before the table is used, always to the same function.
     nonisolated(unsafe) private static var original: CK_C_GetAttributeValue?
     let module: Module
 
@@ -164,20 +164,20 @@ struct CountingModule {
             guard let original = unsafe CountingModule.original else { return CKR_FUNCTION_FAILED }
             return unsafe original(session, object, attributes, count)
         }
-        // The base module closes its sessions: calls of two modules that open or close any do not wait for each other.
+        // The base module closes its own sessions: two `Module` objects would open and close sessions at the same time.
         unsafe table.pointee.C_CloseSession = { _ in CKR_OK }
-        // The base module stays with the test support, so the functions stay where they are.
+        // The test support keeps the base module loaded, so the functions stay valid.
         module = try unsafe Module(
             functions: FunctionList(table), path: "counting", name: nil, initializationArguments: nil, release: nil)
     }
 
-    /// A session of the base module, for as long as that is open, as one whose reads are counted.
+    /// Wraps a session of the base module as one whose reads are counted. Valid while that session is open.
     func session(_ session: borrowing Session) -> Session {
         Session(
             slot: Slot(module: module, id: session.slot.id), handle: session.handle, generation: module.generation)
     }
 
-    /// How often attributes were read in a session.
+    /// The number of attribute reads in a session.
     static func calls(_ session: borrowing Session) -> Int {
         let handle = session.handle
         return counts.withLock { $0[handle, default: 0] }

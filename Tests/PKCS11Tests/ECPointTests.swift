@@ -25,8 +25,8 @@ import Testing
         #expect(try #require(ECPoint(raw, curve: curve)).derOctetString == header + raw)
     }
 
-    /// 04 is the tag of an OCTET STRING and 3F the length of the 63 bytes after it: as DER this would
-    /// be complete, and it is a raw point all the same.
+    /// 04 is the tag of an OCTET STRING and 3F the length of the 63 bytes after it. It would be complete as DER, but it
+    /// is a raw point.
     @Test func `a raw point that looks like DER is a raw point`() throws {
         let raw: [UInt8] = [0x04, 0x3f] + [UInt8](repeating: 0x11, count: 63)
         let point = try #require(ECPoint(raw, curve: .p256))
@@ -34,7 +34,7 @@ import Testing
         #expect(point.x?.first == 0x3f)
         let edwards: [UInt8] = [0x04, 0x1e] + [UInt8](repeating: 0x22, count: 30)
         #expect(try #require(ECPoint(edwards, curve: .ed25519)).rawBytes == edwards)
-        // And wrapped: the content looks like DER again.
+        // The wrapped point's content looks like DER again.
         #expect(ECPoint([0x04, 0x41] + raw, curve: .p256) == point)
     }
 

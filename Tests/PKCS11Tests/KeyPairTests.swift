@@ -6,7 +6,7 @@ import Testing
 @Suite("Key pairs") struct KeyPairTests {
     private let message = Array("what is to be signed".utf8)
 
-    /// A key pair that stays on the token and cannot leave it.
+    /// The attributes of a private key that stays on the token and cannot leave it.
     private func privateTemplate(_ usage: Attribute) -> AttributeTemplate {
         [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id([1, 2, 3, 4]), .label("pair"), usage]
     }
@@ -100,7 +100,7 @@ import Testing
         let isGood = try session.verify(
             signature: signature, of: digest, with: pair.publicKey, using: Mechanism(.ecdsa))
         #expect(isGood)
-        // SoftHSM does not hash for ECDSA: callers must see exactly this to hash themselves.
+        // SoftHSM has no ECDSA with a hash: callers rely on this error in order to hash themselves.
         let error = try refusal {
             try session.sign(message, with: pair.privateKey, using: Mechanism(row.hash.ecdsa))
         }
@@ -124,7 +124,7 @@ import Testing
             "-inkey", try tool.writePEM(DER.ecPublicKey(try point(session, pair.publicKey, .ed25519)), to: "ed.pem"),
             "-in", try files.write(data, to: "data"), "-sigfile", try files.write(signature, to: "sig"),
         ])
-        // OpenSSL 3.0 cannot read an empty file here; the token's own verdict must do for that one.
+        // OpenSSL 3.0 cannot read an empty file here, so only the token verifies that case.
         if count > 0 { #expect(result.status == 0, "\(result.stderr)") }
         let isGood = try session.verify(signature: signature, of: data, with: pair.publicKey, using: .eddsa)
         #expect(isGood)

@@ -3,13 +3,13 @@ import CP11Kit
 import Testing
 
 @Suite struct MechanismTests {
-    /// The words of a parameter structure as a token would read them, with pointers followed.
+    /// A parameter structure as a token would read it, with pointers followed.
     private struct Seen: Equatable {
         var words: [UInt] = []
         var pointed: [[UInt8]] = []
     }
 
-    /// Reads the structure whose words of the given places are pointers, each with the place of its length.
+    /// Reads a structure. `pointers` maps the index of each pointer's word to the index of its length.
     private func inspect(_ mechanism: Mechanism, pointers: [Int: Int]) throws -> Seen {
         try unsafe mechanism.withCMechanism { (pointer) throws(PKCS11Error) -> Seen in
             #expect(unsafe pointer.pointee.mechanism == mechanism.type.rawValue)

@@ -78,7 +78,7 @@ import Testing
         var uri = token.uri
         uri.slotDescription = "There"
         #expect(try module.slot(matching: uri) == nil)
-        // Of a label alone there may be another token.
+        // Another token may have the same label.
         uri.serial = nil
         #expect(try refusal { try module.slot(matching: uri) }?.returnValue == .generalError)
     }
@@ -95,7 +95,7 @@ import Testing
         #expect(!module.isForked)
     }
 
-    /// A module that no other test uses, and that has no OpenSSL inside to be shared with SoftHSM's.
+    /// A module that no other test uses, and that does not share OpenSSL with SoftHSM.
     static let trustModule = "/usr/lib/x86_64-linux-gnu/pkcs11/p11-kit-trust.so"
 
     @Test(
@@ -123,20 +123,20 @@ import Testing
         let isBroken = old.isBroken
         #expect(isBroken)
 
-        // Soon after the last it does nothing; on a busy machine this may be later.
+        // Soon after the last time it does nothing; on a busy machine more time may have passed.
         try module.reinitialize()
         let later = module.generation
         #expect(later <= first + 2)
         try module.reinitialize(ifStillIn: first)
         #expect(module.generation == later)
         let new = try slot.openSession(readWrite: false)
-        // Its number may be that of a new session by now.
+        // The handle may belong to a new session by now.
         try old.close()
         let state = try new.info().state
         #expect(state == .readOnlyPublic)
     }
 
-    /// A pool of its own on a copy of the trust module, which nothing else initialises anew.
+    /// Creates a pool on a copy of the trust module, which no other code initialises again.
     private static func lonelyPool(in directory: TemporaryDirectory) throws -> SessionPool {
         try FileManager.default.copyItem(atPath: trustModule, toPath: directory.file("copy.so"))
         let module = try Module.load(path: directory.file("copy.so"))
@@ -152,10 +152,10 @@ import Testing
         #expect(wasInTime)
     }
 
-    /// Initialises a module again beside an operation.
+    /// Initialises a module again while an operation runs.
     ///
-    /// - Returns: Whether the operation was over within the second for which it is waited for, as it is not always on a
-    ///   busy machine: else this tells nothing.
+    /// - Returns: Whether the operation ended within the second that it is waited for. On a busy machine it may not,
+    ///   and the test then shows nothing.
     private func reinitializesBesideOperation() throws -> Bool {
         let directory = try TemporaryDirectory()
         let pool = try Self.lonelyPool(in: directory)
@@ -200,15 +200,15 @@ import Testing
             }
         }
         #expect(error?.returnValue == .sessionHandleInvalid)
-        // Nothing is left of it that others would wait for.
+        // The operation has left nothing behind that other calls would wait for.
         try pool.withSession { _ = try $0.info() }
     }
 }
 
-/// Calls the module until its generation changes, and once more with a new session.
+/// Calls the module until its generation changes, and then once more with a new session.
 private func useUntilNextGeneration(_ slot: Slot, _ first: Int) throws {
     let session = try slot.openSession(readWrite: false)
-    // A session opened after the change would never see it.
+    // A session opened after the change would not detect it.
     while slot.module.generation == first, !session.isBroken {
         do throws(PKCS11Error) {
             _ = try session.info()

@@ -38,7 +38,7 @@ import Testing
         #expect(Set(all).count == 300)
         let some = try session.findObjects([.objectClass(.data)], limit: limit)
         #expect(some.count == limit)
-        // A search that stayed open would make this an active operation.
+        // A search that stayed open would make this call fail as an active operation.
         let again = try session.findObjects([.label("7")])
         #expect(again.count == 1)
     }

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A module of which one call does not return: a process that holds SoftHSM's lock was stopped, or a reader hangs.
+/// A module with a call that does not return, as when a process holding SoftHSM's lock is stopped or a reader hangs.
 @Suite struct OccupiedModuleTests {
     private let directory: TemporaryDirectory
     private let faulty: FaultyModule
@@ -23,7 +23,7 @@ import Testing
         return SessionPool(module: token.module, token: token.uri, configuration: .init(deadline: .seconds(1))) { pin }
     }
 
-    /// Runs `body` while another thread asks the token what it is, and is not answered.
+    /// Runs `body` while another thread's call for the token's information does not return.
     private func whileOccupied(_ body: () throws -> Void) throws {
         let slot = token.slot
         let failure = Lock<String?>(nil)
@@ -56,7 +56,7 @@ import Testing
 
     @Test func `who wants a session meanwhile is refused at his deadline, and gets one afterwards`() throws {
         let (known, stranger) = (makePool(), makePool())
-        // Its one session is in use, and it knows where the token is.
+        // The only session of `known` is in use, and the pool knows the token's slot.
         try known.withSession(idempotent: false) { _ in
             try whileOccupied {
                 expectRefusal(of: known, by: .openSession)
@@ -84,7 +84,7 @@ import Testing
             }
         }
         _ = hasBegun.wait(until: .after(.seconds(120))) { $0 ? true : nil }
-        // Nothing but a refusal is thrown here.
+        // The call returns CKR_OK, so only a refusal can be thrown here.
         let error = try refusal { try module.inTurn(.findObjectsInit, until: .after(.milliseconds(100))) { CKR_OK } }
         isOver.withLock { $0 = true }
         isOver.broadcast()
@@ -102,7 +102,7 @@ import Testing
         let path = slow.path
         let first = Lock<Module?>(nil)
         let thread = POSIXThread.start("loading") {
-            // What it throws is seen by there being no module.
+            // An error shows as a missing module below.
             let module = try? Module.load(path: path)
             first.withLock { $0 = module }
         }

@@ -2,11 +2,11 @@ import Foundation
 import PKCS11
 import TestSupport
 
-/// The `openssl` command, as the other side in tests of keys.
+/// The `openssl` command, as the peer in tests of keys.
 struct OpenSSLTool {
     let directory = TemporaryDirectoryBox()
 
-    /// Whether OpenSSL finds `signature` to be that of `data` by the public key.
+    /// Returns whether OpenSSL accepts `signature` over `data` for the public key.
     func verifies(_ signature: [UInt8], of data: [UInt8], publicKeyDER: [UInt8], options: [String]) throws -> Bool {
         let files = try directory.directory()
         let key = try writePEM(publicKeyDER, to: "public.pem")
@@ -24,18 +24,18 @@ struct OpenSSLTool {
         return result.output
     }
 
-    /// Writes a SubjectPublicKeyInfo as PEM and returns the path.
+    /// Writes a SubjectPublicKeyInfo as PEM and returns its path.
     func writePEM(_ der: [UInt8], to name: String) throws -> String {
         let body = Data(der).base64EncodedString(options: .lineLength64Characters)
         return try directory.directory().write(
             Array("-----BEGIN PUBLIC KEY-----\n\(body)\n-----END PUBLIC KEY-----\n".utf8), to: name)
     }
 
-    /// The path of a file of that name.
+    /// Returns the path of a file of that name.
     func file(_ name: String) throws -> String { try directory.directory().file(name) }
 }
 
-/// A temporary directory made on first use.
+/// A temporary directory that is created on first use.
 final class TemporaryDirectoryBox {
     private var made: TemporaryDirectory?
 
@@ -47,7 +47,7 @@ final class TemporaryDirectoryBox {
     }
 }
 
-/// The little DER that public keys and ECDSA signatures need.
+/// The part of DER that public keys and ECDSA signatures need.
 enum DER {
     static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         let count = content.count
@@ -78,14 +78,14 @@ enum DER {
         return sequence(element(0x30, identifier + point.curve.parametersDER), bitString(point.rawBytes))
     }
 
-    /// r and s side by side, as tokens have it, to what OpenSSL reads.
+    /// Converts r followed by s, as tokens return them, to the form that OpenSSL reads.
     static func ecdsaSignature(_ raw: [UInt8]) -> [UInt8] {
         sequence(integer(Array(raw.prefix(raw.count / 2))), integer(Array(raw.suffix(raw.count / 2))))
     }
 }
 
 extension [UInt8] {
-    /// The bytes of a hexadecimal text.
+    /// Decodes a hexadecimal text.
     init(hex: String) {
         let digits = hex.compactMap(\.hexDigitValue)
         self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }

@@ -5,7 +5,7 @@ import PKCS11
 import Testing
 
 @Suite struct PKCS11URITests {
-    // The examples of RFC 7512, section 3, and what our fixed order makes of them.
+    // The examples of RFC 7512, section 3, and our output in its fixed order.
     @Test(
         "the examples of RFC 7512 parse and print in one order",
         arguments: [

@@ -1,9 +1,9 @@
 import PKCS11
 import Testing
 
-/// The error with which `body` was refused; `nil`, and a failed test, when it was not.
+/// Returns the `PKCS11Error` that `body` throws; `nil`, with a failed test, if it throws none.
 ///
-/// Unlike `#expect(throws:)` it can look into code that uses a session, which cannot be copied.
+/// Unlike `#expect(throws:)` it accepts code that uses a session, which cannot be copied.
 func refusal<Result>(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Result
 ) throws -> PKCS11Error? {

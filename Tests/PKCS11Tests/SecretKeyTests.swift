@@ -70,7 +70,7 @@ import Testing
             try session.decrypt(ciphertext, with: key, using: .aesGCM(iv: iv, additionalData: [2]))
         }
         #expect(other?.function == .decrypt)
-        // SoftHSM's word for it.
+        // SoftHSM's answer for this case.
         #expect(other?.returnValue == .generalError)
         let isBroken = session.isBroken
         #expect(isBroken)

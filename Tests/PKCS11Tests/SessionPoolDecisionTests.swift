@@ -1,11 +1,11 @@
 @testable import PKCS11
 import Testing
 
-/// Who gets which session, decided without threads: a lease is a number here.
+/// Tests which waiter gets which session, without threads: a lease is a number here.
 @Suite struct SessionPoolStateMachineTests {
     private typealias Machine = SessionPool.StateMachine<Int>
 
-    /// A machine of two sessions, 1 and 2, both in use.
+    /// Creates a machine of two sessions, 1 and 2, both in use.
     private func busy() throws -> Machine {
         var machine = Machine(limit: 2)
         for _ in 1...2 { guard case .open = machine.request() else { throw Unexpected() } }
@@ -166,7 +166,7 @@ import Testing
                     opening += 1
                 }
             case 4:
-                // In the order of their coming, as their timers go off.
+                // In order of arrival, as their timers fire.
                 guard let index = waiting.firstIndex(where: { !$0.isRipe }) else { break }
                 switch machine.ripen(waiting[index].number) {
                 case .use(let lease):
@@ -195,7 +195,7 @@ import Testing
     private typealias Ladder = SessionPool.Ladder
     private typealias Step = SessionPool.Ladder.Step
 
-    /// The same refusal again and again, with what is done about each.
+    /// A refusal that is repeated, with the step taken after each.
     @Test(
         "a refusal that stays is met with one rung after the other",
         arguments: [

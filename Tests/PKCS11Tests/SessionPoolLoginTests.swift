@@ -3,7 +3,7 @@ import KeyfobPrimitives
 import TestSupport
 import Testing
 
-/// Who is logged in by a pool, and what is sent for that, with a module of its own for each test.
+/// Tests the pool's logins and the PINs that it sends, with a separate module for each test.
 @Suite struct SessionPoolLoginTests {
     @Test func `a login sends no PIN that an operation has sent since it is what it is, and was refused`() throws {
         let token = try TestToken.make(label: "pool")
@@ -15,7 +15,7 @@ import Testing
         let error = #expect(throws: PKCS11Error.self) { try pool.login(provingPIN: true, unlessRefusedSince: before) }
         #expect(error?.function == .login && error?.returnValue == .pinIncorrect)
         #expect(try faulty.logins == 1)
-        // That was another PIN, for all that is known.
+        // A refusal at the current number of attempts may concern an earlier PIN.
         #expect(throws: PKCS11Error.self) {
             try pool.login(provingPIN: true, unlessRefusedSince: pool.loginAttempts)
         }
@@ -24,7 +24,7 @@ import Testing
 
     @Test(arguments: [
         ("login=179,1", nil, 2), ("login=179,9", .sessionHandleInvalid, 2), ("login=224,9", .tokenNotPresent, 2),
-        // The token may have looked at the PIN, or says that it has.
+        // The token may have checked the PIN, or says that it has.
         ("login=5,9", .generalError, 1), ("login=6,9", .functionFailed, 1), ("login=48,9", .deviceError, 1),
         ("login=50,9", .deviceRemoved, 1), ("login=224,9 pin-low", .tokenNotPresent, 1),
         ("login=160,9", .pinIncorrect, 1), ("login=258,9", .userPINNotInitialized, 1),
@@ -97,7 +97,7 @@ import Testing
         }
         try pool.withSession { _ in try pool.withSession { try $0.logout() } }
         try requireLogin()
-        // Another program takes the room of the session that kept the login.
+        // Another program takes the slot of the session that kept the login.
         try pool.logout()
         let other = try #require(try module.slot(matching: token.uri)).openSession()
         try requireLogin()
@@ -113,13 +113,13 @@ import Testing
         ) { token.pin }
         let slot = try #require(try module.slot(matching: token.uri))
         let refusal = try pool.authenticating(on: slot) { () throws(PKCS11Error) -> PKCS11Error? in
-            // As another thread does meanwhile.
+            // Stands for a call of another thread.
             do throws(PKCS11Error) {
                 return try pool.authenticating(on: slot) { () throws(PKCS11Error) -> PKCS11Error? in nil }
             } catch { return error }
         }
         #expect(refusal?.function == .login && refusal?.returnValue == .cantLock)
-        // Nothing is left of that.
+        // The failed attempt has left no state behind.
         #expect(try pool.authenticating(on: slot) { () throws(PKCS11Error) -> Bool in true })
     }
 }

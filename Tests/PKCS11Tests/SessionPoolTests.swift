@@ -6,9 +6,9 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// The pool with real tokens of SoftHSM.
+/// Tests of the pool with real SoftHSM tokens.
 @Suite struct SessionPoolTests {
-    /// Makes a pool that counts how often it asks for the PIN.
+    /// A pool that counts how often it asks for the PIN.
     private struct Fixture {
         let token: TestToken
         let pool: SessionPool
@@ -26,7 +26,7 @@ import TestSupport
             }
         }
 
-        /// A private EC key on the token, labelled `key`.
+        /// Creates a private EC key on the token, labelled `key`.
         func makeKey() throws -> ObjectHandle {
             try pool.withSession { session in
                 try session.generateKeyPair(
@@ -54,7 +54,7 @@ import TestSupport
         var value: Int { count.load(ordering: .relaxed) }
     }
 
-    /// Runs `body` on threads of their own and waits for all. None holds a session any more then.
+    /// Runs `body` on new threads and waits until all have ended and released their sessions.
     private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         guard count > 0 else { return }
         let thread = POSIXThread.start("test") { body(count - 1) }
@@ -154,7 +154,7 @@ import TestSupport
             if runs.value == 1 {
                 let handle = session.handle
                 let close = try #require(closeSession)
-                // Under the module's lock, for SoftHSM closes sessions safely only one at a time.
+                // Take the module's lock, because SoftHSM closes sessions safely only one at a time.
                 let value = module.slotLock.withLock { _ in close(handle) }
                 #expect(value == 0)
             }
@@ -196,7 +196,7 @@ import TestSupport
         let key = try fixture.makeKey()
         let epoch = fixture.pool.loginEpoch
         try fixture.token.openSession(loggedIn: false).logout()
-        // SoftHSM says either that nobody is logged in, which heals, or that the handle is unknown, which it is.
+        // SoftHSM reports either a missing login, which the pool repairs, or an unknown handle, which is also true.
         do {
             _ = try fixture.pool.withSession { try $0.sign(digest, with: key, using: Mechanism(.ecdsa)) }
         } catch let error as PKCS11Error {
@@ -224,7 +224,7 @@ import TestSupport
                     for attempt in 1...40 {
                         do {
                             _ = try pool.withSession { session in
-                                // A search on a token that was logged out finds nothing, and is no error.
+                                // A search on a token that was logged out finds nothing, without an error.
                                 guard let key = try session.findObjects([.objectClass(.privateKey)]).first else {
                                     throw PKCS11Error(function: .sign, returnValue: .userNotLoggedIn)
                                 }
@@ -282,7 +282,7 @@ import TestSupport
         let pool = SessionPool(module: token.module, token: token.uri) {
             asked.increment()
             while begun.value < 4 { usleep(1000) }
-            // From there to the wait is not far.
+            // The threads are about to wait; give them time to get there.
             usleep(200_000)
             throw Cancelled()
         }
@@ -312,7 +312,7 @@ import TestSupport
         let fixture = try Fixture()
         var uri = PKCS11URI()
         uri.token = "no such token"
-        // The tokens of other tests are not asked: one that cannot be read just now might be the one.
+        // Restrict the search to this slot: otherwise an unreadable token of another test might be the one.
         uri.slotID = fixture.token.slot.id
         let pool = SessionPool(module: fixture.token.module, token: uri) { nil }
         let error = #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
@@ -339,7 +339,7 @@ import TestSupport
         #expect(module.generation == generation + 1)
     }
 
-    /// A pool that has seen its token, by a module of its own in a directory that has to outlive it.
+    /// Creates a pool that has found its token, with a separate module in a directory that must outlive it.
     private func lookingPool(
         in directory: TemporaryDirectory
     ) throws -> (pool: SessionPool, token: TestToken, module: Module, faulty: FaultyModule) {
@@ -362,7 +362,7 @@ import TestSupport
     }
 
     @Test func `what a token says of itself is told in a forked child, by a module of its own`() async {
-        // A child of this process might wait for locks that threads of other tests had when it was forked.
+        // Run in a new process: a child of this one might wait for locks that other tests' threads held at the fork.
         await #expect(processExitsWith: .success) { try SessionPoolTests().askInChild() }
     }
 
@@ -371,7 +371,7 @@ import TestSupport
         let (pool, token, module, _) = try lookingPool(in: directory)
         let status = try ForkedChild.run {
             let label = try pool.tokenInfo().label
-            // SoftHSM would answer as its copy of the parent's state has it; others do not.
+            // SoftHSM answers from its copy of the parent's state; other modules do not.
             _exit(label == token.label && !module.isForked ? 0 : 1)
         }
         #expect(status == 0)
@@ -384,7 +384,7 @@ import TestSupport
             told.broadcast()
         }))
         let time = try ContinuousClock().measure { try fixture.pool.withSession { _ in } }
-        // On a busy machine any call may be a slow one.
+        // On a busy machine any call may be slow.
         let before = told.withLock { $0.count }
         #expect(before == 0 || time >= .milliseconds(500))
         try fixture.pool.withSession { _ in
@@ -401,7 +401,7 @@ import TestSupport
         fixture.pool.close()
         let error = #expect(throws: PKCS11Error.self) { try fixture.pool.withSession { _ in } }
         #expect(error?.returnValue == .sessionClosed)
-        // The last session takes the login with it.
+        // Closing the last session ends the login.
         let isLoggedIn = try fixture.token.openSession(loggedIn: false).info().isUserLoggedIn
         #expect(!isLoggedIn)
     }

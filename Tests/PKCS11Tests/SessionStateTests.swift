@@ -38,7 +38,7 @@ import Testing
             .objectClass(.secretKey), .keyType(.genericSecret), .valueLength(32), .token(false), .sign(true),
         ])
         let mac = try shared.session.sign([1], with: key, using: Mechanism(.sha256HMAC))
-        // As from within another thread's call.
+        // Stands for a call in progress on another thread.
         try shared.session.begin(.sign)
         for call in [
             { _ = try shared.session.sign([1], with: key, using: Mechanism(.sha256HMAC)) },
@@ -114,7 +114,7 @@ import Testing
         let token = try TestToken.make(label: "closed")
         let session = try token.openSession()
         let closeAll = try #require(unsafe session.functions.table.pointee.C_CloseAllSessions)
-        // Sessions of other tests are opened and closed under it.
+        // Hold the lock, because other tests open and close sessions at the same time.
         let value = token.module.slotLock.withLock { _ in closeAll(token.slot.id) }
         #expect(value == CKR_OK)
         let error = try refusal { try session.findObjects() }
@@ -133,7 +133,7 @@ import Testing
     func closedByScope() throws {
         let token = try TestToken.make(label: "scope")
         for _ in 0..<3 { _ = try token.openSession() }
-        // Login ended with the last session: had one been left, this would say "already logged in".
+        // The login ended with the last session; a leaked session would make this fail with "already logged in".
         let session = try token.slot.openSession()
         try session.login(pin: token.pin)
     }
@@ -155,7 +155,7 @@ import Testing
                 return CKR_OK
             }
             unsafe table.C_Sign = { _, _, _, output, count in
-                // As NSS: a buffer that is too small ends the operation.
+                // Like NSS: a buffer that is too small ends the operation.
                 guard let count = unsafe count else { return CKR_ARGUMENTS_BAD }
                 let isStarted = FakeModule.starts.withLock { starts in
                     defer { starts -= starts > 0 ? 1 : 0 }
@@ -198,9 +198,9 @@ import Testing
     }
 }
 
-/// A module of nothing but what a test puts into its table.
+/// A module with only those functions that a test puts into its table.
 enum FakeModule {
-    /// How many signatures have been started.
+    /// The number of signatures started.
     static let starts = Lock(0)
 
     static func make(_ fill: (inout CK_FUNCTION_LIST) -> Void) throws -> Module {

@@ -46,8 +46,8 @@ import Testing
         #expect(try token.module.slot(matching: token.slot.tokenInfo().uri) == token.slot)
         var other = token.uri
         other.serial = "0000"
-        // The tokens of other tests are not asked: one that cannot be read just now might be the one, and SoftHSM may
-        // take it for broken from then on.
+        // Restrict the search to this slot. Otherwise an unreadable token of another test might be the one, and SoftHSM
+        // may treat that token as broken from then on.
         other.slotID = token.slot.id
         #expect(try token.module.slot(matching: other) == nil)
         _ = try TestToken.make(label: "select")

@@ -5,7 +5,7 @@ import Testing
 
 struct BlockingExecutorTests {
     @Test func `a forked child has threads of its own, and does nothing that waited in its parent`() async {
-        // Of this process the child could inherit a lock that another test's thread holds, for ever.
+        // Run in a new process: in this one, the child could inherit a lock held by another test's thread.
         await #expect(processExitsWith: .success) { BlockingExecutorTests.startInChild() }
     }
 
@@ -32,12 +32,12 @@ struct BlockingExecutorTests {
         var done = 0
     }
 
-    /// How many pieces of work, of which none hangs, are done at once by an executor of two threads; `nil` where they
-    /// are not done in two minutes.
+    /// The largest number of work items that an executor of two threads runs at once, if none hangs; `nil` if they are
+    /// not done within two minutes.
     private static func mostAtOnce() -> Int? {
         let executor = BlockingExecutor(width: 2)
         let tally = Lock(Tally())
-        // For longer than threads that hang are waited for.
+        // Longer in total than the time after which threads count as hanging.
         for _ in 0..<400 {
             executor.start {
                 tally.withLock { tally in
@@ -56,7 +56,7 @@ struct BlockingExecutorTests {
     }
 
     @Test func `work that comes to its end is done on no more threads than the executor is wide`() {
-        // A machine that runs neither thread for a second makes them look as if they hung.
+        // If a busy machine runs neither thread for a second, they seem to hang.
         let tries = (0..<3).lazy.map { _ in Self.mostAtOnce() }
         #expect(tries.contains { $0.map { $0 <= 2 } == true })
     }
@@ -64,7 +64,7 @@ struct BlockingExecutorTests {
     private static func startInChild() {
         let executor = BlockingExecutor(width: 1)
         let isOver = Lock(false)
-        // The only thread is busy, and what waits behind it is the parent's.
+        // The only thread is busy, and the work queued behind it belongs to the parent.
         let hasBegun = Lock(false)
         executor.start {
             hasBegun.withLock { $0 = true }
@@ -79,7 +79,7 @@ struct BlockingExecutorTests {
             waited.broadcast()
         }
         let status = ForkedChild.run {
-            // It hangs, and somebody looks after what waits in the child, too.
+            // This work hangs, so the watching thread must start another in the child, too.
             executor.start { while true { sleep(60) } }
             executor.start { _exit(getpid() == process ? 1 : 0) }
         }

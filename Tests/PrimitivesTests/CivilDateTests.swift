@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct CivilDateTests {
-    /// Moments around the ends of months, years, centuries and of what the type knows.
+    /// Times around the ends of months, years, centuries and of the supported range.
     static let seconds: [Double] = [
         0, -1, 86_399, 951_782_399, 951_782_400, 951_868_800, 4_107_542_399, 4_107_542_400, -2_203_891_200,
         -62_135_596_800, -62_167_219_200, 253_402_300_799, 1_795_500_000.75,

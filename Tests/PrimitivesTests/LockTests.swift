@@ -46,7 +46,7 @@ struct LockTests {
     func blocking() async throws {
         let executor = BlockingExecutor(width: 4)
         let barrier = Lock(0)
-        // Each waits for all four: on fewer than four threads nobody would get through.
+        // Each task waits for all four, so with fewer than four threads none would finish.
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<4 {
                 group.addTask {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct POSIXThreadTests {
     @Test func `a thread runs beside the one that started it, and has ended when it was joined`() throws {
-        // Each waits for the other: one after the other they would not get by.
+        // Each waits for the other, so they would not finish if they ran one after the other.
         let met = Lock(0)
         let hasEnded = Lock(false)
         let meet: @Sendable () -> Bool = {
@@ -30,12 +30,12 @@ import Testing
     }
 
     @Test func `a thread that began elsewhere may run wherever its starter may`() throws {
-        // That it begins elsewhere is seen in what a command takes: the kernel may move either of the two at any time.
+        // The start on another core cannot be tested: the kernel may move either thread at any time.
         let isStarted = Lock(false)
         let seen = Lock<Substring?>(nil)
         let look: @Sendable () -> Void = {
             _ = isStarted.wait(until: .after(.seconds(60))) { $0 ? true : nil }
-            // What cannot be read is no set of cores.
+            // If the cores cannot be read, `seen` stays `nil` and the test fails.
             seen.withLock { $0 = try? Self.allowedCores() }
         }
         let thread = try #require(POSIXThread.start("test", elsewhere: true, look))
@@ -56,7 +56,7 @@ import Testing
             ended.withLock { $0 += isOpen ? 1 : 100 }
         }
         let waiters = (0..<4).compactMap { _ in POSIXThread.start("waiter", wait) }
-        // None of them goes on before the thread may end.
+        // None of the waiting threads continues before the thread may end.
         usleep(20_000)
         #expect(ended.withLock { $0 } == 0)
         gate.withLock { $0 = true }

@@ -17,7 +17,7 @@ struct SecretBytesTests {
 
     @Test("The memory is wiped with the last copy")
     func wiped() {
-        // The allocator may hand the same block out again: what it holds then must not be the secret.
+        // The allocator may reuse the block; its content must then not be the secret.
         let marker = [UInt8]("a secret that is long enough to be recognised in the heap".utf8)
         var address: UInt = 0
         do {
@@ -26,7 +26,7 @@ struct SecretBytesTests {
             unsafe copy.withUnsafeBytes { address = UInt(bitPattern: $0.baseAddress) }
             #expect(copy == secret)
         }
-        // Reading freed memory is what an attacker would do; the allocator writes its links into the first 16 bytes.
+        // Reads freed memory, as an attacker would. The allocator writes its links into the first 16 bytes.
         let freed = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: marker.count)
         let rest = unsafe Array(freed)[16...]
         #expect(!rest.elementsEqual(marker[16...]))

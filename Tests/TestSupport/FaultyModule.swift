@@ -2,10 +2,10 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// SoftHSM behind the module of `Tests/FaultyModule`, which refuses what it is told to: a library of its own for each
-/// test, and a SoftHSM of its own, so that taking its token away takes no other test's.
+/// SoftHSM behind the module of `Tests/FaultyModule`, which refuses calls on demand.
 ///
-/// The SoftHSM behind it knows the tokens that were there when it was first used.
+/// Each test has its own library and its own SoftHSM, so that removing the token affects no other test. That SoftHSM
+/// knows the tokens that existed when it was first used.
 public final class FaultyModule: Sendable {
     private struct Library {
         var number = 0
@@ -16,12 +16,12 @@ public final class FaultyModule: Sendable {
     private let library: Lock<Library>
     private let known = Lock<Module?>(nil)
 
-    /// The library.
+    /// The path of the library.
     public var path: String { library.withLock { directory.file("faulty\($0.number == 0 ? "" : "-\($0.number)").so") } }
 
-    /// Builds it in a directory, with the words that count from the beginning; see `faulty.c`.
+    /// Builds the library in a directory, with the initial words; see `faulty.c`.
     ///
-    /// - Throws: `RunError`, or what writing a file throws; a compiler that refuses is a failure, too.
+    /// - Throws: `RunError`, also if the compiler fails; the error of writing a file.
     public init(in directory: TemporaryDirectory, saying words: String = "") throws {
         self.directory = directory
         library = Lock(Library(words: words))
@@ -30,28 +30,28 @@ public final class FaultyModule: Sendable {
 
     private func make() throws {
         try Self.build(path)
-        // What a link leads to, and not the link: it need not lead there from another directory.
+        // Copy the file behind the link, since the link may be invalid in another directory.
         try FileManager.default.copyItem(
             at: URL(fileURLWithPath: TestToken.modulePath).resolvingSymlinksInPath(),
             to: URL(fileURLWithPath: path + ".target"))
         try say(library.withLock { $0.words })
     }
 
-    /// Takes another library from now on, with another SoftHSM behind it, which knows what tokens there are now.
+    /// Switches to a new library, whose SoftHSM knows the tokens that exist now.
     ///
-    /// - Throws: as the initialiser.
+    /// - Throws: `RunError`, also if the compiler fails; the error of writing a file.
     func startAnew() throws {
         library.withLock { $0.number += 1 }
         try make()
     }
 
-    /// Keeps the library loaded as long as this lives, for whoever loads it later: its SoftHSM knows the token.
+    /// Keeps the library loaded as long as this object lives. A later load then gets a SoftHSM that knows the token.
     func keep(_ module: Module) { known.withLock { $0 = module } }
 
-    /// Builds the library alone, for programs that are told by their environment what it does.
+    /// Builds only the library, for programs that control it through their environment.
     ///
-    /// - Throws: `RunError`; a compiler that refuses is a failure, too.
-    public static func build(_ path: String, from name: String = "faulty.c") throws {
+    /// - Throws: `RunError`, also if the compiler fails.
+    public static func build(_ path: String) throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../FaultyModule/\(name)").standardized.path
         let built = try run(
@@ -60,26 +60,26 @@ public final class FaultyModule: Sendable {
         guard built.status == 0 else { throw RunError.notStarted(executable: "cc", reason: built.stderr) }
     }
 
-    /// What counts from now on, in place of what counted before.
+    /// Replaces the words that control the library.
     public func say(_ words: String) throws {
         library.withLock { $0.words = words }
         try Data("target=\(path).target \(words)\n".utf8).write(
             to: URL(fileURLWithPath: path + ".control"), options: .atomic)
     }
 
-    /// How many signatures have begun to wait since it was told to `hold` them.
+    /// The number of signatures that have begun to wait since the word `hold`.
     public var heldSignatures: Int { get throws { try count("signing") } }
 
-    /// How many calls of `C_GetTokenInfo` have begun to wait since it was told to hold them (`hold-info`).
+    /// The number of calls of `C_GetTokenInfo` that have begun to wait since the word `hold-info`.
     public var heldQuestions: Int { get throws { try count("asking") } }
 
-    /// How many calls of `C_Initialize` have begun to wait since it was told to hold them (`hold-init`).
+    /// The number of calls of `C_Initialize` that have begun to wait since the word `hold-init`.
     public var heldStarts: Int { get throws { try count("initializing") } }
 
-    /// How many logins there were while it was told of its answer to a `login`.
+    /// The number of logins while the word `login` was in effect.
     public var logins: Int { get throws { try count("logins") } }
 
-    /// How many logins there were for one use of a key while it was told of its answer to a `context-login`.
+    /// The number of logins for one use of a key while the word `context-login` was in effect.
     public var authentications: Int { get throws { try count("authentications") } }
 
     private func count(_ what: String) throws -> Int {

@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// What happens in a child that is made by fork(2), which has one thread and the memory of its parent.
+/// Runs code in a child made by fork(2), which has one thread and a copy of its parent's memory.
 public enum ForkedChild {
-    /// Forks, and has the child run `body`, which ends it by `_exit`, then or later on another thread.
+    /// Forks, and runs `body` in the child. The child must end by `_exit`, in `body` or later on another thread.
     ///
-    /// - Returns: The child's exit status; `nil` where it had not ended after a minute, or ended by a signal.
+    /// - Returns: The child's exit status; `nil` if it did not end within a minute, or was ended by a signal.
     public static func run(_ body: () throws -> Void) rethrows -> Int32? {
-        // Swift hides it, because little of a Swift program may be used after it.
+        // Swift hides fork(2), because little of a Swift program may be used after it.
         guard let symbol = unsafe dlsym(nil, "fork") else { return nil }
         let child = unsafe unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()
         guard child != 0 else {

@@ -1,6 +1,6 @@
-/// Whether there is strace(1), and it may trace what it starts.
+/// Whether strace(1) is installed and may trace its children.
 public let isStraceUsable: Bool = {
-    // Where it is not installed it cannot be started.
+    // If it is not installed, starting it throws.
     let result = try? run("strace", ["-f", "-o", "/dev/null", "true"])
     return result?.status == 0
 }()

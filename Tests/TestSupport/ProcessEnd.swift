@@ -1,7 +1,8 @@
 import Foundation
 public import Glibc
 
-/// Whether a process is gone, at once or soon; one that nobody waits for is a zombie.
+/// Returns whether a process ends within a minute; a process that its parent has not waited for is a zombie, which
+/// counts as ended.
 public func hasEnded(_ process: pid_t) -> Bool {
     for _ in 0..<6000 {
         guard let status = FileManager.default.contents(atPath: "/proc/\(process)/stat"),

@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// What a child process left behind.
+/// The result of a child process.
 public struct RunResult: Sendable {
-    /// The exit status; for a child that a signal ended, 128 plus the signal.
+    /// The exit status; 128 plus the signal for a child that a signal ended.
     public let status: Int32
-    /// What it wrote to standard output.
+    /// The bytes written to standard output.
     public let output: [UInt8]
-    /// What it wrote to standard error.
+    /// The bytes written to standard error.
     public let errorOutput: [UInt8]
 
     /// Standard output as text; bytes that are not UTF-8 are replaced.
@@ -16,14 +16,14 @@ public struct RunResult: Sendable {
     public var stderr: String { String(decoding: errorOutput, as: UTF8.self) }
 }
 
-/// Why a child process gave no result.
+/// The reason why a child process gave no result.
 public enum RunError: Error, CustomStringConvertible {
-    /// It could not be started.
+    /// The child could not be started.
     case notStarted(executable: String, reason: String)
-    /// It was still running when its time was up, and was killed with its process group.
+    /// The child was still running at the timeout, and was killed with its process group.
     case timedOut(executable: String, output: String)
 
-    /// One sentence.
+    /// A description in one sentence.
     public var description: String {
         switch self {
         case .notStarted(let executable, let reason): "cannot start \(executable): \(reason)"
@@ -32,16 +32,16 @@ public enum RunError: Error, CustomStringConvertible {
     }
 }
 
-/// Runs `executable` (looked up in the `PATH` that it gets) to its end and returns what it wrote.
+/// Runs `executable`, looked up in the child's `PATH`, to its end and returns its output.
 ///
-/// Blocks, but never longer than `timeout` seconds: then the child's process group is killed. That is against hanging
-/// alone, and says nothing of how fast anything has to be: machines are slow and busy. Input and output go through
-/// unlinked files, so that no amount of either can stall the child or us.
+/// Blocks for `timeout` seconds at most; then the child's process group is killed. The timeout only guards against
+/// hanging, and is not a measure of speed, since machines may be slow and busy. Input and output use unlinked files, so
+/// that no amount of either can stall the child or this process.
 ///
 /// - Parameters:
-///   - environment: added to the environment of this process, where an entry here wins.
-///   - isWhole: whether `environment` is all that the child gets.
-///   - directory: the child's working directory; this process' own when `nil`.
+///   - environment: Added to the environment of this process; these entries take precedence.
+///   - isWhole: Whether `environment` is the child's entire environment.
+///   - directory: The child's working directory; that of this process if `nil`.
 /// - Throws: `RunError`. A status other than 0 is a result, not an error.
 @discardableResult
 public func run(
@@ -58,11 +58,11 @@ public func run(
     lseek(input, 0, SEEK_SET)
 
     let merged = isWhole ? environment : ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
-    // The spawn attribute for a working directory is not visible to Swift; env(1) has the same.
+    // The spawn attribute for a working directory is not visible to Swift, so use env(1).
     let command = (directory.map { ["env", "-C", $0] } ?? []) + [executable] + arguments
     let child = try SpawnedProcess(command, environment: merged, streams: (input, output, errorOutput))
     let status = child.wait(timeout: timeout)
-    // A grandchild that outlives the child must not outlive the test.
+    // Kill the group, so that a grandchild does not outlive the test.
     child.kill()
     let result = RunResult(
         status: status ?? -1, output: try content(of: output), errorOutput: try content(of: errorOutput))

@@ -3,24 +3,23 @@ import Foundation
 import Glibc
 import KeyfobPrimitives
 
-/// A child process in a process group of its own, with no signal blocked or ignored and no descriptor but its standard
-/// streams, whatever thread of ours started it and whoever started us.
+/// A child process in its own process group, with no signal blocked or ignored, and only its standard streams open.
 ///
-/// A shell starts with SIGINT ignored what it starts in the background, as `Scripts/test-part` does with us, and some
-/// machines leave descriptors open to all that they start.
+/// This holds in whatever state this process and its thread are. A shell ignores SIGINT in background processes, such
+/// as those of `Scripts/test-part`, and some machines leave descriptors open in all processes that they start.
 ///
-/// Not Foundation's `Process`: that passes the mask of the thread on, so that SIGTERM may not end what a test starts,
-/// and its waiting has no limit.
+/// Foundation's `Process` is not used: it passes the thread's signal mask on, so that SIGTERM may not end the child,
+/// and its waiting has no timeout.
 public final class SpawnedProcess: Sendable {
-    /// Its process identifier, and that of its group.
+    /// The process identifier, which is also that of the group.
     public let identifier: Int32
-    /// The exit status, as soon as the child was waited for.
+    /// The exit status, set once the child was waited for.
     private let status = Lock<Int32?>(nil)
 
-    /// Starts a program with standard streams of the given descriptors.
+    /// Starts a program with the given descriptors as standard streams.
     ///
-    /// It is looked up in the `PATH` that the child gets, which may be shorter than ours: what comes first in ours may
-    /// be a script that needs more of its environment than the test gives.
+    /// The program is looked up in the child's `PATH`, which may be shorter than that of this process. An earlier entry
+    /// of ours may hold a script that needs more environment variables than the test passes.
     ///
     /// - Throws: `RunError.notStarted`.
     public init(
@@ -71,15 +70,15 @@ public final class SpawnedProcess: Sendable {
 
     deinit { kill() }
 
-    /// Whether ended children wait for us to look at them: where our parent ignores SIGCHLD they would not.
+    /// Whether ended children stay until they are waited for; they would not if the parent process ignores SIGCHLD.
     private static let keepsChildren: Bool = {
         signal(SIGCHLD, SIG_DFL)
         return true
     }()
 
-    /// A pipe of which a child gets only what it is given: an end that another child holds would keep it open.
+    /// Creates a pipe whose ends children do not inherit, because an end held by another child would keep it open.
     ///
-    /// - Throws: `RunError.notStarted` where no descriptor is left.
+    /// - Throws: `RunError.notStarted` if no descriptor is left.
     public static func pipe() throws -> (reading: Int32, writing: Int32) {
         var ends: (reading: Int32, writing: Int32) = (-1, -1)
         guard unsafe keyfob_pipe(&ends.reading, &ends.writing) == 0 else {
@@ -88,15 +87,16 @@ public final class SpawnedProcess: Sendable {
         return ends
     }
 
-    /// Ends the child, and what it started and left in its group, at once.
+    /// Kills the child and the processes in its group.
     public func kill() {
-        // A group whose leader was waited for and that has no member may be somebody else's by now, but for the
-        // identifiers to come round within a test.
+        // If the leader was waited for and the group is empty, its identifier could have been reused. That would
+        // require all identifiers to wrap around within a test.
         _ = Glibc.kill(-identifier, SIGKILL)
         _ = wait(timeout: 5)
     }
 
-    /// The exit status, or 128 plus the signal that ended it; `nil` when it had to be killed after `timeout` seconds.
+    /// Waits for the exit status, or 128 plus the signal that ended the child; `nil` if it was killed after `timeout`
+    /// seconds.
     public func wait(timeout: Double) -> Int32? {
         let end = Deadline.after(.seconds(timeout))
         var pause: UInt32 = 500
@@ -112,7 +112,7 @@ public final class SpawnedProcess: Sendable {
         return nil
     }
 
-    /// The exit status, if it has ended.
+    /// Returns the exit status if the child has ended.
     private func poll() -> Int32? {
         status.withLock { status in
             if let status { return status }

@@ -5,15 +5,15 @@ public import PKCS11
 
 /// A SoftHSM token that belongs to one test.
 ///
-/// SoftHSM reads its configuration once per process, so all tests of a process share a directory of their own, made
-/// with the first token and removed when the process ends; each test has its own token in it. Safe to call from
-/// tests that run in parallel.
+/// SoftHSM reads its configuration once per process. So all tests of a process share one directory, created with the
+/// first token and removed when the process ends; each test has its own token in it. Safe to use from tests that run in
+/// parallel.
 public struct TestToken: Sendable {
-    /// SoftHSM, initialised on this process' own directory.
+    /// SoftHSM, initialised with this process' directory.
     public let module: Module
-    /// Where the token is in this process; another process must look for `label`.
+    /// The token's slot in this process; another process must search for `label`.
     public let slot: Slot
-    /// The token's label, which no other token has.
+    /// The token's label, which is unique.
     public let label: String
     /// The token's serial number.
     public let serialNumber: String
@@ -26,17 +26,17 @@ public struct TestToken: Sendable {
     public static let pinText = "1234-user"
     /// The security officer's PIN of every test token.
     public static let securityOfficerPINText = "5678-officer"
-    /// The library.
+    /// The path of the SoftHSM library.
     public static let modulePath = "/usr/lib/softhsm/libsofthsm2.so"
 
-    /// The `softhsm2.conf` of this process: give it to a child as `SOFTHSM2_CONF`.
+    /// The `softhsm2.conf` of this process; pass it to a child as `SOFTHSM2_CONF`.
     public static var configurationPath: String { directory + "/softhsm2.conf" }
-    /// The `softhsm2.conf` of this process: give it to a child as `SOFTHSM2_CONF`.
+    /// The `softhsm2.conf` of this process; pass it to a child as `SOFTHSM2_CONF`.
     public var configurationPath: String { Self.configurationPath }
-    /// The environment in which a child finds the token.
+    /// The environment variables with which a child finds the token.
     public var environment: [String: String] { ["SOFTHSM2_CONF": configurationPath] }
 
-    /// Names the token: by label and serial number.
+    /// A URI that identifies the token by label and serial number.
     public var uri: PKCS11URI {
         var uri = PKCS11URI()
         uri.token = label
@@ -44,14 +44,14 @@ public struct TestToken: Sendable {
         return uri
     }
 
-    /// Makes a token with both PINs set and nothing on it.
+    /// Creates an empty token with both PINs set.
     ///
-    /// - Parameter label: how the unique label begins; at most 20 bytes of it are used.
-    /// - Throws: `PKCS11Error` of whatever failed.
+    /// - Parameter label: The beginning of the unique label; at most 20 bytes of it are used.
+    /// - Throws: `PKCS11Error` of the call that failed.
     public static func make(label: String = "test") throws -> TestToken {
         let module = try loadModule()
-        // The library's own code under test takes the free slot, too (`SoftHSMDirectory.createToken`), and has SoftHSM
-        // look anew, which ends all sessions and numbers the slots differently. What is half made then stays as it is.
+        // The code under test uses the free slot, too (`SoftHSMDirectory.createToken`), and then initialises SoftHSM
+        // again. That ends all sessions and renumbers the slots, and leaves a token that is being created incomplete.
         let deadline = Deadline.after(.seconds(30))
         while true {
             let generation = module.generation
@@ -65,11 +65,11 @@ public struct TestToken: Sendable {
         }
     }
 
-    /// Makes something on a new token that the code under test makes, such as a keychain: five times at most.
+    /// Runs `body`, which creates an object with a new token, such as a keychain, up to five times until it succeeds.
     ///
-    /// Making a token meets the logins of the other tests of the process, which rewrite SoftHSM's files.
+    /// It may fail because logins of other tests of the process rewrite SoftHSM's files.
     ///
-    /// - Throws: `PKCS11Error` where the module cannot be loaded; what `body` throws the last time.
+    /// - Throws: `PKCS11Error` if the module cannot be loaded; the last error of `body`.
     public static func retrying<Result>(_ body: () throws -> Result) throws -> Result {
         _ = try loadModule()
         for _ in 0..<4 {
@@ -80,20 +80,20 @@ public struct TestToken: Sendable {
 
     private static func make(_ label: String, in module: Module) throws -> TestToken {
         let unique = String(label.prefix(20)) + "-" + UUID().uuidString.suffix(10)
-        // SoftHSM has one free slot at a time, and a new token takes it.
+        // SoftHSM has one free slot at a time, and a new token occupies it.
         let token = try initialization.withLock { _ in try initializeToken(unique, module) }
         try token.initializePIN()
         return token
     }
 
     private static func initializeToken(_ label: String, _ module: Module) throws -> TestToken {
-        // The newest slot is the free one, unless the module was initialised again. Others are not asked: SoftHSM may
-        // take a token for broken that it reads while another test logs in to it.
+        // The newest slot is the free one, unless the module was initialised again. Do not read other slots: SoftHSM
+        // may treat a token as broken if it reads it while another test logs in to it.
         guard let slot = try module.slots().newestFirst.first(where: { slot in
             (try? slot.tokenInfo()).map { !$0.flags.contains(.tokenInitialized) } ?? false
         })
         else {
-            // So it is, for a moment, where somebody has just taken the one there was.
+            // This happens for a moment after another test has taken the free slot.
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: "no free slot")
         }
         try slot.initializeToken(label: label, securityOfficerPIN: SecretBytes(utf8: securityOfficerPINText))
@@ -109,15 +109,16 @@ public struct TestToken: Sendable {
         try session.close()
     }
 
-    /// The same token in a module of the test's own, which no other test initialises anew: that ends all sessions, and
-    /// numbers the slots differently. Whoever loads that library while `faulty` lives sees the token, too; its path may
-    /// be another one now.
+    /// Returns the same token in the test's own module, which no other test initialises again.
     ///
-    /// - Throws: `PKCS11Error` where it cannot be loaded, or was loaded before the token was made.
+    /// A new initialisation would end all sessions and renumber the slots. Code that loads the library while `faulty`
+    /// lives sees the token, too. The library's path may be a different one afterwards.
+    ///
+    /// - Throws: `PKCS11Error` if the module cannot be loaded, or was loaded before the token was created.
     public func behind(_ faulty: FaultyModule) throws -> TestToken {
         var module = try Module.load(path: faulty.path)
         if try module.slot(matching: uri) == nil {
-            // Seen once in some hundred runs, and never where somebody was looking.
+            // Seen once in some hundred runs, and never while debugging.
             print("note: a SoftHSM that has just been loaded does not know \(label); \(try sight(in: module))")
             try faulty.startAnew()
             module = try Module.load(path: faulty.path)
@@ -127,12 +128,12 @@ public struct TestToken: Sendable {
             module: module, slot: try Self.findSlot(of: uri, in: module), label: label, serialNumber: serialNumber)
     }
 
-    /// What a module says of all tokens, and what of this one there is on the disk.
+    /// Describes all tokens that a module shows, and the files of this token.
     private func sight(in module: Module) throws -> String {
         let slots = try module.slots().map { slot in
             do { return "\(slot.id) \(try slot.tokenInfo().serialNumber)" } catch { return "\(slot.id) \(error)" }
         }
-        // SoftHSM makes the serial number of the end of the directory's name.
+        // SoftHSM uses the end of the directory's name as the serial number.
         let files = try run("sh", ["-c", "ls -l \"$0\"/tokens/*\"$1\"", Self.directory, String(serialNumber.suffix(12))])
         return "slots: \(slots.joined(separator: ", ")); files: \(files.stdout)\(files.stderr)"
     }
@@ -144,14 +145,14 @@ public struct TestToken: Sendable {
         return slot
     }
 
-    /// Runs `body` with a session with a token that the code under test made, past that code; and again where another
-    /// test has the module initialised anew meanwhile, which ends all sessions, and a login with them.
+    /// Runs `body` in a session with a token that the code under test created, bypassing that code.
     ///
-    /// The token is named by label and serial number: others are then not asked, which SoftHSM may take for broken when
-    /// another test logs in to them.
+    /// Repeats it if another test initialises the module in the meantime, which ends all sessions and logins. The token
+    /// is identified by label and serial number, so that other tokens are not read. SoftHSM may treat a token as broken
+    /// if it reads it while another test logs in to it.
     ///
-    /// - Parameter pin: The user's PIN, for a session that is logged in.
-    /// - Throws: `PKCS11Error`, with `tokenNotPresent` where there is no such token; what `body` throws.
+    /// - Parameter pin: The user's PIN, if the session is to be logged in.
+    /// - Throws: `PKCS11Error`, with `tokenNotPresent` if the token does not exist; the errors of `body`.
     public static func withSession<Result>(
         _ uri: PKCS11URI, pin: SecretBytes? = nil, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
@@ -169,9 +170,9 @@ public struct TestToken: Sendable {
         }
     }
 
-    /// A session with the token, logged in unless said otherwise.
+    /// Opens a session with the token, logged in by default.
     ///
-    /// Login is the token's: it ends when the last session of the test is closed.
+    /// The login ends when the last session of the test is closed.
     ///
     /// - Throws: `PKCS11Error` of `C_OpenSession` or `C_Login`.
     public func openSession(readWrite: Bool = true, loggedIn: Bool = true) throws -> Session {
@@ -190,9 +191,9 @@ public struct TestToken: Sendable {
         }
     }
 
-    /// Runs pkcs11-tool on a token of this process' directory, logged in: what other programs do to it.
+    /// Runs pkcs11-tool on a token of this process' directory, logged in, as another program would.
     ///
-    /// - Throws: `RunError`; that the tool fails is a result.
+    /// - Throws: `RunError`; a failure of the tool is a result.
     public static func runTool(
         _ arguments: [String], onToken label: String, pin: String, stdin: [UInt8] = []
     ) throws -> RunResult {
@@ -201,11 +202,11 @@ public struct TestToken: Sendable {
             stdin: stdin, environment: ["SOFTHSM2_CONF": configurationPath])
     }
 
-    /// SoftHSM on this process' own directory, initialised; use it where no token is needed.
+    /// Loads SoftHSM with this process' directory, for tests that need no token.
     ///
-    /// - Throws: `PKCS11Error` when it cannot be loaded.
+    /// - Throws: `PKCS11Error` if it cannot be loaded.
     public static func loadModule() throws -> Module {
-        // Made before the module can read its configuration.
+        // Create the directory before the module reads its configuration.
         _ = directory
         return try keeper.withLock { try keep(&$0) }
     }
@@ -221,15 +222,15 @@ public struct TestToken: Sendable {
     /// Keeps the module initialised between tests.
     private static let keeper = Lock<Module?>(nil)
 
-    /// The place that `ThrowawayKeychain` uses in this process, too: SoftHSM has one directory in a process.
+    /// The directory that `ThrowawayKeychain` uses in this process, too, since SoftHSM has one directory per process.
     private static let directoryPath: String = {
-        // Field 22 of proc(5): when the process started.
+        // Field 22 of proc(5): the start time of the process.
         let line = (try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8)) ?? ")"
         let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
         return NSTemporaryDirectory() + "keyfob-softhsm-\(getpid())-\(fields.count > 20 ? String(fields[20]) : "0")"
     }()
 
-    /// The same path, with the directory there and the environment naming it.
+    /// The same path, after creating the directory and setting the environment variable.
     private static let directory: String = {
         let path = directoryPath
         let configuration = """
@@ -248,7 +249,7 @@ public struct TestToken: Sendable {
         }
         unsafe setenv("SOFTHSM2_CONF", path + "/softhsm2.conf", 1)
         atexit {
-            // Nothing could be done about a failure here, and the next boot empties the directory anyway.
+            // A failure cannot be handled here, and the next boot empties the directory anyway.
             do { try FileManager.default.removeItem(atPath: TestToken.directoryPath) } catch {}
         }
         return path

@@ -1,4 +1,4 @@
-/// A function of the C interface, by its name in the specification.
+/// A function of the C interface, identified by its name in the specification.
 public struct PKCS11Function: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name, such as `C_Sign`.
     public let rawValue: String
@@ -13,7 +13,7 @@ public struct PKCS11Function: RawRepresentable, Hashable, Sendable, CustomString
 
     /// Loading a module by path, before any Cryptoki call. Stands for `p11_kit_module_load`.
     public static let moduleLoad = PKCS11Function(rawValue: "p11_kit_module_load")
-    /// Loading what p11-kit's configuration names. Stands for `p11_kit_modules_load`.
+    /// Loading the modules of p11-kit's configuration. Stands for `p11_kit_modules_load`.
     public static let modulesLoad = PKCS11Function(rawValue: "p11_kit_modules_load")
     /// Stands for `C_Initialize`.
     public static let initialize = PKCS11Function(rawValue: "C_Initialize")

@@ -1,13 +1,13 @@
 extension ReturnValue {
-    /// What may make the refused operation succeed; `.final` for numbers of vendors and unknown ones.
+    /// The recovery after which the refused operation may succeed; `.final` for vendor-defined and unknown numbers.
     public var recovery: Recovery { Self.recoveries[self] ?? .final }
 
-    /// Whether the session that saw this must be closed, because its state is no longer known.
+    /// Whether the session must be closed after this return value, because its state is no longer known.
     var breaksSession: Bool {
         self == .generalError || self == .functionFailed || recovery == .reopenSession || recovery == .reloadModule
     }
 
-    /// Return values of one class, and why they are of it.
+    /// Return values with the same recovery, and the reason for it.
     struct RecoveryGroup: Sendable {
         let recovery: Recovery
         let reason: String
@@ -28,7 +28,7 @@ extension ReturnValue {
         return result
     }()
 
-    /// The one table: every declared return value stands in exactly one group.
+    /// The table of recoveries; every declared return value is in exactly one group.
     static let recoveryGroups: [RecoveryGroup] = [
         RecoveryGroup(
             .retry, "The token was short of something that other threads or programs give back.",

@@ -1,8 +1,8 @@
-/// A public point on a known curve, in either form that tokens give it.
+/// A public point on a known curve, decoded from either form that tokens use.
 ///
-/// Cryptoki wraps the point of `CKA_EC_POINT` in a DER OCTET STRING; some tokens and many programs give
-/// it raw. A raw point starts with 04, which is also the tag of an OCTET STRING, and its next byte may
-/// happen to be a fitting length. Only the length that the curve demands tells the two apart.
+/// Cryptoki wraps the point of `CKA_EC_POINT` in a DER OCTET STRING; some tokens and many programs use the raw point. A
+/// raw point starts with 04, which is also the tag of an OCTET STRING, and its next byte may happen to be a fitting
+/// length. Only the length that the curve requires distinguishes the two.
 public struct ECPoint: Hashable, Sendable, CustomStringConvertible {
     /// The curve.
     public let curve: EllipticCurve
@@ -12,8 +12,8 @@ public struct ECPoint: Hashable, Sendable, CustomStringConvertible {
 
     /// Decodes a point in either form.
     ///
-    /// Gives `nil` for any other length and for compressed points. Does not check that the point lies
-    /// on the curve: whoever computes with it does.
+    /// Returns `nil` for any other length and for compressed points. Does not check that the point lies on the curve;
+    /// code that computes with it must.
     public init?(_ bytes: [UInt8], curve: EllipticCurve) {
         let raw: ArraySlice<UInt8>
         if bytes.count == curve.pointBytes {
@@ -30,7 +30,7 @@ public struct ECPoint: Hashable, Sendable, CustomStringConvertible {
         self.rawBytes = Array(raw)
     }
 
-    /// Puts a point on a NIST curve together; `nil` for another curve or coordinates of another length.
+    /// Creates a point on a NIST curve; `nil` for another curve or for coordinates of another length.
     public init?(x: [UInt8], y: [UInt8], curve: EllipticCurve) {
         guard curve.hasUncompressedPoints, x.count == curve.fieldBytes, y.count == curve.fieldBytes else { return nil }
         self.curve = curve
@@ -50,16 +50,16 @@ public struct ECPoint: Hashable, Sendable, CustomStringConvertible {
         curve.hasUncompressedPoints ? Array(rawBytes[(1 + curve.fieldBytes)...]) : nil
     }
 
-    /// The curve; the point itself says nothing to a reader.
+    /// The curve only, since the bytes of the point tell a reader nothing.
     public var description: String { "point on \(curve)" }
 
-    /// The DER headers in front of a wrapped point: an OCTET STRING, or the BIT STRING of some modules.
+    /// The DER headers before a wrapped point: an OCTET STRING, or the BIT STRING of some modules.
     private static func headers(_ curve: EllipticCurve) -> [[UInt8]] {
         [header(tag: 0x04, count: curve.pointBytes), header(tag: 0x03, count: curve.pointBytes + 1) + [0x00]]
     }
 
     private static func header(tag: UInt8, count: Int) -> [UInt8] {
-        // The longest point of a known curve has 133 bytes, so that one length byte is enough.
+        // The longest point of a known curve has 133 bytes, so one length byte is enough.
         count < 0x80 ? [tag, UInt8(count)] : [tag, 0x81, UInt8(count)]
     }
 }

@@ -1,4 +1,4 @@
-/// An elliptic curve that we know by its object identifier.
+/// An elliptic curve, known by its object identifier.
 public struct EllipticCurve: Hashable, Sendable, CustomStringConvertible {
     /// The usual name, such as `P-256`.
     public let name: String
@@ -9,16 +9,16 @@ public struct EllipticCurve: Hashable, Sendable, CustomStringConvertible {
     /// The DER of the curve's object identifier: the value of `CKA_EC_PARAMS`.
     public let parametersDER: [UInt8]
 
-    /// The type of its keys.
+    /// The type of the curve's keys.
     public let keyType: KeyType
 
-    /// The DER of a PrintableString that names the curve, the other form which Cryptoki 3.0 allows.
+    /// The DER of a PrintableString that names the curve, the other form that Cryptoki 3.0 allows.
     private let alternativeDER: [UInt8]?
 
     /// The same as `name`.
     public var description: String { name }
 
-    /// Whether points are 04 || X || Y; otherwise they are the one encoded coordinate of RFC 8032.
+    /// Whether points are 04 || X || Y; otherwise they are the single encoded coordinate of RFC 8032.
     var hasUncompressedPoints: Bool { keyType == .ec }
 
     /// The length of a raw point in bytes.
@@ -44,10 +44,10 @@ public struct EllipticCurve: Hashable, Sendable, CustomStringConvertible {
         name: "Ed25519", fieldBytes: 32, parametersDER: [0x06, 0x03, 0x2b, 0x65, 0x70],
         keyType: .ecEdwards, alternativeDER: [0x13, 0x0c] + Array("edwards25519".utf8))
 
-    /// All that we know.
+    /// All known curves.
     public static let all: [EllipticCurve] = [.p256, .p384, .p521, .ed25519]
 
-    /// The curve that a value of `CKA_EC_PARAMS` names, or `nil` for one we do not know.
+    /// The curve that a value of `CKA_EC_PARAMS` names; `nil` for an unknown curve.
     public init?(parametersDER: [UInt8]) {
         let match = Self.all.first { $0.parametersDER == parametersDER || $0.alternativeDER == parametersDER }
         guard let match else { return nil }

@@ -1,6 +1,6 @@
 import CP11Kit
 
-/// A digest algorithm, with the numbers that Cryptoki has for it alone, in a mask and in signatures.
+/// A digest algorithm, with its numbers in Cryptoki: by itself, in a mask and in signatures.
 public struct HashAlgorithm: Hashable, Sendable, CustomStringConvertible {
     /// The usual name, such as `SHA-256`.
     public let name: String
@@ -8,28 +8,28 @@ public struct HashAlgorithm: Hashable, Sendable, CustomStringConvertible {
     /// The length of a digest in bytes.
     public let digestLength: Int
 
-    /// The digest as a mechanism of its own: `CKM_SHA256` and its like.
+    /// The digest as a mechanism of its own, such as `CKM_SHA256`.
     public let mechanismType: MechanismType
 
-    /// RSA with PKCS #1 v1.5 padding over this digest: `CKM_SHA256_RSA_PKCS` and its like.
+    /// RSA with PKCS #1 v1.5 padding over this digest, such as `CKM_SHA256_RSA_PKCS`.
     public let rsaPKCS: MechanismType
 
-    /// RSA-PSS over this digest: `CKM_SHA256_RSA_PKCS_PSS` and its like.
+    /// RSA-PSS over this digest, such as `CKM_SHA256_RSA_PKCS_PSS`.
     public let rsaPSS: MechanismType
 
-    /// ECDSA over this digest: `CKM_ECDSA_SHA256` and its like. SoftHSM has none of them.
+    /// ECDSA over this digest, such as `CKM_ECDSA_SHA256`. SoftHSM has none of them.
     public let ecdsa: MechanismType
 
-    /// The HMAC with this digest: `CKM_SHA256_HMAC` and its like.
+    /// The HMAC with this digest, such as `CKM_SHA256_HMAC`.
     public let hmac: MechanismType
 
-    /// The mask generation function with this digest: `CKG_MGF1_SHA256` and its like.
+    /// The mask generation function with this digest, such as `CKG_MGF1_SHA256`.
     let maskGenerationFunction: UInt
 
     /// The same as `name`.
     public var description: String { name }
 
-    /// SHA-1; for RSA-OAEP, where SoftHSM has no other, and for what others signed long ago.
+    /// SHA-1; for RSA-OAEP, since SoftHSM supports no other hash there, and for verifying old signatures.
     public static let sha1 = HashAlgorithm(
         name: "SHA-1", digestLength: 20, mechanismType: .sha1, rsaPKCS: .sha1RSAPKCS, rsaPSS: .sha1RSAPSS,
         ecdsa: .ecdsaSHA1, hmac: .sha1HMAC, maskGenerationFunction: CKG_MGF1_SHA1)
@@ -54,6 +54,6 @@ public struct HashAlgorithm: Hashable, Sendable, CustomStringConvertible {
         name: "SHA-512", digestLength: 64, mechanismType: .sha512, rsaPKCS: .sha512RSAPKCS, rsaPSS: .sha512RSAPSS,
         ecdsa: .ecdsaSHA512, hmac: .sha512HMAC, maskGenerationFunction: CKG_MGF1_SHA512)
 
-    /// All of them, shortest digest first.
+    /// All digest algorithms, shortest digest first.
     public static let all: [HashAlgorithm] = [.sha1, .sha224, .sha256, .sha384, .sha512]
 }

@@ -4,29 +4,30 @@ import CP11Kit
 ///
 /// Corresponds to `CK_MECHANISM`.
 public struct Mechanism: Hashable, Sendable, CustomStringConvertible {
-    /// Which mechanism.
+    /// The type of the mechanism.
     public let type: MechanismType
 
-    /// What it needs besides.
+    /// The parameters.
     public let parameters: MechanismParameters
 
-    /// Makes a mechanism, most often one without parameters.
+    /// Creates a mechanism, by default without parameters.
     public init(_ type: MechanismType, parameters: MechanismParameters = .none) {
         self.type = type
         self.parameters = parameters
     }
 
-    /// The mechanism's name; parameters may be as private as the data.
+    /// The mechanism's name only, because parameters may be as private as the data.
     public var description: String { type.name }
 
     /// EdDSA over the message itself. Corresponds to `CKM_EDDSA`.
     public static let eddsa = Mechanism(.eddsa)
 
-    /// RSA-PSS, with a mask by the same hash, as SoftHSM and tpm2 demand.
+    /// RSA-PSS, with a mask by the same hash, as SoftHSM and tpm2 require.
     ///
-    /// Corresponds to `CKM_RSA_PKCS_PSS`, over a digest by `hash`, or another number given as `type`.
+    /// Corresponds to `CKM_RSA_PKCS_PSS` over a digest by `hash`, or to the mechanism given as `type`.
     ///
-    /// - Parameter saltLength: In bytes; the digest's length where it is `nil`, the only one tpm2 takes.
+    /// - Parameter saltLength: The length of the salt in bytes; if `nil`, that of the digest, the only one that tpm2
+    ///   accepts.
     public static func rsaPSS(
         hash: HashAlgorithm, saltLength: Int? = nil, type: MechanismType = .rsaPSS
     ) -> Mechanism {
@@ -34,7 +35,7 @@ public struct Mechanism: Hashable, Sendable, CustomStringConvertible {
             hash: hash, maskHash: hash, saltLength: saltLength ?? hash.digestLength))
     }
 
-    /// RSA-OAEP, with a mask by the same hash. SoftHSM knows SHA-1 without a label only.
+    /// RSA-OAEP, with a mask by the same hash. SoftHSM only supports SHA-1 without a label.
     ///
     /// Corresponds to `CKM_RSA_PKCS_OAEP`.
     public static func rsaOAEP(hash: HashAlgorithm, label: [UInt8] = []) -> Mechanism {
@@ -45,7 +46,7 @@ public struct Mechanism: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Corresponds to `CKM_AES_GCM`.
     ///
-    /// > Important: No token notices an initialisation vector used twice with a key. That reveals both
+    /// > Important: Tokens do not detect that an initialisation vector is used twice with a key. That reveals both
     /// > plaintexts and allows forgeries.
     public static func aesGCM(iv: [UInt8], additionalData: [UInt8] = [], tagBits: Int = 128) -> Mechanism {
         Mechanism(.aesGCM, parameters: .gcm(iv: iv, additionalData: additionalData, tagBits: tagBits))
@@ -66,22 +67,22 @@ public struct Mechanism: Hashable, Sendable, CustomStringConvertible {
         Mechanism(.aesCTR, parameters: .ctr(counterBits: counterBits, block: block))
     }
 
-    /// Elliptic-curve Diffie-Hellman with another's public point.
+    /// Elliptic-curve Diffie-Hellman with a peer's public point.
     ///
     /// Corresponds to `CKM_ECDH1_DERIVE`.
     public static func ecdh1Derive(
         peerPoint: ECPoint, kdf: KeyDerivationFunction = .null, sharedData: [UInt8] = []
     ) -> Mechanism {
-        // The raw form: the specification's, and understood by every token that derives at all.
+        // The raw form: the specification's, and accepted by every token that can derive keys.
         Mechanism(
             .ecdh1Derive, parameters: .ecdh1Derive(kdf: kdf, sharedData: sharedData, peerPoint: peerPoint.rawBytes))
     }
 }
 
 extension Mechanism {
-    /// Calls `body` with the C structure, valid only during the call.
+    /// Calls `body` with the C structure, which is valid only during the call.
     ///
-    /// Allocates nothing for a mechanism without parameters: this stands in front of every signature.
+    /// Allocates nothing for a mechanism without parameters, since every signature passes through here.
     @inline(__always)
     func withCMechanism<Result>(
         _ body: (UnsafeMutablePointer<CK_MECHANISM>) throws(PKCS11Error) -> Result

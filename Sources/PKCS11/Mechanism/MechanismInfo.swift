@@ -1,22 +1,23 @@
 import CP11Kit
 
-/// What a token says about a mechanism. Tokens also list what they cannot do: try before relying on it.
+/// Information about a mechanism. Tokens also list mechanisms that do not work: try one before relying on it.
 ///
 /// Corresponds to `CK_MECHANISM_INFO`, read by `C_GetMechanismInfo`.
 public struct MechanismInfo: Hashable, Sendable {
-    /// The smallest and the largest key; bits for RSA and elliptic curves, mostly bytes for symmetric keys.
+    /// The sizes of the smallest and the largest key; bits for RSA and elliptic curves, mostly bytes for symmetric
+    /// keys.
     public let keySizes: ClosedRange<UInt>
 
-    /// What the mechanism is for, and where it runs.
+    /// The mechanism's uses, and whether it runs in the device.
     public let flags: MechanismFlags
 
-    /// Makes the description of a mechanism.
+    /// Creates the description of a mechanism.
     public init(keySizes: ClosedRange<UInt>, flags: MechanismFlags) {
         self.keySizes = keySizes
         self.flags = flags
     }
 
-    /// Takes over what a token filled in; a range that the token gave upside down is turned round.
+    /// Converts a token's answer. If the minimum exceeds the maximum, the two are swapped.
     init(_ info: CK_MECHANISM_INFO) {
         let sizes = (info.ulMinKeySize, info.ulMaxKeySize)
         self.init(keySizes: min(sizes.0, sizes.1)...max(sizes.0, sizes.1), flags: MechanismFlags(rawValue: info.flags))

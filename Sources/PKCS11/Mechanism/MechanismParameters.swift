@@ -1,10 +1,10 @@
 import CP11Kit
 
-/// What a mechanism needs besides its number.
+/// The parameters of a mechanism.
 ///
-/// The values are copied for each call, so that a token which writes into them cannot change ours.
+/// The values are copied for each call, so that a token that writes into them does not change the original.
 public struct MechanismParameters: Hashable, Sendable {
-    /// The layouts we know. Private, so that another can join without breaking anyone's `switch`.
+    /// The known layouts. Private, so that adding one does not break a `switch` in other code.
     private enum Layout: Hashable {
         case none
         case bytes([UInt8])
@@ -27,7 +27,7 @@ public struct MechanismParameters: Hashable, Sendable {
 
     /// Stands for `CK_RSA_PKCS_PSS_PARAMS`.
     ///
-    /// - Parameter saltLength: In bytes.
+    /// - Parameter saltLength: The length of the salt in bytes.
     public static func rsaPSS(
         hash: HashAlgorithm, maskHash: HashAlgorithm, saltLength: Int
     ) -> MechanismParameters {
@@ -36,8 +36,8 @@ public struct MechanismParameters: Hashable, Sendable {
             hash: hash.mechanismType.rawValue, mask: maskHash.maskGenerationFunction, saltLength: saltLength))
     }
 
-    /// Stands for `CK_RSA_PKCS_OAEP_PARAMS`, with the source `CKZ_DATA_SPECIFIED` even without a label,
-    /// because SoftHSM refuses zero there.
+    /// Stands for `CK_RSA_PKCS_OAEP_PARAMS`. The source is `CKZ_DATA_SPECIFIED` even without a label, because SoftHSM
+    /// rejects zero there.
     public static func rsaOAEP(
         hash: HashAlgorithm, maskHash: HashAlgorithm, label: [UInt8]
     ) -> MechanismParameters {
@@ -45,7 +45,7 @@ public struct MechanismParameters: Hashable, Sendable {
             hash: hash.mechanismType.rawValue, mask: maskHash.maskGenerationFunction, label: label))
     }
 
-    /// Stands for `CK_GCM_PARAMS` of Cryptoki 2.40, whose `ulIvBits` NSS wants to be right.
+    /// Stands for `CK_GCM_PARAMS` of Cryptoki 2.40. Its `ulIvBits` is filled in, because NSS requires it.
     public static func gcm(iv: [UInt8], additionalData: [UInt8], tagBits: Int) -> MechanismParameters {
         precondition((0...128).contains(tagBits), "a GCM tag has at most 128 bits")
         return MechanismParameters(layout: .gcm(iv: iv, additionalData: additionalData, tagBits: tagBits))
@@ -54,7 +54,7 @@ public struct MechanismParameters: Hashable, Sendable {
     /// Stands for `CK_AES_CTR_PARAMS`.
     ///
     /// - Parameters:
-    ///   - counterBits: How many low bits of the block count.
+    ///   - counterBits: The number of low bits of the block that count.
     ///   - block: The first counter block, 16 bytes.
     public static func ctr(counterBits: Int, block: [UInt8]) -> MechanismParameters {
         precondition(block.count == 16 && (1...128).contains(counterBits), "a counter block has 16 bytes")
@@ -70,8 +70,8 @@ public struct MechanismParameters: Hashable, Sendable {
 }
 
 extension MechanismParameters {
-    /// Calls `body` with the parameters in the layout of C, valid only during the call; with `nil` and 0
-    /// where there are none, and then without allocating.
+    /// Calls `body` with the parameters in the layout of C, valid only during the call. Without parameters, passes
+    /// `nil` and 0 and allocates nothing.
     @inline(__always)
     func withCParameters<Result>(
         _ body: (UnsafeMutableRawPointer?, UInt) throws(PKCS11Error) -> Result
@@ -137,7 +137,7 @@ extension MechanismParameters {
         }
     }
 
-    /// The bytes in memory that C may write to; `nil` for no bytes, as the specification wants it.
+    /// Copies the bytes into memory that C may write to; `nil` for no bytes, as the specification requires.
     private static func withCopy<Result>(
         of bytes: [UInt8], _ body: (UnsafeMutableRawPointer?, UInt) throws(PKCS11Error) -> Result
     ) throws(PKCS11Error) -> Result {
@@ -157,7 +157,7 @@ extension MechanismParameters {
     }
 }
 
-/// What turns the shared point of a key agreement into key bytes: `CKD_*`.
+/// The function that turns the shared point of a key agreement into key bytes: `CKD_*`.
 public struct KeyDerivationFunction: RawRepresentable, Hashable, Sendable {
     /// The number in the C interface.
     public let rawValue: UInt
@@ -167,7 +167,7 @@ public struct KeyDerivationFunction: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The x coordinate as it is; the only one that SoftHSM has. Corresponds to `CKD_NULL`.
+    /// The x coordinate as it is; the only function that SoftHSM supports. Corresponds to `CKD_NULL`.
     public static let null = KeyDerivationFunction(rawValue: CKD_NULL)
     /// ANSI X9.63 with SHA-1. Corresponds to `CKD_SHA1_KDF`.
     public static let sha1 = KeyDerivationFunction(rawValue: CKD_SHA1_KDF)

@@ -1,18 +1,18 @@
 import KeyfobPrimitives
 import Synchronization
 
-/// Tells of every C call that ended: which function, and what it returned. Never of what went in or came out.
+/// Reports the function and return value of every C call that ended, but never its arguments or results.
 package enum CallTrace {
     private static let isOn = Atomic<Bool>(false)
     private static let observer = Lock<@Sendable (PKCS11Function, ReturnValue) -> Void>({ _, _ in })
 
-    /// Calls `body` after each C call from now on, on whatever thread makes it.
+    /// Sets `body` to be called after each C call, on the thread that made the call.
     package static func observe(_ body: @escaping @Sendable (PKCS11Function, ReturnValue) -> Void) {
         observer.withLock { $0 = body }
         isOn.store(true, ordering: .releasing)
     }
 
-    /// Takes note of a call. Costs one load where nobody observes.
+    /// Reports a call. Without an observer it costs one load.
     @inline(__always)
     static func note(_ function: @autoclosure () -> PKCS11Function, _ returnValue: UInt) {
         if isOn.load(ordering: .relaxed) { tell(function(), returnValue) }

@@ -1,8 +1,8 @@
-/// Text and counts as the info structures of Cryptoki hold them.
+/// Decodes text and counts of Cryptoki's info structures.
 enum FixedField {
-    /// The text of a field that is padded with blanks and has no terminator (PKCS#11 2.40, 3.1).
+    /// Returns the text of a field that is padded with blanks and has no terminator (PKCS#11 2.40, 3.1).
     ///
-    /// Some modules pad with zero bytes; those go too. Bytes that are not UTF-8 are replaced.
+    /// Trailing zero bytes are removed too, since some modules pad with them. Bytes that are not UTF-8 are replaced.
     static func text<Field>(_ field: Field) -> String {
         unsafe withUnsafeBytes(of: field) { bytes in
             var count = bytes.count
@@ -11,7 +11,7 @@ enum FixedField {
         }
     }
 
-    /// A count, or `nil` for `CK_UNAVAILABLE_INFORMATION` and for what no `Int` can hold.
+    /// Returns a count, or `nil` for `CK_UNAVAILABLE_INFORMATION` and for values that do not fit into an `Int`.
     static func count(_ value: UInt) -> Int? {
         Int(exactly: value)
     }

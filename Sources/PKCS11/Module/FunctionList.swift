@@ -1,16 +1,16 @@
 import CP11Kit
 
-/// The table of C functions of one module.
+/// The table of C functions of a module.
 @safe struct FunctionList: Sendable {
-    // Written before the module hands it out and constant from then on; whoever made it keeps it
-    // allocated for as long as the `Module` lives.
+    // The module fills the table before it hands it out, and it is constant from then on. The owner of the `Module`
+    // keeps the table allocated for as long as the `Module` lives.
     nonisolated(unsafe) let table: UnsafeMutablePointer<CK_FUNCTION_LIST>
 
     init(_ table: UnsafeMutablePointer<CK_FUNCTION_LIST>) {
         unsafe self.table = unsafe table
     }
 
-    /// The function of a table entry; an entry that the module left empty is an error, not a crash.
+    /// Returns the function of a table entry. An entry that the module left empty is an error, not a crash.
     ///
     /// - Throws: `ReturnValue.functionNotSupported` for an empty entry.
     @inline(__always)

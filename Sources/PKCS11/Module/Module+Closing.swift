@@ -2,28 +2,28 @@ import CP11Kit
 import KeyfobPrimitives
 import Synchronization
 
-/// Closing sessions, for which nobody is to wait as long as a call of the module may last.
+/// Closes sessions without blocking the caller for as long as a call of the module may last.
 extension Module {
-    /// Closes a session of a generation of the module; nothing where that generation is over.
+    /// Closes a session that was opened in `generation`; does nothing if that generation is over.
     ///
-    /// Waits for two seconds while another call does not return, and not at all while others wait for one already: a
-    /// thread then closes the session as soon as it can, and nobody hears of a failure.
+    /// Waits at most two seconds for another call, and not at all if other closings are already waiting. After that a
+    /// detached thread closes the session as soon as it can, and its result is dropped.
     ///
     /// Corresponds to `C_CloseSession`.
     ///
-    /// - Throws: What the module answered, as `ReturnValue.sessionHandleInvalid`; `cantLock` where the library is being
-    ///   finalised, and the session ends with that.
+    /// - Throws: The module's answer, such as `ReturnValue.sessionHandleInvalid`; `cantLock` if the library is being
+    ///   finalised, which ends the session too.
     func close(_ session: CK_SESSION_HANDLE, of generation: Int) throws(PKCS11Error) {
-        // A fork's copy of the session is the parent's to close.
+        // In a forked child the session belongs to the parent.
         guard !isForked else { return }
         let closeSession = try unsafe functions.entry(functions.table.pointee.C_CloseSession, .closeSession)
-        // In a later generation the number may belong to a session of somebody else.
+        // In a later generation the same handle may belong to another session.
         while !gate.enter(generation: generation) {
             guard self.generation == generation else { return }
-            // Its session ends in any case with what the gate is shut for.
+            // Finalisation, for which the gate is shut, ends the session anyway.
             try awaitGate(.closeSession, until: .after(.seconds(1)))
         }
-        // A pool may close many at once, each of which would wait for the same call.
+        // A pool may close many sessions at once, and each would wait for the same call.
         let patience: Duration = lateClosings.load(ordering: .relaxed) > 0 ? .zero : .seconds(2)
         let returnValue = slotLock.withLock(until: .after(patience)) { _ in
             PendingCalls.during(.closeSession, of: path) { closeSession(session) }
@@ -33,10 +33,10 @@ extension Module {
         try PKCS11Error.check(.closeSession, returnValue)
     }
 
-    /// Has a thread close a session when no other call of the module keeps it from that.
+    /// Starts a thread that closes a session once no other call of the module is in progress.
     ///
-    /// Not one of the shared executor's four, for which other keychains would have to wait. The caller's place in the
-    /// gate becomes the thread's, so that the number stays this session's until then.
+    /// It does not use one of the shared executor's four threads, since other keychains would have to wait for it. The
+    /// thread takes over the caller's place in the gate, so the handle stays valid until then.
     private func closeLate(_ session: CK_SESSION_HANDLE) {
         lateClosings.add(1, ordering: .relaxed)
         let isStarted = POSIXThread.startDetached("keyfob-close") { [self] in
@@ -48,7 +48,7 @@ extension Module {
             }
             endLateClosing()
         }
-        // Where the system has no more threads the session stays open, and ends with the module.
+        // If the system has no more threads, the session stays open until the module is finalised.
         if !isStarted { endLateClosing() }
     }
 

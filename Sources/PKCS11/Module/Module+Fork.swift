@@ -2,12 +2,14 @@ import Glibc
 package import KeyfobPrimitives
 import Synchronization
 
-/// A child of fork(2) has the parent's memory and none of its other threads.
+/// Fork handling: a child of fork(2) has the parent's memory but none of its other threads.
 extension Module {
-    /// Refuses to go on in a child that was forked while another thread of its parent was inside of the library.
+    /// Throws if this process was forked while another thread of its parent was inside the library.
     ///
-    /// That thread may have held one of the library's own locks, which nobody in the child will ever release: calls
-    /// into SoftHSM then wait for ever.
+    /// That thread may have held one of the library's own locks, which is never released in the child: calls into
+    /// SoftHSM would then wait for ever.
+    ///
+    /// - Throws: `ReturnValue.cantLock` of `PKCS11Function.initialize`.
     func checkFork() throws(PKCS11Error) {
         let identifier = getpid()
         while true {
@@ -19,7 +21,7 @@ extension Module {
                 usleep(100)
                 continue
             }
-            // No call of this process has been counted yet.
+            // This process has not counted any call yet, so a count above zero comes from the parent.
             isCutOff.store(!gate.isQuiet, ordering: .relaxed)
             caller.store(identifier, ordering: .releasing)
         }
@@ -31,7 +33,7 @@ extension Module {
     }
 }
 
-/// A fork waits for the calls under way: the library's own locks are then free, and the child can use it.
+/// fork(2) waits for the calls in progress, so that the library's own locks are free and the child can use it.
 extension Module: ForkParticipant {
     package func rest(until deadline: Deadline) -> Bool {
         guard !isForked, lifecycle.holdForFork(until: deadline) else { return false }

@@ -2,8 +2,10 @@ import Glibc
 import KeyfobPrimitives
 import Synchronization
 
-/// What happens when the process ends: exit(3) destroys the state of C++ libraries such as SoftHSM while other threads
-/// go on, and those that are inside of one then crash.
+/// Process exit.
+///
+/// exit(3) destroys the state of C++ libraries such as SoftHSM while other threads go on. Threads that are inside such
+/// a library then crash.
 extension Module {
     private struct Weak {
         weak var module: Module?
@@ -11,14 +13,15 @@ extension Module {
 
     private static let all = Lock<[Weak]>([])
 
-    /// Has exit(3) wait for the calls under way. Later calls fail.
+    /// Makes exit(3) wait for the calls in progress, and makes later calls fail.
     func endWithProcess() {
         Self.all.withLock { all in
             all.removeAll { $0.module == nil }
             all.append(Weak(module: self))
         }
-        // For each library again, after it was loaded: what is registered last is called first. And several times: of
-        // two threads that call exit(3), each is given handlers of its own, and the library's behind ours.
+        // Handlers run in reverse order of registration, so register again after each library is loaded. Register
+        // several times because, if two threads call exit(3), each runs different handlers, with the library's behind
+        // ours.
         for _ in 0..<4 {
             atexit {
                 Module.endAlone()
@@ -27,15 +30,17 @@ extension Module {
         }
     }
 
-    /// Until when the end of the process waits, from the first handler on.
+    /// The deadline of all handlers together; it starts with the first one.
     private static let lastMoment = Deadline.after(.seconds(1))
 
-    /// The process that is ending, and the thread that ends it; 0 for none. A child may be forked meanwhile.
+    /// The process that is ending and the thread that ends it; 0 for none. The process is kept because a child may be
+    /// forked while the parent is ending.
     private static let endingProcess = Atomic<pid_t>(0)
     private static let endingThread = Atomic<UInt>(0)
 
-    /// Lets one thread end the process, and any other that calls exit(3) meanwhile wait for that, as glibc does from
-    /// 2.41 on: each would be given handlers of its own, and take libraries apart below the other's feet.
+    /// Lets one thread end the process; any other thread that calls exit(3) waits for ever, as in glibc 2.41 and later.
+    ///
+    /// Otherwise each thread would run different handlers and destroy libraries that the other still uses.
     private static func endAlone() {
         let thread = UInt(pthread_self())
         let former = endingProcess.load(ordering: .sequentiallyConsistent)
@@ -51,16 +56,18 @@ extension Module {
     }
 
     private func end() {
-        // The calls of the parent's threads never end in a child.
+        // Calls of the parent's threads never end in a child.
         guard !isForked else { return }
         isEnding.store(true, ordering: .sequentiallyConsistent)
-        // Without the lock that is held around C_Initialize: a library may hang in there, or end the process.
+        // Do not take the lock that is held around `C_Initialize`: a library may hang in there, or call exit(3) itself.
         gate.end()
-        // What takes longer hangs, and a crash is better than a process that does not end.
+        // A call that lasts longer is considered hung; a crash is better than a process that does not end.
         while !gate.isQuiet, !Self.lastMoment.hasPassed { usleep(500) }
     }
 
-    /// Refuses to go on where the process ends. - Throws: `ReturnValue.functionCanceled`.
+    /// Throws if the process is ending.
+    ///
+    /// - Throws: `ReturnValue.functionCanceled` of `PKCS11Function.finalize`.
     func checkEnd() throws(PKCS11Error) {
         guard isEnding.load(ordering: .sequentiallyConsistent) else { return }
         throw PKCS11Error(function: .finalize, returnValue: .functionCanceled, detail: "the process is ending")

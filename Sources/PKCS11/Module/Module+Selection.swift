@@ -2,20 +2,20 @@ import Foundation
 import KeyfobPrimitives
 
 extension Module {
-    /// The slot of the one token that `uri` names; `nil` when there is none.
+    /// Finds the slot of the one token that `uri` names.
     ///
-    /// Looks at the token's label, serial number, manufacturer and model, and at the slot's and the library's
-    /// attributes where the URI has any. Before it believes that there is no such token it looks again for 100 ms,
-    /// since SoftHSM's tokens vanish for moments while other processes log in. An uninitialised token is returned only
-    /// when no initialised one fits. Blocks.
+    /// Compares the token's label, serial number, manufacturer and model, and the slot's attributes if the URI has any.
+    /// An uninitialised token is returned only if no initialised one fits. The search is repeated for 100 ms before the
+    /// token counts as missing, since SoftHSM's tokens disappear briefly while other processes log in. Blocks.
     ///
-    /// - Throws: `ReturnValue.argumentsBad` of `PKCS11Function.getSlotList` when several tokens fit; else what the
-    ///   module answered.
+    /// - Returns: The slot, or `nil` if no token fits.
+    /// - Throws: `ReturnValue.argumentsBad` of `PKCS11Function.getSlotList` if several tokens fit; otherwise the
+    ///   module's answer.
     public func slot(matching uri: PKCS11URI) throws(PKCS11Error) -> Slot? { try token(matching: uri)?.slot }
 
-    /// As `slot(matching:)`, with what the token said of itself.
+    /// Finds the slot of the one token that `uri` names, together with the token's description.
     ///
-    /// - Parameter deadline: Until when other calls of the module are waited for, as by `callForSlots`.
+    /// - Parameter deadline: Until when to wait for other calls of the module; see `callForSlots`.
     func token(
         matching uri: PKCS11URI, until deadline: Deadline? = nil
     ) throws(PKCS11Error) -> (slot: Slot, info: TokenInfo)? {
@@ -33,7 +33,7 @@ extension Module {
             }
             if let token = candidates.first { return token }
             if lastLook.hasPassed {
-                // The token may be the one that could not be asked.
+                // The missing token may be the one that could not be read.
                 if let failure { throw failure }
                 return nil
             }
@@ -41,16 +41,16 @@ extension Module {
         }
     }
 
-    /// Whether the module can say of at least one token what it is.
+    /// Returns whether the module can describe at least one token.
     ///
-    /// - Parameter deadline: Until when other calls of the module are waited for, as by `callForSlots`.
+    /// - Parameter deadline: Until when to wait for other calls of the module; see `callForSlots`.
     func hasReadableToken(until deadline: Deadline) -> Bool {
-        // A module that cannot even list its slots, or whose slots all fail, has lost what is behind it.
+        // A module that cannot list its slots, or fails for all of them, has lost its device or daemon.
         guard let slots = try? slots(until: deadline) else { return false }
         return slots.contains { (try? $0.tokenInfo(until: deadline)) != nil }
     }
 
-    /// The tokens that fit; `failure` says why one could not be asked.
+    /// Returns the tokens that fit; `failure` is set to the error of a token that could not be read.
     private func tokens(
         matching uri: PKCS11URI, until deadline: Deadline?, failure: inout PKCS11Error?
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
@@ -65,19 +65,19 @@ extension Module {
                 guard uri.matches(info) else { continue }
                 let isInItsSlot = uri.namesSlot ? try uri.matches(slot.info(until: deadline), id: slot.id) : true
                 if isInItsSlot { result.append((slot, info)) }
-                // Serial numbers of SoftHSM's are random, so there is no second one, whatever its slot; and to ask it
-                // for a token is to have it read the token's file. That of a token which somebody is logging in to is
-                // empty, and SoftHSM may take the token for broken from then on.
+                // SoftHSM's serial numbers are random, so the first match is the only one, and the other slots need not
+                // be asked. Asking makes SoftHSM read the token's file, which is empty while another process logs in to
+                // that token. SoftHSM may then treat that token as broken from then on.
                 if isExact, info.manufacturer == "SoftHSM project" {
-                    // Who could not be asked is somebody else.
+                    // A token that could not be read is a different one.
                     failure = nil
                     break
                 }
             } catch {
-                // The next slot would not be answered for either.
+                // Asking the next slot would wait for the same call.
                 if error.isWantOfTurn { throw error }
-                // A token that was pulled, or that nobody can read, is not the one. SoftHSM fails in general with a
-                // token that somebody is just logging in to.
+                // A token that was removed or cannot be read is not the one. SoftHSM answers `generalError` for a token
+                // that another process is just logging in to.
                 let isAbsent: Set<ReturnValue> = [.tokenNotPresent, .tokenNotRecognized, .deviceRemoved, .slotIDInvalid]
                 if !isAbsent.contains(error.returnValue) { failure = error }
             }
@@ -87,15 +87,16 @@ extension Module {
 }
 
 extension [Slot] {
-    /// SoftHSM's slots: those of tokens that this process has made, and the free one, the last of them first.
+    /// The slots of tokens that this process has created and the free slot, newest first, followed by the others.
     ///
-    /// Slots are counted; those of the tokens that were there when SoftHSM was initialised have large random numbers.
+    /// SoftHSM numbers such slots consecutively. Slots of tokens that existed when SoftHSM was initialised have large
+    /// random numbers.
     package var newestFirst: [Slot] {
         let (counted, named) = (filter { $0.id < 1 << 20 }, filter { $0.id >= 1 << 20 })
         return counted.sorted { $0.id > $1.id } + named
     }
 
-    /// As `newestFirst`, but first the one whose number SoftHSM has made of a token's serial number.
+    /// Like `newestFirst`, but begins with the slot whose number SoftHSM derives from the token's serial number.
     fileprivate func likeliestFirst(serial: String?) -> [Slot] {
         let id = serial.flatMap { UInt($0.suffix(8), radix: 16) }.map { $0 & 0x7fff_ffff }
         guard let index = firstIndex(where: { $0.id == id }) else { return newestFirst }

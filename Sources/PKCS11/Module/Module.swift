@@ -3,55 +3,56 @@ import Glibc
 import KeyfobPrimitives
 import Synchronization
 
-/// One loaded and initialised Cryptoki library.
+/// A loaded and initialised Cryptoki library.
 ///
-/// There is one per library file and process, however often it is loaded: everyone gets the same object, and the
+/// There is one object per library file and process: loading the same library again returns the same object. The
 /// library is finalised when the last reference is released. Slots and sessions hold such a reference.
 ///
 /// All calls block the calling thread until the library answers, and may be made from any thread: the library is
-/// initialised with `CKF_OS_LOCKING_OK`. Calls that concern the list of slots, and the opening and closing of
-/// sessions, are made one at a time, since some libraries (tpm2-pkcs11, SoftHSM) are not thread-safe there; with
-/// SoftHSM so are those that list objects or add one. Where one of them does not return, the others fail with
-/// `ReturnValue.cantLock`: the first at the deadline of the pool that makes them, else after twenty seconds; the others
-/// after twenty seconds, and ten minutes where it is a key pair that is being made. Sessions are then closed by threads
-/// that go on waiting.
+/// initialised with `CKF_OS_LOCKING_OK`. Calls that concern the list of slots, and the opening and closing of sessions,
+/// are made one at a time, since some libraries (tpm2-pkcs11, SoftHSM) are not thread-safe there. With SoftHSM, calls
+/// that list objects or add one are made one at a time too.
+///
+/// If one of these calls does not return, the others fail with `ReturnValue.cantLock`. Calls of a `SessionPool` that
+/// look for the token or open a session fail at the pool's deadline. The others fail after twenty seconds, or after ten
+/// minutes while a key pair is being generated. Sessions are then closed by threads that go on waiting.
 @safe public final class Module: Sendable {
-    /// The resolved path of the library; for a registered module without a file, its name.
+    /// The resolved path of the library; for a registered module without a file, the module's name.
     public let path: String
 
-    /// The name under which p11-kit's configuration knows the module; `nil` for one loaded by path.
+    /// The name of the module in p11-kit's configuration; `nil` if it was loaded by path.
     public let name: String?
 
     let functions: FunctionList
     let gate = CallGate()
-    /// Whether calls that list objects and calls that add one exclude each other.
+    /// Whether calls that list objects and calls that add one must exclude each other.
     private let takesTurns = Atomic(false)
     private let turn = Lock(Turn.free)
-    /// Held around calls that concern slots, and around the opening and closing of sessions: across calls that may
-    /// never end, so that nobody waits for it without a limit whom somebody else waits for.
+    /// Held around calls that concern slots, and around the opening and closing of sessions. Such a call may never end:
+    /// never wait for this lock without a deadline while other threads wait for the caller.
     let slotLock = Lock(0)
-    /// How many sessions threads are about to close, since another call did not return in time.
+    /// The number of sessions that threads are going to close later, because another call did not return in time.
     let lateClosings = Atomic(0)
 
     private let initializationArguments: String?
     private let release: (@Sendable () -> Void)?
     let lifecycle = Lock(Lifecycle())
-    /// The pools whose operations end before the library is initialised again.
+    /// The pools whose operations are waited for before the library is initialised again.
     private let pools = Lock<[WeakPool]>([])
-    /// Whether no operation is to begin on the session of a pool, because those under way are waited for.
+    /// Whether pools must not begin operations, because those in progress are being waited for.
     private let holding = Atomic(false)
     private let process = Atomic<Int32>(getpid())
-    /// The process whose calls `gate` counts; 0 while a child finds out what it inherited.
+    /// The process whose calls `gate` counts; 0 while a child determines what it inherited.
     let caller = Atomic<Int32>(getpid())
-    /// Whether this process was forked while another thread was inside of the library.
+    /// Whether this process was forked while another thread was inside the library.
     let isCutOff = Atomic(false)
-    /// Whether the process ends, and the library with it.
+    /// Whether the process is ending.
     let isEnding = Atomic(false)
 
-    /// Who has the turn for calls of which a module can do one at a time.
+    /// The state of the turn for calls that a module can only do one at a time.
     private enum Turn {
         case free, taken
-        /// A key pair is being made, which may take minutes.
+        /// A key pair is being generated, which may take minutes.
         case generating
     }
 
@@ -60,15 +61,15 @@ import Synchronization
     }
 
     struct Lifecycle {
-        /// Whether finalising falls to us: not when somebody else had initialised the library before.
+        /// Whether this object must finalise the library; false if it was initialised by other code before.
         var isOurs = false
         var lastReinitialization: Deadline?
     }
 
-    /// Initialises a library that is loaded already.
+    /// Initialises a library that is already loaded.
     ///
-    /// - Parameter release: called when the object goes, after the library was finalised.
-    /// - Throws: what `C_Initialize` answered; `release` is called then, too.
+    /// - Parameter release: Called on deinitialisation, after the library was finalised.
+    /// - Throws: The answer of `C_Initialize`; `release` is called then, too.
     init(
         functions: FunctionList, path: String, name: String?, initializationArguments: String?,
         release: (@Sendable () -> Void)?
@@ -80,22 +81,23 @@ import Synchronization
         self.release = release
         let isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
         lifecycle.withLock { $0.isOurs = isOurs }
-        // A module that does not say who made it is taken for one that keeps its promises.
+        // A module that does not name its manufacturer is assumed to be thread-safe.
         takesTurns.store((try? info())?.manufacturer == "SoftHSM", ordering: .relaxed)
         ForkSafety.register(self)
         endWithProcess()
     }
 
-    /// Runs a call that lists the objects of a token or adds one, with a module that cannot do both at once.
+    /// Runs a call that lists the objects of a token or adds one; with SoftHSM, one such call at a time.
     ///
-    /// SoftHSM 2.6 makes the file of a new object first and takes the lock of its list then. A thread that lists the
-    /// objects in between takes the file for somebody else's and loads it, half written, as a second object: the call
-    /// that makes it fails, or its handle is not valid. Of two processes each waits for the other's lock on the file.
+    /// SoftHSM 2.6 creates the file of a new object before it takes the lock of its list. A thread that lists the
+    /// objects in between loads the half-written file as a second object, as if another process had made it. The
+    /// creating call then fails, or returns an invalid handle. With two processes, each waits for the other's lock on
+    /// the file.
     ///
-    /// - Parameter deadline: Until when another such call is waited for; where it is `nil`, for ``patience``, and for ten
-    ///   minutes while a key pair is being made.
-    /// - Returns: What the call returned.
-    /// - Throws: `ReturnValue.cantLock` where another such call has not returned by then.
+    /// - Parameter deadline: Until when to wait for another such call. If `nil`, the wait lasts ``patience``, or ten
+    ///   minutes while a key pair is being generated.
+    /// - Returns: The return value of the call.
+    /// - Throws: `ReturnValue.cantLock` if another such call has not returned by then.
     func inTurn(
         _ function: PKCS11Function, until deadline: Deadline? = nil, _ call: () -> CK_RV
     ) throws(PKCS11Error) -> CK_RV {
@@ -103,7 +105,7 @@ import Synchronization
             return PendingCalls.during(function, of: path, call)
         }
         let own: Turn = function == .generateKeyPair ? .generating : .taken
-        // Not the lock itself is held meanwhile: who waits for one with a limit looks again and again.
+        // The lock itself is not held during the call, since waiting for a lock with a deadline means polling.
         func take(until deadline: Deadline) -> Bool {
             turn.wait(until: deadline) { turn -> Bool? in
                 guard turn == .free else { return nil }
@@ -112,7 +114,7 @@ import Synchronization
             } ?? false
         }
         if !take(until: deadline ?? .after(Self.patience)) {
-            // Long RSA keys take minutes, and nothing hangs.
+            // Long RSA keys take minutes, so this is not a hang.
             guard deadline == nil, turn.withLock({ $0 == .generating }), take(until: .after(.seconds(600))) else {
                 throw .wantOfTurn(function)
             }
@@ -125,8 +127,8 @@ import Synchronization
     }
 
     deinit {
-        // In a forked child the library's state is a copy of the parent's, and for a module with a daemon or a
-        // card behind it, finalising would reach the parent's connection.
+        // In a forked child the library's state is a copy of the parent's. With a daemon or a card behind the module,
+        // finalising would affect the parent's connection.
         guard !isForked else { return }
         if lifecycle.withLock({ $0.isOurs }), let finalize = unsafe functions.table.pointee.C_Finalize {
             _ = PendingCalls.during(.finalize, of: path) { finalize(nil) }
@@ -134,42 +136,46 @@ import Synchronization
         PendingCalls.during(.finalize, of: path) { release?() }
     }
 
-    /// How often the module has been initialised again. Handles of sessions and objects die with their generation.
+    /// The number of times the module has been initialised again. Session and object handles are invalid in later
+    /// generations.
     public var generation: Int { gate.generation }
 
     /// Whether this process is a fork of the one that initialised the module. `reinitialize()` makes it usable.
     public var isForked: Bool { process.load(ordering: .relaxed) != getpid() }
 
-    /// What the module says about itself.
+    /// Returns information about the module.
     ///
     /// Corresponds to `C_GetInfo`.
     ///
-    /// - Throws: what the module answered, such as `ReturnValue.deviceError` from a lost daemon.
+    /// - Throws: The module's answer, such as `ReturnValue.deviceError` from a lost daemon.
     public func info() throws(PKCS11Error) -> ModuleInfo {
         let getInfo = try unsafe functions.entry(functions.table.pointee.C_GetInfo, .getInfo)
-        // Zeroed, for some modules leave fields as they find them.
+        // Zeroed, because some modules do not write all fields.
         var info = CK_INFO()
         try call(.getInfo) { PendingCalls.during(.getInfo, of: path) { unsafe getInfo(&info) } }
         return ModuleInfo(info)
     }
 
-    /// Finalises the library and initialises it again, which is what heals a lost daemon (p11-kit's remote, tpm2).
+    /// Finalises the library and initialises it again, which restores a lost daemon (p11-kit's remote, tpm2).
     ///
-    /// Lets what runs on the sessions of pools end first, for a second, and waits up to two for calls in progress;
-    /// calls that arrive meanwhile wait in turn, those on sessions of before fail with
-    /// `ReturnValue.sessionHandleInvalid`. All sessions, logins and object handles are gone afterwards. Not to be
-    /// called by what itself runs on a session.
-    /// Within a second of the last time it does nothing and returns: what failed on several threads is healed once
-    /// for all. In a forked child it initialises without finalising. When something else in the process has the
-    /// same library open through p11-kit, the library itself stays initialised.
+    /// Waits at most one second for operations on the sessions of pools, and at most two for calls in progress. Calls
+    /// that arrive in the meantime wait; those on earlier sessions fail with `ReturnValue.sessionHandleInvalid`. All
+    /// sessions, logins and object handles are invalid afterwards. Do not call this from within an operation on a
+    /// session.
+    ///
+    /// Within a second of the last time it does nothing, so that one failure seen by several threads is handled once.
+    /// In a forked child it initialises without finalising. If other code in the process has the same library open
+    /// through p11-kit, the library itself stays initialised.
     ///
     /// Corresponds to `C_Finalize` and `C_Initialize`.
     ///
-    /// - Parameter generation: when given, nothing happens if the module is no longer in that generation.
-    /// - Throws: `ReturnValue.functionFailed` when calls in progress did not end in time, `ReturnValue.cantLock` when
-    ///   another thread has been in here for twenty seconds, or what `C_Initialize` answered.
+    /// - Parameter generation: If given, does nothing unless the module is still in this generation.
+    /// - Throws: `ReturnValue.functionFailed` if calls in progress did not end in time; `ReturnValue.cantLock` if
+    ///   another thread has been initialising the library for twenty seconds, or if this process was forked while the
+    ///   library was in use; `ReturnValue.functionCanceled` if the process is ending; otherwise the answer of
+    ///   `C_Initialize`.
     public func reinitialize(ifStillIn generation: Int? = nil) throws(PKCS11Error) {
-        // Before the lock, which a thread of the parent's may have held for ever.
+        // Check before taking the lock, which a thread of the parent may have held at the fork.
         if isForked { try checkFork() }
         try checkEnd()
         let isDone: Void? = try lifecycle.withLock(until: .after(Self.patience)) { lifecycle throws(PKCS11Error) in
@@ -183,7 +189,7 @@ import Synchronization
             defer { holding.store(false, ordering: .sequentiallyConsistent) }
             if !isForked { awaitOperations() }
             gate.shut()
-            // Calls that were in progress in the parent will never end in the child.
+            // In a child, calls that were in progress in the parent never end.
             while !isForked, !gate.isQuiet {
                 if deadline.hasPassed {
                     gate.open(newGeneration: false)
@@ -193,13 +199,14 @@ import Synchronization
                 usleep(500)
             }
             defer { gate.open(newGeneration: true) }
-            // Counted as a call, for which the end of the process waits; asked afterwards, so that one sees the other.
+            // Counted as a call, so that the end of the process waits for it. Check for the end afterwards, so that one
+            // of the two threads sees the other.
             gate.enterAlone()
             defer { gate.leave() }
             try checkEnd()
             if !isForked, lifecycle.isOurs, let finalize = unsafe functions.table.pointee.C_Finalize {
-                // A failure (not initialised, a lost daemon) leaves nothing to do but what follows anyway.
-                _ = PendingCalls.during(.finalize, of: path) { finalize(nil) }
+                // Ignore a failure (not initialised, a lost daemon): the library is initialised in any case.
+                _ = finalize(nil)
             }
             lifecycle.isOurs = false
             lifecycle.isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
@@ -208,11 +215,13 @@ import Synchronization
         guard isDone != nil else { throw Self.occupied(.finalize) }
     }
 
-    /// Whether no operation is to begin on the session of a pool. Asked under the lock under which the pool counts its
-    /// sessions: whoever is not seen by the one who waits then sees this.
+    /// Whether pools must not begin operations.
+    ///
+    /// The pool reads this under the lock with which it counts its sessions. So either the waiting thread sees the
+    /// operation, or the operation sees this flag.
     var holdsOperations: Bool { holding.load(ordering: .sequentiallyConsistent) }
 
-    /// Has what runs on a pool's sessions end before the library is initialised again.
+    /// Registers a pool whose operations are waited for before the library is initialised again.
     func register(_ pool: SessionPool) {
         pools.withLock { pools in
             pools.removeAll { $0.pool == nil }
@@ -220,19 +229,19 @@ import Synchronization
         }
     }
 
-    /// Waits for operations that have begun, at most a second.
+    /// Waits at most a second for operations that have begun.
     ///
-    /// A key that is being made is not lost because another token needs the module anew. What takes longer may be
-    /// waiting for what is waiting here, or for a daemon that has gone.
+    /// This keeps a key generation from being lost because another token needs the module initialised again. An
+    /// operation that takes longer may itself be waiting for this thread, or for a lost daemon.
     private func awaitOperations() {
         let patience = Deadline.after(.seconds(1))
         while pools.withLock({ $0.compactMap(\.pool) }).contains(where: \.isBusy), !patience.hasPassed { usleep(500) }
     }
 
-    /// Makes one C call that belongs to no session, at a moment when the library is not being finalised.
+    /// Makes one C call that belongs to no session, while the library is not being finalised.
     ///
-    /// - Parameter deadline: Until when such a moment is waited for, as by `awaitGate(_:until:)`; for a second where it
-    ///   has passed before.
+    /// - Parameter deadline: Until when to wait at the gate; see `awaitGate(_:until:)`. If it has already passed, one
+    ///   second.
     func call(
         _ function: PKCS11Function, until deadline: Deadline? = nil, _ body: () throws(PKCS11Error) -> CK_RV
     ) throws(PKCS11Error) {
@@ -245,47 +254,46 @@ import Synchronization
         try PKCS11Error.check(function, body())
     }
 
-    /// How long it is waited for another thread that initialises the library anew, or has it look at a slot.
+    /// How long to wait for another thread that initialises the library or makes it look at a slot.
     ///
-    /// SoftHSM waits for the locks of other processes there without a limit: for ever, where one of them was stopped.
-    /// A reader that hangs is no better.
+    /// SoftHSM waits there for locks of other processes without a limit, and so for ever if one of them is stopped. A
+    /// card reader may hang as well.
     static let patience = Duration.seconds(20)
 
-    /// Waits while the library is being finalised and initialised, or the process forks; until `deadline`, or for
+    /// Waits while the library is finalised and initialised, or while the process forks, until `deadline` or for
     /// ``patience``.
     ///
-    /// - Throws: `ReturnValue.cantLock` where that took too long, `ReturnValue.functionCanceled` where the process ends.
+    /// - Throws: `ReturnValue.cantLock` if that took too long, `ReturnValue.functionCanceled` if the process is ending.
     func awaitGate(_ function: PKCS11Function, until deadline: Deadline? = nil) throws(PKCS11Error) {
         try checkEnd()
-        // Whoever shut the gate holds this lock until it is open again.
+        // The thread that shut the gate holds this lock until it has opened the gate again.
         guard lifecycle.withLock(until: deadline ?? .after(Self.patience), { _ in true }) == nil else { return }
         throw Self.occupied(function)
     }
 
-    /// That another thread did not come back from initialising the module in time.
+    /// The error of a call for which another thread did not finish initialising the module in time.
     static func occupied(_ function: PKCS11Function) -> PKCS11Error {
         PKCS11Error(
             function: function, returnValue: .cantLock,
             detail: "another thread is still initialising the module, which may wait for the lock of another process")
     }
 
-    /// Whether the initialisation, and so the finalisation, is ours.
-    private static func initialize(
-        _ functions: FunctionList, of path: String, arguments: String?
-    ) throws(PKCS11Error) -> Bool {
+    /// Initialises the library. Returns false if other code had initialised it, in which case it must not be finalised
+    /// here.
+    private static func initialize(_ functions: FunctionList, arguments: String?) throws(PKCS11Error) -> Bool {
         let initialize = try unsafe functions.entry(functions.table.pointee.C_Initialize, .initialize)
         let returnValue: CK_RV
         if let arguments {
             returnValue = unsafe arguments.withCString { text in
-                // NSS reads one field more than the standard structure has: it must find a zero there.
+                // NSS reads one field more than the standard structure has, and must find a zero there.
                 var padded = unsafe (CK_C_INITIALIZE_ARGS(), UInt(0), UInt(0))
                 unsafe padded.0.flags = CKF_OS_LOCKING_OK
                 unsafe padded.0.pReserved = unsafe UnsafeMutableRawPointer(mutating: text)
                 return PendingCalls.during(.initialize, of: path) { unsafe initialize(&padded) }
             }
         } else {
-            // p11-kit puts its own arguments in the place of none: OS locking, and what its configuration says.
-            returnValue = PendingCalls.during(.initialize, of: path) { initialize(nil) }
+            // p11-kit replaces missing arguments by its own: OS locking, and the arguments from its configuration.
+            returnValue = initialize(nil)
         }
         if returnValue == CKR_CRYPTOKI_ALREADY_INITIALIZED { return false }
         try PKCS11Error.check(.initialize, returnValue)

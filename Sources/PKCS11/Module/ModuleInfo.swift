@@ -1,14 +1,14 @@
 import CP11Kit
 
-/// What a module says about itself. Corresponds to `CK_INFO`.
+/// Information about a module. Corresponds to `CK_INFO`.
 ///
-/// p11-kit's proxy and its remote client answer with the same words: behaviour is better told by the token.
+/// p11-kit's proxy and its remote client all give the same values, so use `TokenInfo` to tell tokens apart.
 public struct ModuleInfo: Sendable, Hashable {
-    /// The version of the Cryptoki interface that it implements.
+    /// The version of the Cryptoki interface that the module implements.
     public let cryptokiVersion: Version
-    /// Who made it, such as `SoftHSM`.
+    /// The manufacturer, such as `SoftHSM`.
     public let manufacturer: String
-    /// What it is, such as `Implementation of PKCS11`.
+    /// The description, such as `Implementation of PKCS11`.
     public let libraryDescription: String
     /// The version of the module.
     public let libraryVersion: Version

@@ -10,13 +10,14 @@ enum ModuleRegistry {
         weak var module: Module?
     }
 
-    // Few: hardly a process has more than one.
+    // An array, since a process hardly has more than one.
     private static let modules = Lock<[Entry]>([])
-    /// Held while the library of that path is loaded and initialised.
+    /// Locks by path, each held while the library of that path is loaded and initialised.
     private static let turns = Lock<[String: Lock<Int>]>([:])
-    /// How many threads are about to load, or are loading, the library of a path: it reads its configuration there.
+    /// The number of threads that are loading, or are about to load, the library of a path. A library reads its
+    /// configuration while it is loaded.
     private static let loading = Lock<[String: Int]>([:])
-    /// Whether any module was loaded by way of this package.
+    /// Whether this package has loaded any module.
     static let hasLoaded = Atomic(false)
 
     /// Whether a module from a file of that name is initialised and has not been released.
@@ -25,15 +26,15 @@ enum ModuleRegistry {
             || modules.withLock { $0.contains { $0.path.hasSuffix("/" + fileName) && $0.module != nil } }
     }
 
-    /// The module under `key`, made by `make` if there is none.
+    /// Returns the module under `key`, creating it with `make` if there is none.
     ///
-    /// A library that two threads ask for at once is initialised once; for one that takes long in there, or never ends,
-    /// nobody waits who asks for another.
+    /// If two threads ask for the same library at once, it is initialised once. Threads that ask for another library do
+    /// not wait for it.
     ///
-    /// - Parameter deadline: Until when another thread that makes the same one is waited for; for ``Module/patience``
-    ///   where it is `nil`.
-    /// - Throws: `ReturnValue.cantLock` of `PKCS11Function.moduleLoad` where that has not returned by then; else what
-    ///   `make` throws.
+    /// - Parameter deadline: Until when to wait for another thread that creates the same module; ``Module/patience``
+    ///   from now if `nil`.
+    /// - Throws: `ReturnValue.cantLock` of `PKCS11Function.moduleLoad` if that thread has not finished by then;
+    ///   otherwise the errors of `make`.
     static func module(
         _ key: String, until deadline: Deadline? = nil, make: () throws(PKCS11Error) -> Module
     ) throws(PKCS11Error) -> Module {
@@ -70,41 +71,43 @@ enum ModuleRegistry {
 }
 
 extension Module {
-    /// Whether a library that is mapped into this process may be initialised: by way of this package, or by somebody
-    /// else before this package loaded anything. What it maps, it leaves mapped when it has finalised it.
+    /// Whether a library that is mapped into this process may be initialised: by this package, or by other code before
+    /// this package loaded anything.
     ///
-    /// - Parameter fileName: The library's, without a directory.
+    /// Libraries that this package has loaded stay mapped after they are finalised, so being mapped proves nothing.
+    ///
+    /// - Parameter fileName: The name of the library's file, without a directory.
     package static func mayBeInitialized(_ fileName: String) -> Bool {
         !ModuleRegistry.hasLoaded.load(ordering: .relaxed) || ModuleRegistry.isAlive(fileName)
     }
 
-    /// Loads and initialises the library at `path`, and only that one.
+    /// Loads and initialises the library at `path`, and no other.
     ///
-    /// Returns the object of an earlier call while that is alive. A path without a slash is looked for in p11-kit's
-    /// directory of modules. Blocks; SoftHSM takes about 40 microseconds for each object on its tokens. Another thread
-    /// that loads the same library is waited for, for up to twenty seconds.
+    /// Returns the object of an earlier call while that is alive. A path without a slash is looked up in p11-kit's
+    /// module directory. Blocks: SoftHSM takes about 40 microseconds for each object on its tokens. If another thread
+    /// loads the same library, waits for it up to twenty seconds.
     ///
-    /// Corresponds to `C_Initialize`, by way of `p11_kit_module_load`.
+    /// Corresponds to `C_Initialize`, called through `p11_kit_module_load`.
     ///
-    /// - Parameter initializationArguments: what the library expects in `pReserved`, such as NSS' parameters. Not
-    ///   looked at when the library is initialised already.
-    /// - Throws: `ReturnValue.generalError` of `PKCS11Function.moduleLoad` when there is no such file or it is not
-    ///   a Cryptoki library, with the reason as its detail; `cantLock` of the same where another thread has not come
-    ///   back from there in time; else what `C_Initialize` answered.
+    /// - Parameter initializationArguments: What the library expects in `pReserved`, such as NSS' parameters. Ignored
+    ///   if the library is already initialised.
+    /// - Throws: `ReturnValue.generalError` of `PKCS11Function.moduleLoad` if the file does not exist or is not a
+    ///   Cryptoki library, with the reason as its detail; `cantLock` of the same function if another thread has not
+    ///   finished loading the library in time; otherwise the answer of `C_Initialize`.
     public static func load(
         path: String, initializationArguments: String? = nil
     ) throws(PKCS11Error) -> Module {
         try load(path: path, initializationArguments: initializationArguments, until: nil)
     }
 
-    /// As `load(path:initializationArguments:)`, with a deadline as that of `ModuleRegistry.module`.
+    /// Loads the library at `path`, with a deadline as in `ModuleRegistry.module`.
     static func load(
         path: String, initializationArguments: String? = nil, until deadline: Deadline?
     ) throws(PKCS11Error) -> Module {
         let resolved = try resolve(path)
         ModuleRegistry.hasLoaded.store(true, ordering: .relaxed)
         return try ModuleRegistry.module(resolved, until: deadline) { () throws(PKCS11Error) in
-            // It would print what the error says.
+            // p11-kit would print the message that the error contains.
             p11_kit_be_quiet()
             let list = unsafe PendingCalls.during(.moduleLoad, of: resolved) { unsafe p11_kit_module_load(resolved, 0) }
             guard let list = unsafe list else {
@@ -117,26 +120,26 @@ extension Module {
         }
     }
 
-    /// Maps the library at `path` into the process, where it stays, without calling it.
+    /// Maps the library at `path` into the process without calling it. The mapping is permanent.
     ///
-    /// For whoever has time before another thread of its loads it: relocating SoftHSM and what it needs takes a
-    /// millisecond, although the functions that they call are looked up at their first call. A library that cannot be
-    /// mapped is reported by `load`. Stands for dlopen(3).
+    /// Use it to prepare for another thread that is going to load the library: relocating SoftHSM and its dependencies
+    /// takes a millisecond, even with lazy binding. Errors are ignored here; `load` reports them. Corresponds to
+    /// dlopen(3).
     package static func map(path: String) {
-        // What is wrong with the file, `load` says.
+        // `load` reports what is wrong with the file.
         guard path.utf8.contains(UInt8(ascii: "/")), (try? resolve(path)) != nil else { return }
         _ = unsafe PendingCalls.during(.moduleLoad, of: path) { unsafe dlopen(path, RTLD_LAZY | RTLD_NODELETE) }
     }
 
-    /// The modules that p11-kit's configuration registers, initialised.
+    /// Initialises the modules that p11-kit's configuration registers.
     ///
-    /// Blocks for as long as the slowest of them; one that cannot be initialised is left out, as p11-kit does with
-    /// modules that are not marked critical. Prefer `registered(named:)`: some modules are slow to start or print
-    /// to standard error.
+    /// Blocks for as long as the slowest of them. A module that cannot be initialised is left out, as p11-kit does with
+    /// modules that are not marked critical. Prefer `registered(named:)`: some modules are slow to start or print to
+    /// standard error.
     ///
     /// Corresponds to `p11_kit_modules_load`.
     ///
-    /// - Throws: `ReturnValue.generalError` when the configuration cannot be read.
+    /// - Throws: `ReturnValue.generalError` of `PKCS11Function.modulesLoad` if the configuration cannot be read.
     public static func registered() throws(PKCS11Error) -> [Module] {
         try registered { _ in true }.compactMap { result in
             switch result {
@@ -146,12 +149,13 @@ extension Module {
         }
     }
 
-    /// The module that p11-kit's configuration registers as `name`, initialised; `nil` when there is none.
+    /// Initialises the module that p11-kit's configuration registers as `name`.
     ///
     /// Libraries of other registered modules are mapped into the process for a moment, but not initialised.
     ///
-    /// - Throws: `ReturnValue.generalError` when the configuration cannot be read; else as
-    ///   `load(path:initializationArguments:)`.
+    /// - Returns: The module, or `nil` if none is registered under that name.
+    /// - Throws: `ReturnValue.generalError` if the configuration cannot be read or the file is missing; `cantLock` if
+    ///   another thread has not finished loading the library in time; otherwise the answer of `C_Initialize`.
     public static func registered(named name: String) throws(PKCS11Error) -> Module? {
         guard let result = try registered(where: { $0 == name }).first else { return nil }
         return try result.get()
@@ -169,7 +173,7 @@ extension Module {
                 function: .modulesLoad, returnValue: .generalError,
                 detail: unsafe message.map { unsafe String(cString: $0) })
         }
-        // The modules are released one by one; only the array is left.
+        // The modules are released one by one, so only the array is freed.
         defer { unsafe free(lists) }
         var results: [Result<Module, PKCS11Error>] = []
         var next = unsafe lists
@@ -192,30 +196,30 @@ extension Module {
             } catch {
                 results.append(.failure(error))
             }
-            // Another object has the library already, under a table of its own.
+            // Another object already has the library, under a table of its own.
             if !isTaken { unsafe p11_kit_module_release(list) }
         }
         return results
     }
 
-    /// Takes over `list`, which is released with the module, or here when it cannot be initialised.
+    /// Takes ownership of `list`, which is released with the module, or here if it cannot be initialised.
     private static func initialized(
         _ list: UnsafeMutablePointer<CK_FUNCTION_LIST>, path: String, name: String?, initializationArguments: String?
     ) throws(PKCS11Error) -> Module {
         let functions = unsafe FunctionList(list)
-        // Never unmapped again: OpenSSL inside SoftHSM leaves destructors behind that run when a thread ends, and
-        // other modules have threads of their own. What stays is the mapping; a failure only loses this care.
+        // Keep the library mapped for ever: OpenSSL inside SoftHSM leaves destructors that run when a thread ends, and
+        // other modules have threads of their own. If dlopen fails, only this protection is lost.
         if path.contains("/") { _ = unsafe dlopen(path, RTLD_LAZY | RTLD_NODELETE) }
-        // Where the initialiser throws, the module is complete but for that, and its end releases the list.
+        // If the initialiser throws, all properties are set, so `deinit` runs and releases the list.
         return try Module(
             functions: functions, path: path, name: name, initializationArguments: initializationArguments
         ) { unsafe p11_kit_module_release(functions.table) }
     }
 
-    /// The file of a library, behind all links.
+    /// Resolves all links in the path of a library.
     ///
-    /// - Throws: `moduleNotLoaded` where it is missing, or no regular file: at a FIFO dlopen(3) would wait for who writes
-    ///   to it, with a lock held that the end of the process waits for.
+    /// - Throws: `moduleNotLoaded` if the file is missing or not a regular file. On a FIFO, dlopen(3) would wait for a
+    ///   writer while holding a lock that the end of the process needs.
     private static func resolve(_ path: String) throws(PKCS11Error) -> String {
         guard path.contains("/") else { return path }
         guard let resolved = unsafe realpath(path, nil) else {

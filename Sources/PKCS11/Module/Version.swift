@@ -4,10 +4,10 @@ import CP11Kit
 public struct Version: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number before the point.
     public let major: UInt8
-    /// The number behind the point; hundredths by the specification, though few modules keep to that.
+    /// The number after the point; hundredths by the specification, though few modules follow it.
     public let minor: UInt8
 
-    /// Makes a version.
+    /// Creates a version.
     public init(major: UInt8, minor: UInt8) {
         self.major = major
         self.minor = minor
@@ -20,7 +20,7 @@ public struct Version: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// `major.minor`.
     public var description: String { "\(major).\(minor)" }
 
-    /// Whether `left` is the older one.
+    /// Whether `left` is older than `right`.
     public static func < (left: Version, right: Version) -> Bool {
         (left.major, left.minor) < (right.major, right.minor)
     }

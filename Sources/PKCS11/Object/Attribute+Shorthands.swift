@@ -1,12 +1,12 @@
 public import KeyfobPrimitives
 
-/// The attributes in daily use, spelt as members.
+/// The most common attributes, as static members.
 extension Attribute {
     /// The class of the object. Corresponds to `CKA_CLASS`.
     public static func objectClass(_ value: ObjectClass) -> Attribute { .ulong(.objectClass, value.rawValue) }
-    /// The kind of key. Corresponds to `CKA_KEY_TYPE`.
+    /// The type of the key. Corresponds to `CKA_KEY_TYPE`.
     public static func keyType(_ value: KeyType) -> Attribute { .ulong(.keyType, value.rawValue) }
-    /// The kind of certificate. Corresponds to `CKA_CERTIFICATE_TYPE`.
+    /// The type of the certificate. Corresponds to `CKA_CERTIFICATE_TYPE`.
     public static func certificateType(
         _ value: CertificateType
     ) -> Attribute { .ulong(.certificateType, value.rawValue) }
@@ -14,7 +14,7 @@ extension Attribute {
     public static func label(_ value: String) -> Attribute { .string(.label, value) }
     /// The application that a data object belongs to. Corresponds to `CKA_APPLICATION`.
     public static func application(_ value: String) -> Attribute { .string(.application, value) }
-    /// What a key and its certificate have in common. Corresponds to `CKA_ID`.
+    /// The identifier that a key and its certificate share. Corresponds to `CKA_ID`.
     public static func id(_ value: [UInt8]) -> Attribute { .bytes(.id, value) }
     /// The content: a certificate in DER, or data. Corresponds to `CKA_VALUE`.
     public static func value(_ value: [UInt8]) -> Attribute { .bytes(.value, value) }
@@ -36,9 +36,9 @@ extension Attribute {
     public static func publicExponent(_ value: [UInt8]) -> Attribute { .bytes(.publicExponent, value) }
     /// The size of an RSA key to be generated, in bits. Corresponds to `CKA_MODULUS_BITS`.
     public static func modulusBits(_ value: UInt) -> Attribute { .ulong(.modulusBits, value) }
-    /// The size of a secret key to be made, in bytes. Corresponds to `CKA_VALUE_LEN`.
+    /// The size of a secret key to be created, in bytes. Corresponds to `CKA_VALUE_LEN`.
     public static func valueLength(_ value: UInt) -> Attribute { .ulong(.valueLength, value) }
-    /// 0 unspecified, 1 the token's user, 2 an authority, 3 somebody else. Corresponds to `CKA_CERTIFICATE_CATEGORY`.
+    /// 0 unspecified, 1 the token's user, 2 an authority, 3 another entity. Corresponds to `CKA_CERTIFICATE_CATEGORY`.
     public static func certificateCategory(_ value: UInt) -> Attribute { .ulong(.certificateCategory, value) }
     /// The only mechanisms the key may be used with. Corresponds to `CKA_ALLOWED_MECHANISMS`.
     public static func allowedMechanisms(
@@ -46,11 +46,11 @@ extension Attribute {
     ) -> Attribute { .mechanisms(.allowedMechanisms, value) }
     /// Whether the object stays on the token when the session ends. Corresponds to `CKA_TOKEN`.
     public static func token(_ value: Bool) -> Attribute { .bool(.token, value) }
-    /// Whether the object shows only after a login. Corresponds to `CKA_PRIVATE`.
+    /// Whether the object is visible only after a login. Corresponds to `CKA_PRIVATE`.
     public static func isPrivate(_ value: Bool) -> Attribute { .bool(.isPrivate, value) }
     /// Whether attributes may be changed later. Corresponds to `CKA_MODIFIABLE`.
     public static func modifiable(_ value: Bool) -> Attribute { .bool(.modifiable, value) }
-    /// Whether the key's value is never shown. Corresponds to `CKA_SENSITIVE`.
+    /// Whether the key's value is never revealed. Corresponds to `CKA_SENSITIVE`.
     public static func sensitive(_ value: Bool) -> Attribute { .bool(.sensitive, value) }
     /// Whether the key may leave the token, wrapped or in clear. Corresponds to `CKA_EXTRACTABLE`.
     public static func extractable(_ value: Bool) -> Attribute { .bool(.extractable, value) }
@@ -68,8 +68,8 @@ extension Attribute {
     public static func unwrap(_ value: Bool) -> Attribute { .bool(.unwrap, value) }
     /// Whether other keys may be derived from the key. Corresponds to `CKA_DERIVE`.
     public static func derive(_ value: Bool) -> Attribute { .bool(.derive, value) }
-    /// Whether the object is trusted; only a security officer may say so. Corresponds to `CKA_TRUSTED`.
+    /// Whether the object is trusted; only a security officer can set this. Corresponds to `CKA_TRUSTED`.
     public static func trusted(_ value: Bool) -> Attribute { .bool(.trusted, value) }
-    /// Whether each use of the key needs a login of its own. Corresponds to `CKA_ALWAYS_AUTHENTICATE`.
+    /// Whether each use of the key requires a login of its own. Corresponds to `CKA_ALWAYS_AUTHENTICATE`.
     public static func alwaysAuthenticate(_ value: Bool) -> Attribute { .bool(.alwaysAuthenticate, value) }
 }

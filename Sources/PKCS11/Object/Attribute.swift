@@ -1,15 +1,15 @@
 public import KeyfobPrimitives
 
-/// One attribute of an object with its value, to be sent to a token.
+/// An attribute of an object with its value, to be sent to a token.
 ///
-/// Descriptions name the type and the number of bytes, never the value. Corresponds to `CK_ATTRIBUTE`.
+/// Descriptions contain the type and the number of bytes, never the value. Corresponds to `CK_ATTRIBUTE`.
 public struct Attribute: Sendable, CustomStringConvertible, CustomReflectable {
     enum Storage: Sendable {
         case bytes([UInt8])
         case secret(SecretBytes)
     }
 
-    /// What the value says.
+    /// The value.
     public let type: AttributeType
     let storage: Storage
 
@@ -43,7 +43,7 @@ public struct Attribute: Sendable, CustomStringConvertible, CustomReflectable {
         Attribute(type, .secret(value))
     }
 
-    /// A date of the Gregorian calendar, four digits, two and two. Corresponds to `CK_DATE`.
+    /// A date of the Gregorian calendar: four digits, two and two. Corresponds to `CK_DATE`.
     public static func date(_ type: AttributeType, year: Int, month: Int, day: Int) -> Attribute {
         func digits(_ number: Int, _ count: Int) -> [UInt8] {
             let text = String(number)
@@ -52,7 +52,7 @@ public struct Attribute: Sendable, CustomStringConvertible, CustomReflectable {
         return Attribute(type, .bytes(digits(year, 4) + digits(month, 2) + digits(day, 2)))
     }
 
-    /// A list of mechanisms, such as `AttributeType.allowedMechanisms` has.
+    /// A list of mechanisms, such as that of `AttributeType.allowedMechanisms`.
     public static func mechanisms(_ type: AttributeType, _ value: [MechanismType]) -> Attribute {
         Attribute(type, .bytes(value.flatMap { mechanism in
             unsafe withUnsafeBytes(of: mechanism.rawValue) { unsafe Array($0) }
@@ -67,7 +67,7 @@ public struct Attribute: Sendable, CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// How many bytes the value has.
+    /// The number of bytes of the value.
     public var count: Int {
         switch storage {
         case .bytes(let bytes): bytes.count
@@ -78,6 +78,6 @@ public struct Attribute: Sendable, CustomStringConvertible, CustomReflectable {
     /// The type and the number of bytes; never the value.
     public var description: String { "\(type) (\(count) bytes)" }
 
-    /// A mirror without the value: reflection must not print what `description` hides.
+    /// A mirror without the value, since reflection must not reveal what `description` hides.
     public var customMirror: Mirror { Mirror(self, children: ["type": type, "count": count]) }
 }

@@ -1,32 +1,32 @@
 import CP11Kit
 import KeyfobPrimitives
 
-/// A list of attributes: what to search for, or what a new object is to be like.
+/// A list of attributes, to search for or to give a new object.
 public struct AttributeTemplate: Sendable, ExpressibleByArrayLiteral, CustomStringConvertible {
     /// The attributes in the order in which they are sent.
     public private(set) var attributes: [Attribute]
 
-    /// A template of `attributes`.
+    /// Creates a template of `attributes`.
     public init(_ attributes: [Attribute] = []) {
         self.attributes = attributes
     }
 
-    /// A template of the literal's elements.
+    /// Creates a template of the literal's elements.
     public init(arrayLiteral elements: Attribute...) {
         self.init(elements)
     }
 
-    /// Adds an attribute at the end. Tokens refuse a template that has a type twice, except in a search.
+    /// Appends an attribute. Tokens reject a template that contains a type twice, except in a search.
     public mutating func append(_ attribute: Attribute) {
         attributes.append(attribute)
     }
 
-    /// Adds all attributes of `other` at the end.
+    /// Appends all attributes of `other`.
     public mutating func append(contentsOf other: AttributeTemplate) {
         attributes += other.attributes
     }
 
-    /// The first attribute of `type`. Setting puts the new one in its place, or at the end; `nil` takes it out.
+    /// The first attribute of `type`. Setting replaces or appends it; setting `nil` removes it.
     public subscript(type: AttributeType) -> Attribute? {
         get { attributes.first { $0.type == type } }
         set {
@@ -47,18 +47,18 @@ public struct AttributeTemplate: Sendable, ExpressibleByArrayLiteral, CustomStri
 }
 
 extension AttributeTemplate {
-    /// Calls `body` with the attributes as C has them; `nil` and zero for an empty template.
+    /// Calls `body` with the attributes as C structures; with `nil` and zero for an empty template.
     ///
-    /// The memory is valid during the call only, and wiped behind it when a secret was in it.
+    /// The memory is valid only during the call. It is wiped afterwards if it contained a secret.
     func withCTemplate<Result>(
         _ body: (UnsafeMutablePointer<CK_ATTRIBUTE>?, CK_ULONG) throws(PKCS11Error) -> Result
     ) throws(PKCS11Error) -> Result {
         if attributes.isEmpty { return try body(nil, 0) }
-        // Values begin where a CK_ULONG may: modules read numbers in place.
+        // Align values like a CK_ULONG, because modules read numbers in place.
         let alignment = MemoryLayout<CK_ULONG>.alignment
         let headers = unsafe attributes.count * MemoryLayout<CK_ATTRIBUTE>.stride
         let size = attributes.reduce(headers) { ($0 + $1.count + alignment - 1) / alignment * alignment }
-        // Secret and public values share one block that is wiped when it is released.
+        // Secret and public values share one block, which is wiped on release.
         let block = unsafe SecretBytes(count: size) { unsafe fill(UnsafeMutableRawBufferPointer($0)) }
         return try unsafe block.withUnsafeBytes { (bytes) throws(PKCS11Error) in
             let base = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)

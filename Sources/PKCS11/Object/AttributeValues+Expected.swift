@@ -1,5 +1,5 @@
 extension AttributeType {
-    /// How many bytes a value has, where the specification says it.
+    /// The number of bytes of a value, if the specification fixes it.
     var fixedSize: Int? {
         switch self {
         case .token, .isPrivate, .trusted, .sensitive, .encrypt, .decrypt, .wrap, .unwrap, .sign, .signRecover,
@@ -16,7 +16,7 @@ extension AttributeType {
         }
     }
 
-    /// How many bytes to offer before the size is known: enough for what is usual, so that one call does.
+    /// The buffer size to offer before the size is known: enough for usual values, so that one call suffices.
     var generousSize: Int {
         switch self {
         case .value: 4096

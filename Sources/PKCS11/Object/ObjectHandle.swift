@@ -1,11 +1,11 @@
-/// A module's number for an object, good from one login to the next logout at the most.
+/// A module's number for an object, valid at most from one login to the next logout.
 ///
-/// > Important: Never keep one across a login, a logout or `Module.reinitialize()`, nor in a file: some tokens give
-/// > the number to another object at once.
+/// > Important: Never keep a handle across a login, a logout or `Module.reinitialize()`, nor in a file. Some tokens
+/// > reuse the number for another object at once.
 ///
 /// Corresponds to `CK_OBJECT_HANDLE`.
 public struct ObjectHandle: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The number; up to 64 bits, as OpenSC uses pointers.
+    /// The number, of up to 64 bits, since OpenSC uses pointers.
     public let rawValue: UInt
 
     /// Wraps a number.

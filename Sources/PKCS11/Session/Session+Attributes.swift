@@ -1,20 +1,20 @@
 import CP11Kit
 public import KeyfobPrimitives
 
-/// Attributes, read back.
+/// Reading attributes.
 extension Session {
     /// Reads attributes of an object, all at once.
     ///
-    /// One call of the module as a rule; three when a value is larger than what is offered at first: what is
-    /// offered, what is needed, and again; more where it grows meanwhile. An attribute that the object lacks or the
-    /// token keeps secret is `nil` in the result and no error; so is everything of an object that a killed process
-    /// left without a class.
+    /// Takes one call of the module, or three if a value is larger than the first buffer: one with that buffer, one for
+    /// the size, one for the value. It takes more if the value grows in between. An attribute that the object lacks or
+    /// the token keeps secret is `nil` in the result; that is not an error. All attributes are `nil` for an object
+    /// without a class, which a killed process may have left behind.
     ///
     /// Corresponds to `C_GetAttributeValue`.
     ///
-    /// - Throws: `ReturnValue.objectHandleInvalid` when there is no such object, `deviceError`; `generalError`,
-    ///   with which SoftHSM answers when asked for a date that was set; `attributeValueInvalid` for a value of more
-    ///   than 64 MiB, or of which the module says so; `bufferTooSmall` for one that grows faster than it is read.
+    /// - Throws: `ReturnValue.objectHandleInvalid` if the object does not exist, `deviceError`; `generalError` from
+    ///   SoftHSM when asked for a date that was set; `attributeValueInvalid` for a value larger than 64 MiB;
+    ///   `bufferTooSmall` for a value that grows each time it is read.
     public func attributes(
         _ types: [AttributeType], of object: ObjectHandle
     ) throws(PKCS11Error) -> AttributeValues {
@@ -22,7 +22,7 @@ extension Session {
         let sizes = types.map(\.generousSize)
         let answer = unsafe try read(types, sizes: sizes, of: object) { values[$0] = unsafe Array($1) }
         if answer != .complete {
-            // What has no value yet was too large, is secret, or is not there: the sizes tell.
+            // An attribute without a value was too large, is secret, or does not exist; its size shows which.
             let unknown = types.indices.filter { values[$0] == nil && types[$0].fixedSize == nil }
             try readBySize(unknown, types, of: object, into: &values)
         }
@@ -33,14 +33,15 @@ extension Session {
         return result
     }
 
-    /// Reads the values at some indices, each at the size that the token says it has.
+    /// Reads the attributes at the given indices, each with the size that the token reports.
     private func readBySize(
         _ unknown: [Int], _ types: [AttributeType], of object: ObjectHandle, into values: inout [[UInt8]?]
     ) throws(PKCS11Error) {
         var wanted = unknown.map { (index: $0, size: -1) }
         for round in 0...Self.largestGrowth where !wanted.isEmpty {
             let needed = try attributeSizes(wanted.map { types[$0.index] }, of: object)
-            // No size: it is not shown, nor is what did not come although there was room for it.
+            // Without a size the token does not show the value; a value that did not come although there was room is
+            // not shown either.
             wanted = zip(wanted, needed).compactMap { last, size in
                 size.flatMap { $0 > last.size ? (last.index, $0 + 64) : nil }
             }
@@ -50,26 +51,29 @@ extension Session {
                 wanted.map { types[$0.index] }, sizes: wanted.map(\.size), of: object
             ) { values[wanted[$0].index] = unsafe Array($1) }
             if answer == .complete { return }
-            // Another process may be lengthening the value just now.
+            // Another process may be lengthening the value.
             wanted.removeAll { values[$0.index] != nil }
         }
     }
 
-    /// How often a value may have grown between the call that asks for its size and the one that reads it.
+    /// How often a value may grow between the call that asks for its size and the one that reads it.
     private static let largestGrowth = 3
 
-    /// A value that may not be taken for absent, since it is there, and is not broken either.
+    /// The error for a value that keeps growing. The value exists, so it must not be reported as absent.
     private static func growing(_ type: AttributeType) -> PKCS11Error {
         PKCS11Error(
             function: .getAttributeValue, returnValue: .bufferTooSmall,
             detail: "\(type) grew each time that it was to be read")
     }
 
-    /// Reads one attribute into memory that is wiped on release; `nil` where the token does not show it.
+    /// Reads one attribute into memory that is wiped on release.
     ///
     /// Corresponds to `C_GetAttributeValue`.
     ///
-    /// - Throws: as `attributes(_:of:)`.
+    /// - Returns: The value, or `nil` if the token does not show it.
+    /// - Throws: `ReturnValue.objectHandleInvalid` if the object does not exist, `deviceError`; `generalError` from
+    ///   SoftHSM when asked for a date that was set; `attributeValueInvalid` for a value larger than 64 MiB;
+    ///   `bufferTooSmall` for a value that grows each time it is read.
     public func secretAttribute(
         _ type: AttributeType, of object: ObjectHandle
     ) throws(PKCS11Error) -> SecretBytes? {
@@ -78,7 +82,7 @@ extension Session {
             var value: SecretBytes?
             let answer = unsafe try read([type], sizes: [size], of: object) { value = unsafe SecretBytes($1) }
             if value != nil || answer == .complete { return value }
-            // It grew between the calls.
+            // The value grew between the calls.
             guard let larger = try attributeSizes([type], of: object)[0], larger > size else { return nil }
             size = larger
         }
@@ -89,7 +93,8 @@ extension Session {
         case complete, partial
     }
 
-    /// One call that reads values into buffers of `sizes`; `receive` gets index and bytes of those that came.
+    /// Reads values into buffers of `sizes` with one call; `receive` gets the index and bytes of each value that was
+    /// read.
     private func read(
         _ types: [AttributeType], sizes: [Int], of object: ObjectHandle,
         _ receive: (Int, UnsafeRawBufferPointer) -> Void
@@ -98,7 +103,7 @@ extension Session {
         let aligned = sizes.map { ($0 + 7) / 8 * 8 }
         var answer = Answer.complete
         var failure: PKCS11Error?
-        // Values may be secret: the block is wiped when it is released.
+        // Values may be secret, so use a block that is wiped on release.
         let block = unsafe SecretBytes(count: headers + aligned.reduce(0, +)) { _ in }
         unsafe block.withUnsafeBytes { bytes in
             guard let base = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress) else { return }
@@ -116,7 +121,7 @@ extension Session {
             }
             for index in types.indices where failure == nil {
                 let length = unsafe list[index].ulValueLen
-                // CK_UNAVAILABLE_INFORMATION is larger than any size, and so is what a faulty module may claim.
+                // CK_UNAVAILABLE_INFORMATION is larger than any size; so is a length that a faulty module may claim.
                 guard length <= CK_ULONG(sizes[index]), let start = unsafe list[index].pValue else { continue }
                 unsafe receive(index, UnsafeRawBufferPointer(start: start, count: Int(length)))
             }
@@ -125,10 +130,10 @@ extension Session {
         return answer
     }
 
-    /// The largest value that memory is taken for.
+    /// The largest value that memory is allocated for: 64 MiB.
     static var largestValue: CK_ULONG { 1 << 26 }
 
-    /// One call that asks for sizes; `nil` for what the token does not show.
+    /// Asks for the sizes of values with one call; `nil` for a value that the token does not show.
     private func attributeSizes(
         _ types: [AttributeType], of object: ObjectHandle
     ) throws(PKCS11Error) -> [Int?] {
@@ -146,10 +151,10 @@ extension Session {
         return sizes
     }
 
-    /// The size of a value by what a module says of it.
+    /// Converts the length of a value that the module reported.
     ///
-    /// - Returns: `nil` for `CK_UNAVAILABLE_INFORMATION`: the token does not show the value.
-    /// - Throws: `attributeValueInvalid` for what is too large. Nobody may take a value for absent that is there.
+    /// - Returns: The size, or `nil` for `CK_UNAVAILABLE_INFORMATION`: the token does not show the value.
+    /// - Throws: `attributeValueInvalid` if the value is too large. It exists, so it must not be reported as absent.
     static func size(_ length: CK_ULONG, of type: AttributeType) throws(PKCS11Error) -> Int? {
         if length == .max { return nil }
         guard length <= largestValue else {
@@ -160,7 +165,7 @@ extension Session {
         return Int(length)
     }
 
-    /// The C call itself; what the specification calls no true error is an incomplete answer.
+    /// Makes the C call. The return values that the specification does not count as true errors give a partial answer.
     private func read(
         _ list: UnsafeMutablePointer<CK_ATTRIBUTE>, count: Int, of object: ObjectHandle
     ) throws(PKCS11Error) -> Answer {
@@ -178,7 +183,7 @@ extension Session {
         case CKR_ATTRIBUTE_SENSITIVE, CKR_ATTRIBUTE_TYPE_INVALID, CKR_BUFFER_TOO_SMALL:
             return .partial
         case CKR_ATTRIBUTE_VALUE_INVALID:
-            // SoftHSM of an object without a class, before it has filled in anything.
+            // SoftHSM's answer for an object without a class; it has not filled in anything.
             for index in 0..<count { unsafe list[index].ulValueLen = .max }
             return .complete
         default:

@@ -1,15 +1,15 @@
 import CP11Kit
 public import KeyfobPrimitives
 
-/// Encryption and decryption, in one go.
+/// Encryption and decryption in one part.
 extension Session {
-    /// Encrypts `data`. With GCM the tag stands behind the ciphertext.
+    /// Encrypts `data`. With GCM the tag follows the ciphertext.
     ///
     /// Corresponds to `C_EncryptInit` and `C_Encrypt`.
     ///
-    /// - Throws: `ReturnValue.mechanismInvalid` when the token lacks the mechanism, `argumentsBad` or
-    ///   `mechanismParameterInvalid` when it lacks that kind of it (SoftHSM: OAEP with SHA-256), `keyHandleInvalid`
-    ///   or `objectHandleInvalid` for a stale handle, `keyFunctionNotPermitted`, `dataLengthRange`.
+    /// - Throws: `ReturnValue.mechanismInvalid` if the token lacks the mechanism, `argumentsBad` or
+    ///   `mechanismParameterInvalid` if it lacks that variant (SoftHSM: OAEP with SHA-256), `keyHandleInvalid` or
+    ///   `objectHandleInvalid` for a stale handle, `keyFunctionNotPermitted`, `dataLengthRange`.
     public func encrypt(
         _ data: [UInt8], with key: ObjectHandle, using mechanism: Mechanism
     ) throws(PKCS11Error) -> [UInt8] {
@@ -21,11 +21,13 @@ extension Session {
         }
     }
 
-    /// Encrypts a secret, which stays in its own memory.
+    /// Encrypts a secret without copying it out of its protected memory.
     ///
     /// Corresponds to `C_EncryptInit` and `C_Encrypt`.
     ///
-    /// - Throws: as `encrypt(_:with:using:)`.
+    /// - Throws: `ReturnValue.mechanismInvalid` if the token lacks the mechanism, `argumentsBad` or
+    ///   `mechanismParameterInvalid` if it lacks that variant (SoftHSM: OAEP with SHA-256), `keyHandleInvalid` or
+    ///   `objectHandleInvalid` for a stale handle, `keyFunctionNotPermitted`, `dataLengthRange`.
     public func encryptSecret(
         _ secret: SecretBytes, with key: ObjectHandle, using mechanism: Mechanism
     ) throws(PKCS11Error) -> [UInt8] {
@@ -37,13 +39,15 @@ extension Session {
         }
     }
 
-    /// Decrypts `data`. With GCM the tag stands behind the ciphertext.
+    /// Decrypts `data`. With GCM the tag follows the ciphertext.
     ///
     /// Corresponds to `C_DecryptInit` and `C_Decrypt`.
     ///
-    /// - Parameter pin: for a key that is `alwaysAuthenticate`, the PIN for this use.
-    /// - Throws: `ReturnValue.encryptedDataInvalid`, `aeadDecryptFailed` or, from SoftHSM, `generalError` when the
-    ///   data, the tag or the additional data are not what was encrypted; else as `encrypt(_:with:using:)`.
+    /// - Parameter pin: The PIN for this use, if the key is `alwaysAuthenticate`.
+    /// - Throws: `ReturnValue.encryptedDataInvalid`, `aeadDecryptFailed` or, from SoftHSM, `generalError` if the data,
+    ///   the tag or the additional data were changed; `mechanismInvalid` if the token lacks the mechanism,
+    ///   `argumentsBad` or `mechanismParameterInvalid` if it lacks that variant, `keyHandleInvalid` or
+    ///   `objectHandleInvalid` for a stale handle, `keyFunctionNotPermitted`; `pinIncorrect` for a wrong `pin`.
     public func decrypt(
         _ data: [UInt8], with key: ObjectHandle, using mechanism: Mechanism, authenticatingWith pin: SecretBytes? = nil
     ) throws(PKCS11Error) -> [UInt8] {
@@ -55,12 +59,15 @@ extension Session {
         }
     }
 
-    /// Decrypts `data` into memory that is wiped on release.
+    /// Decrypts `data` into memory that is wiped on release. With GCM the tag follows the ciphertext.
     ///
     /// Corresponds to `C_DecryptInit` and `C_Decrypt`.
     ///
-    /// - Parameter pin: for a key that is `alwaysAuthenticate`, the PIN for this use.
-    /// - Throws: as `decrypt(_:with:using:authenticatingWith:)`.
+    /// - Parameter pin: The PIN for this use, if the key is `alwaysAuthenticate`.
+    /// - Throws: `ReturnValue.encryptedDataInvalid`, `aeadDecryptFailed` or, from SoftHSM, `generalError` if the data,
+    ///   the tag or the additional data were changed; `mechanismInvalid` if the token lacks the mechanism,
+    ///   `argumentsBad` or `mechanismParameterInvalid` if it lacks that variant, `keyHandleInvalid` or
+    ///   `objectHandleInvalid` for a stale handle, `keyFunctionNotPermitted`; `pinIncorrect` for a wrong `pin`.
     public func decryptSecret(
         _ data: [UInt8], with key: ObjectHandle, using mechanism: Mechanism, authenticatingWith pin: SecretBytes? = nil
     ) throws(PKCS11Error) -> SecretBytes {
@@ -75,7 +82,7 @@ extension Session {
     /// Room for a tag, a block of padding or, for short data, the modulus of an RSA key.
     private static func encryptedCapacity(_ count: Int) -> Int { max(stackBytes, count + 64) }
 
-    /// SoftHSM refuses a buffer that is smaller than the ciphertext, though the plaintext would fit.
+    /// SoftHSM rejects a buffer that is smaller than the ciphertext, even if the plaintext would fit.
     private static func decryptedCapacity(_ count: Int) -> Int { max(64, count) }
 
     private func encryption(_ key: ObjectHandle) throws(PKCS11Error) -> Operation {

@@ -1,13 +1,13 @@
 import CP11Kit
 
-/// Keys: generated, wrapped, unwrapped and derived.
+/// Generating, wrapping, unwrapping and deriving keys.
 ///
-/// The templates of new keys should name `token`, `isPrivate`, `sensitive`, `extractable` and every use, for the
-/// defaults of tokens differ widely; and what came of them should be read back, for some tokens do not obey.
+/// Templates of new keys should contain `token`, `isPrivate`, `sensitive`, `extractable` and every use, because the
+/// defaults of tokens differ widely. Read the attributes back afterwards, because some tokens ignore some of them.
 extension Session {
     /// Generates a key pair.
     ///
-    /// > Important: NSS destroys a key on the token that has the same `id` as the new one. Look first.
+    /// > Important: NSS destroys a key on the token that has the same `id` as the new one. Check for such a key first.
     ///
     /// Corresponds to `C_GenerateKeyPair`.
     ///
@@ -35,11 +35,12 @@ extension Session {
 
     /// Generates a secret key.
     ///
-    /// > Important: NSS destroys a key on the token that has the same `id` as the new one. Look first.
+    /// > Important: NSS destroys a key on the token that has the same `id` as the new one. Check for such a key first.
     ///
     /// Corresponds to `C_GenerateKey`.
     ///
-    /// - Throws: as `generateKeyPair(_:publicTemplate:privateTemplate:)`; `functionNotSupported` by tpm2.
+    /// - Throws: `ReturnValue.mechanismInvalid`, `templateIncomplete`, `templateInconsistent`, `attributeValueInvalid`,
+    ///   `keySizeRange`, `userNotLoggedIn`, `sessionReadOnly`, `deviceMemory`; `functionNotSupported` from tpm2.
     public func generateKey(
         _ mechanism: Mechanism, template: AttributeTemplate
     ) throws(PKCS11Error) -> ObjectHandle {
@@ -49,16 +50,16 @@ extension Session {
         }
     }
 
-    /// Encrypts a key with another, without either leaving the token in clear.
+    /// Encrypts a key with another key, inside the token.
     ///
-    /// With `MechanismType.aesKeyWrap` SoftHSM fills a key up with zeroes to a multiple of 8 bytes and does not
-    /// say so: wrap only such lengths, or keep the length.
+    /// With `MechanismType.aesKeyWrap`, SoftHSM pads a key with zeroes to a multiple of 8 bytes and does not report it.
+    /// Wrap only keys of such a length, or store the length.
     ///
     /// Corresponds to `C_WrapKey`.
     ///
     /// - Parameters:
-    ///   - key: the one to be encrypted, which must be `extractable`.
-    ///   - wrappingKey: the one to encrypt it with.
+    ///   - key: The key to encrypt, which must be `extractable`.
+    ///   - wrappingKey: The key to encrypt it with.
     /// - Throws: `ReturnValue.keyUnextractable`, `keyNotWrappable`, `keyFunctionNotPermitted`, `keyHandleInvalid`,
     ///   `wrappingKeyHandleInvalid`, `mechanismInvalid`.
     public func wrap(
@@ -66,7 +67,7 @@ extension Session {
     ) throws(PKCS11Error) -> [UInt8] {
         let wrapKey = try unsafe functions.entry(functions.table.pointee.C_WrapKey, .wrapKey)
         return try unsafe mechanism.withCMechanism { (mechanism) throws(PKCS11Error) -> [UInt8] in
-            // Enough for an RSA key of 8192 bits; a longer one gets the size that the token names.
+            // Enough for an RSA key of 8192 bits; for a longer key, use the size that the token reports.
             var capacity = 8192
             var returnValue = CKR_OK
             for _ in 1...2 {
@@ -93,15 +94,15 @@ extension Session {
         }
     }
 
-    /// Makes a key object from a wrapped key.
+    /// Creates a key object from a wrapped key.
     ///
     /// Corresponds to `C_UnwrapKey`.
     ///
-    /// - Parameter template: class and kind at least, and for a new key on the token all that the extension's
-    ///   documentation names. openCryptoki refuses `sensitive` and `extractable` here.
-    /// - Throws: `ReturnValue.wrappedKeyInvalid`, `wrappedKeyLengthRange` or, from SoftHSM, `generalError` when the
-    ///   bytes were changed; `unwrappingKeyHandleInvalid`, `mechanismInvalid`, `templateIncomplete`;
-    ///   `functionNotSupported` by tpm2.
+    /// - Parameter template: Class and key type at least; for a new key on the token, also `token`, `isPrivate`,
+    ///   `sensitive`, `extractable` and every use. openCryptoki rejects `sensitive` and `extractable` here.
+    /// - Throws: `ReturnValue.wrappedKeyInvalid`, `wrappedKeyLengthRange` or, from SoftHSM, `generalError` if the bytes
+    ///   were changed; `unwrappingKeyHandleInvalid`, `mechanismInvalid`, `templateIncomplete`; `functionNotSupported`
+    ///   from tpm2.
     public func unwrap(
         _ bytes: [UInt8], with unwrappingKey: ObjectHandle, using mechanism: Mechanism, template: AttributeTemplate
     ) throws(PKCS11Error) -> ObjectHandle {
@@ -117,13 +118,13 @@ extension Session {
         }
     }
 
-    /// Makes a key from another and the mechanism's parameters, such as a peer's public point.
+    /// Derives a key from another key and the mechanism's parameters, such as a peer's public point.
     ///
     /// Corresponds to `C_DeriveKey`.
     ///
-    /// - Parameter template: class, kind and mostly `valueLength`.
+    /// - Parameter template: Class, key type and usually `valueLength`.
     /// - Throws: `ReturnValue.mechanismInvalid`, `mechanismParameterInvalid`, `keyFunctionNotPermitted`,
-    ///   `keyHandleInvalid`, `templateIncomplete`; `functionNotSupported` by tpm2.
+    ///   `keyHandleInvalid`, `templateIncomplete`; `functionNotSupported` from tpm2.
     public func derive(
         from key: ObjectHandle, using mechanism: Mechanism, template: AttributeTemplate
     ) throws(PKCS11Error) -> ObjectHandle {

@@ -1,18 +1,18 @@
 import CP11Kit
 
-/// Objects: searched for, made, changed and destroyed.
+/// Finding, creating, changing and destroying objects.
 extension Session {
-    /// The objects that have all attributes of `template`; all objects for an empty one.
+    /// Finds the objects that have all attributes of `template`; all objects if it is empty.
     ///
-    /// Private objects show only after a login. The order means nothing. The search is closed whatever happens,
-    /// for SoftHSM and tpm2 refuse to sign while one is open. SoftHSM looks at every object on the token, hit or
-    /// miss, for 14 microseconds each: search once for many rather than often for one.
+    /// Private objects are found only after a login. The order is unspecified. The search is closed in any case,
+    /// because SoftHSM and tpm2 refuse to sign while one is open. SoftHSM reads every object on the token, which takes
+    /// 14 microseconds each: search once for many objects rather than often for one.
     ///
     /// Corresponds to `C_FindObjectsInit`, `C_FindObjects` and `C_FindObjectsFinal`.
     ///
-    /// - Parameter limit: how many to return at the most.
-    /// - Throws: `ReturnValue.sessionHandleInvalid`, `deviceError`, or `generalError`, with which NSS answers an
-    ///   attribute it does not know.
+    /// - Parameter limit: The largest number of objects to return.
+    /// - Throws: `ReturnValue.sessionHandleInvalid`, `deviceError`, or `generalError` from NSS for an attribute that it
+    ///   does not know.
     public func findObjects(
         _ template: AttributeTemplate = [], limit: Int? = nil
     ) throws(PKCS11Error) -> [ObjectHandle] {
@@ -33,10 +33,8 @@ extension Session {
             while found.count < limit, returnValue == CKR_OK {
                 let room = min(batch.count, limit - found.count)
                 var count = CK_ULONG(0)
-                returnValue = pending(.findObjects) {
-                    unsafe find(handle, batch.baseAddress, CK_ULONG(room), &count)
-                }
-                // The bound keeps a module that counts wrongly from making us read beyond the batch.
+                returnValue = unsafe find(handle, batch.baseAddress, CK_ULONG(room), &count)
+                // The bound prevents reading beyond the batch if a module counts wrongly.
                 let received = min(Int(clamping: count), room)
                 if returnValue != CKR_OK || received == 0 { break }
                 for index in 0..<received { found.append(ObjectHandle(rawValue: unsafe batch[index])) }
@@ -48,10 +46,10 @@ extension Session {
         return found
     }
 
-    /// Makes an object that is like `template`.
+    /// Creates an object with the attributes of `template`.
     ///
-    /// Name class, `token`, `isPrivate` and, for keys, `sensitive`, `extractable` and every use: the defaults of
-    /// tokens differ widely.
+    /// The template should contain the class, `token`, `isPrivate` and, for keys, `sensitive`, `extractable` and every
+    /// use, because the defaults of tokens differ widely.
     ///
     /// Corresponds to `C_CreateObject`.
     ///
@@ -62,14 +60,14 @@ extension Session {
         return try unsafe make(.createObject, template) { unsafe createObject(handle, $0, $1, &$2) }
     }
 
-    /// Makes another object like `object`, but for what `template` says.
+    /// Copies `object`, with the attributes of `template` changed.
     ///
-    /// NSS answers with the handle of the original when both are on the token.
+    /// NSS returns the handle of the original if both are on the token.
     ///
     /// Corresponds to `C_CopyObject`.
     ///
-    /// - Throws: `ReturnValue.objectHandleInvalid`, `actionProhibited`, `templateInconsistent`,
-    ///   `attributeReadOnly`; `functionNotSupported` by tpm2.
+    /// - Throws: `ReturnValue.objectHandleInvalid`, `actionProhibited`, `templateInconsistent`, `attributeReadOnly`;
+    ///   `functionNotSupported` from tpm2.
     public func copy(
         _ object: ObjectHandle, changing template: AttributeTemplate = []
     ) throws(PKCS11Error) -> ObjectHandle {
@@ -77,11 +75,12 @@ extension Session {
         return try unsafe make(.copyObject, template) { unsafe copyObject(handle, object.rawValue, $0, $1, &$2) }
     }
 
-    /// Destroys an object. For a key on the token there is no way back.
+    /// Destroys an object. A key on the token cannot be recovered.
     ///
     /// Corresponds to `C_DestroyObject`.
     ///
-    /// - Throws: `ReturnValue.objectHandleInvalid` when it is gone already, `actionProhibited`, `sessionReadOnly`.
+    /// - Throws: `ReturnValue.objectHandleInvalid` if the object no longer exists, `actionProhibited`,
+    ///   `sessionReadOnly`.
     public func destroy(_ object: ObjectHandle) throws(PKCS11Error) {
         let destroyObject = try unsafe functions.entry(functions.table.pointee.C_DestroyObject, .destroyObject)
         try call(.destroyObject) { destroyObject(handle, object.rawValue) }
@@ -89,7 +88,7 @@ extension Session {
 
     /// Changes attributes of an object.
     ///
-    /// All or none are changed, except by NSS, which keeps those that stand before the refused one.
+    /// Either all attributes are changed or none. NSS, however, keeps the changes before a refused one.
     ///
     /// Corresponds to `C_SetAttributeValue`.
     ///
@@ -102,7 +101,7 @@ extension Session {
         }
     }
 
-    /// Makes one C call that takes a template and answers with a handle.
+    /// Makes one C call that takes a template and returns a handle.
     func make(
         _ function: PKCS11Function, _ template: AttributeTemplate,
         _ body: (UnsafeMutablePointer<CK_ATTRIBUTE>?, CK_ULONG, inout CK_OBJECT_HANDLE) -> CK_RV

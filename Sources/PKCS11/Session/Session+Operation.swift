@@ -1,7 +1,7 @@
 import CP11Kit
 import KeyfobPrimitives
 
-/// The two calls of which signing, encryption and decryption consist.
+/// The pair of calls with which a token signs, encrypts or decrypts.
 extension Session {
     typealias Initialize = @convention(c) (CK_SESSION_HANDLE, UnsafeMutablePointer<CK_MECHANISM>?, CK_OBJECT_HANDLE)
         -> CK_RV
@@ -10,23 +10,23 @@ extension Session {
         UnsafeMutablePointer<CK_ULONG>?
     ) -> CK_RV
 
-    /// One operation of the token: how it starts, what it does, and on what.
+    /// One operation of the token: its two functions, their names, and the key.
     @safe struct Operation {
         let initializeName: PKCS11Function
         let initialize: Initialize
         let transformName: PKCS11Function
         let transform: Transform
         let key: ObjectHandle
-        /// For a key that wants a login at every use.
+        /// The PIN for a key that requires a login at every use.
         let contextPIN: SecretBytes?
     }
 
-    /// Output of this size and less passes through the stack.
+    /// Output up to this size passes through the stack.
     static var stackBytes: Int { 1024 }
 
-    /// Runs `operation` on `input`; `capacity` bytes are offered for the output, and more if the token wants more.
+    /// Runs `operation` on `input`. The first output buffer has `capacity` bytes; it grows if the token needs more.
     ///
-    /// Sizes are not asked for beforehand: that costs a call, and tokens answer wrongly.
+    /// The size is not requested beforehand: that costs a call, and some tokens answer wrongly.
     @inline(__always)
     func run(
         _ operation: Operation, on input: UnsafeMutablePointer<UInt8>?, count: Int, using mechanism: Mechanism,
@@ -40,7 +40,7 @@ extension Session {
             var output: [UInt8] = []
             var returnValue = CKR_OK
             var length = CK_ULONG(attempt.capacity)
-            // Scratch first, so that the result is allocated once and at its true size.
+            // Use a scratch buffer, so that the result is allocated once and in its actual size.
             unsafe withUnsafeTemporaryAllocation(byteCount: attempt.capacity, alignment: 1) { scratch in
                 let base = unsafe scratch.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 returnValue = pending(operation.transformName) {
@@ -59,7 +59,7 @@ extension Session {
         }
     }
 
-    /// The same for output that is secret: it goes straight into memory that is wiped.
+    /// Runs `operation` like `run`, with the output in memory that is wiped on release.
     func runSecret(
         _ operation: Operation, on input: UnsafeMutablePointer<UInt8>?, count: Int, using mechanism: Mechanism,
         capacity: Int
@@ -84,7 +84,7 @@ extension Session {
         }
     }
 
-    /// Starts the operation, with the key's own login where it wants one.
+    /// Starts the operation, and logs in for the key if it requires that.
     @inline(__always)
     func start(_ operation: Operation, using mechanism: Mechanism) throws(PKCS11Error) {
         let returnValue = try unsafe mechanism.withCMechanism { (mechanism) throws(PKCS11Error) in
@@ -96,25 +96,25 @@ extension Session {
         if let pin = operation.contextPIN { try authenticate(pin) }
     }
 
-    /// The login for one use of one key, between the two calls of an operation.
+    /// Logs in for one use of one key, between the two calls of an operation.
     func authenticate(_ pin: SecretBytes) throws(PKCS11Error) {
         let login = unsafe try functions.entry(unsafe functions.table.pointee.C_Login, .login)
         let returnValue = unsafe pin.withUnsafeBytes { pin in
             pending(.login) { unsafe login(handle, CKU_CONTEXT_SPECIFIC, pin.mutableBytes, CK_ULONG(pin.count)) }
         }
-        // The operation is started and will not be ended: only closing the session does that.
+        // The operation is started and will not be completed; only closing the session ends it.
         if returnValue != CKR_OK { markBroken() }
         try check(.login, returnValue)
     }
 
-    /// How far an operation has got.
+    /// The state of an operation's attempts.
     private struct Attempt {
         var capacity: Int
         var isEnlarged = false
         var isRestarted = false
     }
 
-    /// Makes ready for another attempt; throws unless the last one failed for want of room.
+    /// Prepares another attempt; throws unless the last one failed because the buffer was too small.
     private func prepare(
         _ attempt: inout Attempt, after returnValue: CK_RV, needed: CK_ULONG, _ operation: Operation,
         using mechanism: Mechanism
@@ -122,10 +122,10 @@ extension Session {
         if returnValue == CKR_BUFFER_TOO_SMALL, !attempt.isEnlarged {
             CallTrace.note(operation.transformName, returnValue)
             attempt.isEnlarged = true
-            // Sizes that tokens name may be too small by a tag, or absurd.
+            // Sizes that tokens report may lack the tag, or be absurd.
             attempt.capacity = max(min(Int(clamping: needed), 1 << 26), attempt.capacity * 2) + 64
         } else if returnValue == CKR_OPERATION_NOT_INITIALIZED, attempt.isEnlarged, !attempt.isRestarted {
-            // The specification lets the operation live on after a buffer that was too small; NSS ends it.
+            // By the specification the operation stays active after a buffer that was too small, but NSS ends it.
             attempt.isRestarted = true
             try start(operation, using: mechanism)
         } else {
@@ -133,7 +133,8 @@ extension Session {
         }
     }
 
-    /// Throws unless the operation succeeded. After a refusal it may stand half done, except where data were bad.
+    /// Throws unless the operation succeeded. Unless the data were invalid, the operation may still be active, so the
+    /// session is marked as broken.
     func finish(_ function: PKCS11Function, _ returnValue: CK_RV) throws(PKCS11Error) {
         switch returnValue {
         case CKR_OK:

@@ -1,13 +1,14 @@
 import CP11Kit
 public import KeyfobPrimitives
 
-/// The token's random numbers.
+/// Random numbers of the token.
 extension Session {
-    /// `count` random bytes.
+    /// Generates `count` random bytes.
     ///
     /// Corresponds to `C_GenerateRandom`.
     ///
-    /// - Throws: `ReturnValue.randomNoRNG` when the token has none, `generalError` from cards without a challenge.
+    /// - Throws: `ReturnValue.randomNoRNG` if the token has no random number generator, `generalError` from cards
+    ///   without a challenge.
     public func random(count: Int) throws(PKCS11Error) -> [UInt8] {
         let generateRandom = try unsafe functions.entry(functions.table.pointee.C_GenerateRandom, .generateRandom)
         var bytes = [UInt8](repeating: 0, count: count)
@@ -19,11 +20,12 @@ extension Session {
         return bytes
     }
 
-    /// `count` random bytes in memory that is wiped on release.
+    /// Generates `count` random bytes in memory that is wiped on release.
     ///
     /// Corresponds to `C_GenerateRandom`.
     ///
-    /// - Throws: as `random(count:)`.
+    /// - Throws: `ReturnValue.randomNoRNG` if the token has no random number generator, `generalError` from cards
+    ///   without a challenge.
     public func randomSecret(count: Int) throws(PKCS11Error) -> SecretBytes {
         let generateRandom = try unsafe functions.entry(functions.table.pointee.C_GenerateRandom, .generateRandom)
         return try unsafe SecretBytes(count: count) { (buffer) throws(PKCS11Error) in
@@ -31,11 +33,11 @@ extension Session {
         }
     }
 
-    /// Stirs `seed` into the token's random numbers.
+    /// Mixes `seed` into the token's random number generator.
     ///
     /// Corresponds to `C_SeedRandom`.
     ///
-    /// - Throws: `ReturnValue.randomSeedNotSupported` when the token does not take one.
+    /// - Throws: `ReturnValue.randomSeedNotSupported` if the token does not accept a seed.
     public func seedRandom(_ seed: [UInt8]) throws(PKCS11Error) {
         let seedRandom = try unsafe functions.entry(functions.table.pointee.C_SeedRandom, .seedRandom)
         try call(.seedRandom) {

@@ -1,20 +1,20 @@
 import CP11Kit
 public import KeyfobPrimitives
 
-/// Signatures, in one go.
+/// Signatures in one part.
 extension Session {
-    /// Signs `data` with a private key, or makes a MAC with a secret one.
+    /// Signs `data` with a private key, or computes a MAC with a secret key.
     ///
-    /// What the mechanism wants as data is the caller's to know: `MechanismType.ecdsa` and `rsaPSS` take a digest,
-    /// `rsaPKCS` a DigestInfo, `eddsa` and those named after a hash the message. An ECDSA signature is r and s side
-    /// by side, not DER. SoftHSM has no ECDSA with a hash of its own: hash first.
+    /// The mechanism determines the form of `data`: a digest for `MechanismType.ecdsa` and `rsaPSS`, a DigestInfo for
+    /// `rsaPKCS`, the message for `eddsa` and for mechanisms named after a hash. An ECDSA signature is r followed by s,
+    /// not DER. SoftHSM has no ECDSA mechanism with a hash: compute the hash first.
     ///
     /// Corresponds to `C_SignInit` and `C_Sign`.
     ///
-    /// - Parameter pin: for a key that is `alwaysAuthenticate`, the PIN for this use.
-    /// - Throws: `ReturnValue.mechanismInvalid` when the token lacks the mechanism, `keyHandleInvalid` or
-    ///   `objectHandleInvalid` for a stale handle, `keyFunctionNotPermitted`, `keyTypeInconsistent`,
-    ///   `userNotLoggedIn`, `dataLengthRange`; `hostMemory`, as which NSS and tpm2 disguise some of them.
+    /// - Parameter pin: The PIN for this use, if the key is `alwaysAuthenticate`.
+    /// - Throws: `ReturnValue.mechanismInvalid` if the token lacks the mechanism, `keyHandleInvalid` or
+    ///   `objectHandleInvalid` for a stale handle, `keyFunctionNotPermitted`, `keyTypeInconsistent`, `userNotLoggedIn`,
+    ///   `dataLengthRange`; NSS and tpm2 answer `hostMemory` for some of these.
     public func sign(
         _ data: [UInt8], with key: ObjectHandle, using mechanism: Mechanism, authenticatingWith pin: SecretBytes? = nil
     ) throws(PKCS11Error) -> [UInt8] {
@@ -29,14 +29,16 @@ extension Session {
         }
     }
 
-    /// Begins a signature for data that come later, and that `endSignature(_:)` takes.
+    /// Begins a signature of data that `endSignature(_:)` takes later.
     ///
-    /// Until then the session can do nothing else; what was begun in vain ends with the session. Where the token is
-    /// SoftHSM, what is left to be done then is a third of an EC signature.
+    /// The session can do nothing else until then; a signature that is never made ends with the session. With SoftHSM,
+    /// `endSignature(_:)` then has only a third of the work of an EC signature left.
     ///
     /// Corresponds to `C_SignInit`.
     ///
-    /// - Throws: as `sign(_:with:using:authenticatingWith:)`; `operationActive` where something was begun already.
+    /// - Throws: `ReturnValue.mechanismInvalid` if the token lacks the mechanism, `keyHandleInvalid` or
+    ///   `objectHandleInvalid` for a stale handle, `keyFunctionNotPermitted`, `keyTypeInconsistent`, `userNotLoggedIn`;
+    ///   `operationActive` if another operation has begun.
     public func beginSignature(with key: ObjectHandle, using mechanism: Mechanism) throws(PKCS11Error) {
         let initialize = try unsafe functions.entry(functions.table.pointee.C_SignInit, .signInit)
         try begin(.signInit)
@@ -47,12 +49,12 @@ extension Session {
         try check(.signInit, returnValue)
     }
 
-    /// Makes the signature that was begun. It is over then, also where it failed.
+    /// Makes the signature that was begun. The operation is over afterwards, even if it failed.
     ///
     /// Corresponds to `C_Sign`.
     ///
-    /// - Throws: `ReturnValue.operationNotInitialized` where none was begun; as
-    ///   `sign(_:with:using:authenticatingWith:)`. `bufferTooSmall` for a signature of more than a kilobyte.
+    /// - Throws: `ReturnValue.operationNotInitialized` if none was begun, `dataLengthRange`, `bufferTooSmall` for a
+    ///   signature of more than a kilobyte.
     public func endSignature(_ data: [UInt8]) throws(PKCS11Error) -> [UInt8] {
         let sign = try unsafe functions.entry(functions.table.pointee.C_Sign, .sign)
         try begin(.sign)
@@ -73,12 +75,13 @@ extension Session {
         return signature
     }
 
-    /// Whether `signature` is the one of `data` by the private counterpart of a public key, or by a secret key.
+    /// Verifies `signature` over `data`, with a public key or a secret key.
     ///
     /// Corresponds to `C_VerifyInit` and `C_Verify`.
     ///
-    /// - Throws: as `sign(_:with:using:authenticatingWith:)`. A signature that is wrong, also by its length, is no
-    ///   error.
+    /// - Returns: Whether the signature is valid; false also for one of a wrong length.
+    /// - Throws: `ReturnValue.mechanismInvalid` if the token lacks the mechanism, `keyHandleInvalid` or
+    ///   `objectHandleInvalid` for a stale handle, `keyFunctionNotPermitted`, `keyTypeInconsistent`, `dataLengthRange`.
     public func verify(
         signature: [UInt8], of data: [UInt8], with key: ObjectHandle, using mechanism: Mechanism
     ) throws(PKCS11Error) -> Bool {

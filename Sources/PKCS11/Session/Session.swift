@@ -2,13 +2,13 @@ import CP11Kit
 public import KeyfobPrimitives
 import Synchronization
 
-/// One open session with a token, closed when it goes out of scope.
+/// An open session with a token, closed when the value goes out of scope.
 ///
-/// A session may move between threads but does one thing at a time: share tokens through `SessionPool`, not
-/// sessions. A call that finds another thread's in progress on the session fails with
-/// `ReturnValue.operationActive`, and does not reach the token, of which some then write to memory that is not
-/// theirs. Login belongs to the token: it holds for all sessions that this process has with it, and ends when the
-/// last of them is closed. All calls block the calling thread until the token answers.
+/// A session may move between threads but does one thing at a time: share tokens through `SessionPool`, not sessions. A
+/// call while another thread's call is in progress on the session fails with `ReturnValue.operationActive`. It does not
+/// reach the module, since some modules would corrupt memory. A login belongs to the token: it applies to all sessions
+/// of this process with the token, and ends when the last of them is closed. All calls block the calling thread until
+/// the token answers.
 ///
 /// After `Module.reinitialize()` every call fails with `ReturnValue.sessionHandleInvalid`.
 public struct Session: ~Copyable, Sendable {
@@ -18,12 +18,12 @@ public struct Session: ~Copyable, Sendable {
     let handle: CK_SESSION_HANDLE
     let functions: FunctionList
     private let generation: Int
-    // Atomic because borrowing calls, on whatever thread, must be able to set it.
+    // Atomic because borrowing calls, on any thread, must be able to set it.
     private let broken = Atomic<Bool>(false)
     private let isOpen = Atomic<Bool>(true)
     private let inUse = Atomic<Bool>(false)
 
-    /// Takes over an open session.
+    /// Takes ownership of an open session.
     init(slot: Slot, handle: CK_SESSION_HANDLE, generation: Int) {
         self.slot = slot
         self.handle = handle
@@ -32,26 +32,27 @@ public struct Session: ~Copyable, Sendable {
     }
 
     deinit {
-        // Nobody is left to hear of a failure; `close()` tells.
+        // A deinitialiser cannot report a failure; `close()` does.
         do throws(PKCS11Error) { try closeIfOpen() } catch {}
     }
 
-    /// Whether the session must be closed and not used again: an operation was left half done in it, or the session
-    /// or the device failed.
+    /// Whether the session must be closed and not used again, because an operation was not completed, or the session or
+    /// the device failed.
     public var isBroken: Bool { broken.load(ordering: .relaxed) }
 
-    /// Closes the session; objects that are not on the token go with it.
+    /// Closes the session and destroys its session objects, those that are not on the token.
     ///
-    /// Where another call of the module does not return, a thread closes it when it can: it may be open still then.
+    /// If another call of the module does not return, a thread closes the session later, so it may still be open on
+    /// return.
     ///
     /// Corresponds to `C_CloseSession`.
     ///
-    /// - Throws: `ReturnValue.sessionHandleInvalid` when the module had closed it already, or `deviceError`.
+    /// - Throws: `ReturnValue.sessionHandleInvalid` if the module had already closed the session, or `deviceError`.
     public consuming func close() throws(PKCS11Error) {
         try closeIfOpen()
     }
 
-    /// What the module says about the session.
+    /// Returns information about the session.
     ///
     /// Corresponds to `C_GetSessionInfo`.
     ///
@@ -66,14 +67,14 @@ public struct Session: ~Copyable, Sendable {
 
     /// Logs in to the token, for all sessions of this process with it.
     ///
-    /// > Important: Cards lock after three wrong PINs. Never repeat a login that was refused, and look at
+    /// > Important: Cards lock after three wrong PINs. Never repeat a login that was refused, and check
     /// > `TokenFlags.userPINFinalTry` first.
     ///
     /// Corresponds to `C_Login`.
     ///
-    /// - Parameter pin: `nil` when the token reads it itself (`TokenFlags.protectedAuthenticationPath`).
+    /// - Parameter pin: The PIN; `nil` if the token reads it itself (`TokenFlags.protectedAuthenticationPath`).
     /// - Throws: `ReturnValue.pinIncorrect`, `pinLocked`, `pinLengthRange`, `userPINNotInitialized`;
-    ///   `userAlreadyLoggedIn` whatever the PIN when the same user is; `userAnotherAlreadyLoggedIn`.
+    ///   `userAlreadyLoggedIn`, even for a wrong PIN, if the user is already logged in; `userAnotherAlreadyLoggedIn`.
     public func login(_ user: UserType = .user, pin: SecretBytes?) throws(PKCS11Error) {
         let login = try unsafe functions.entry(functions.table.pointee.C_Login, .login)
         try call(.login, awaitsPerson: pin == nil) {
@@ -84,11 +85,11 @@ public struct Session: ~Copyable, Sendable {
         }
     }
 
-    /// Logs out, for all sessions of this process with the token. Handles of private objects die.
+    /// Logs out, for all sessions of this process with the token. Handles of private objects become invalid.
     ///
     /// Corresponds to `C_Logout`.
     ///
-    /// - Throws: `ReturnValue.userNotLoggedIn` when nobody was.
+    /// - Throws: `ReturnValue.userNotLoggedIn` if no user was logged in.
     public func logout() throws(PKCS11Error) {
         let logout = try unsafe functions.entry(functions.table.pointee.C_Logout, .logout)
         try call(.logout) { logout(handle) }
@@ -98,8 +99,8 @@ public struct Session: ~Copyable, Sendable {
     ///
     /// Corresponds to `C_InitPIN`.
     ///
-    /// - Throws: `ReturnValue.userNotLoggedIn` unless the security officer is logged in; `pinInvalid`,
-    ///   `pinLengthRange` when the token does not take the PIN.
+    /// - Throws: `ReturnValue.userNotLoggedIn` unless the security officer is logged in; `pinInvalid` or
+    ///   `pinLengthRange` if the token does not accept the PIN.
     public func initializePIN(_ pin: SecretBytes) throws(PKCS11Error) {
         let initializePIN = try unsafe functions.entry(functions.table.pointee.C_InitPIN, .initializePIN)
         try call(.initializePIN) {
@@ -109,12 +110,12 @@ public struct Session: ~Copyable, Sendable {
         }
     }
 
-    /// Changes the PIN of whoever is logged in, or the user's when nobody is.
+    /// Changes the PIN of the logged-in user; without a login, that of the normal user.
     ///
     /// Corresponds to `C_SetPIN`.
     ///
-    /// - Throws: `ReturnValue.pinIncorrect` when `old` is wrong, which counts as a wrong login; `pinInvalid`,
-    ///   `pinLengthRange` when the token does not take `new`; `pinLocked`; `sessionReadOnly`.
+    /// - Throws: `ReturnValue.pinIncorrect` if `old` is wrong, which counts as a wrong login; `pinInvalid` or
+    ///   `pinLengthRange` if the token does not accept `new`; `pinLocked`; `sessionReadOnly`.
     public func setPIN(old: SecretBytes, new: SecretBytes) throws(PKCS11Error) {
         let setPIN = try unsafe functions.entry(functions.table.pointee.C_SetPIN, .setPIN)
         try call(.setPIN) {
@@ -129,10 +130,10 @@ public struct Session: ~Copyable, Sendable {
 }
 
 extension Session {
-    /// Begins a run of C calls on the session; `end()` must follow. Runs do not nest.
+    /// Begins a sequence of C calls on the session; `end()` must follow. Sequences do not nest.
     @inline(__always)
     func begin(_ function: @autoclosure () -> PKCS11Function) throws(PKCS11Error) {
-        // One exchange, of which the thread that the session belongs to notices nothing.
+        // A single atomic exchange, which costs nothing noticeable without contention.
         guard !inUse.exchange(true, ordering: .acquiring) else {
             throw PKCS11Error(
                 function: function(), returnValue: .operationActive, detail: "another thread is using the session")
@@ -141,10 +142,10 @@ extension Session {
         try awaitEntry(function())
     }
 
-    /// Enters the gate that was shut; the session is not in use any more where it throws.
+    /// Waits until the gate opens and enters it. If it throws, the session is no longer in use.
     private func awaitEntry(_ function: @autoclosure () -> PKCS11Function) throws(PKCS11Error) {
         do throws(PKCS11Error) {
-            // Shut for a fork, it opens again in the same generation.
+            // A gate that was shut for a fork opens again in the same generation.
             while slot.module.generation == generation {
                 try slot.module.awaitGate(function())
                 if slot.module.gate.enter(generation: generation) { return }
@@ -159,14 +160,14 @@ extension Session {
             function: function(), returnValue: .sessionHandleInvalid, detail: "the module was initialised again")
     }
 
-    /// Ends a run of C calls.
+    /// Ends a sequence of C calls.
     @inline(__always)
     func end() {
         slot.module.gate.leave()
         inUse.store(false, ordering: .releasing)
     }
 
-    /// Throws unless the call succeeded, and remembers what makes the session useless.
+    /// Throws unless the call succeeded, and marks the session as broken if the error requires it.
     @inline(__always)
     func check(_ function: @autoclosure () -> PKCS11Function, _ returnValue: CK_RV) throws(PKCS11Error) {
         CallTrace.note(function(), returnValue)
@@ -174,7 +175,7 @@ extension Session {
         throw failure(function(), returnValue)
     }
 
-    /// The error of a call that failed; the session is marked where it cannot be trusted any more.
+    /// Returns the error of a failed call, and marks the session as broken if the error requires it.
     func failure(_ function: PKCS11Function, _ returnValue: CK_RV) -> PKCS11Error {
         let error = PKCS11Error(function: function, returnValue: ReturnValue(rawValue: returnValue))
         if error.returnValue.breaksSession { markBroken() }
@@ -191,7 +192,7 @@ extension Session {
         try check(function(), pending(function(), awaitsPerson: awaitsPerson, body))
     }
 
-    /// Makes one C call that lists the objects of the token or adds one: see `Module.inTurn`.
+    /// Makes one C call that lists the objects of the token or adds one; see `Module.inTurn`.
     func callInTurn(_ function: PKCS11Function, _ body: () -> CK_RV) throws(PKCS11Error) {
         try begin(function)
         defer { end() }

@@ -1,6 +1,6 @@
 import CP11Kit
 
-/// Who logs in. Corresponds to `CK_USER_TYPE`.
+/// The kind of user that logs in. Corresponds to `CK_USER_TYPE`.
 public struct UserType: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The number in the C interface.
     public let rawValue: UInt
@@ -10,11 +10,11 @@ public struct UserType: RawRepresentable, Hashable, Sendable, CustomStringConver
         self.rawValue = rawValue
     }
 
-    /// Who made the token and sets the user's PIN. Corresponds to `CKU_SO`.
+    /// The officer who initialises the token and sets the user's PIN. Corresponds to `CKU_SO`.
     public static let securityOfficer = UserType(rawValue: CKU_SO)
-    /// Who uses the keys. Corresponds to `CKU_USER`.
+    /// The user of the keys. Corresponds to `CKU_USER`.
     public static let user = UserType(rawValue: CKU_USER)
-    /// The user again, for one use of one key. Corresponds to `CKU_CONTEXT_SPECIFIC`.
+    /// The user, for one use of one key. Corresponds to `CKU_CONTEXT_SPECIFIC`.
     public static let contextSpecific = UserType(rawValue: CKU_CONTEXT_SPECIFIC)
 
     /// The name, or the number in hexadecimal.
@@ -28,9 +28,9 @@ public struct UserType: RawRepresentable, Hashable, Sendable, CustomStringConver
     }
 }
 
-/// What a module says about a session. Corresponds to `CK_SESSION_INFO`.
+/// Information about a session. Corresponds to `CK_SESSION_INFO`.
 public struct SessionInfo: Sendable, Hashable {
-    /// Who is logged in, and whether the session may write. Corresponds to `CK_STATE`.
+    /// The login state, and whether the session may write. Corresponds to `CK_STATE`.
     public struct State: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The number in the C interface.
         public let rawValue: UInt
@@ -40,18 +40,18 @@ public struct SessionInfo: Sendable, Hashable {
             self.rawValue = rawValue
         }
 
-        /// Nobody, reading. Corresponds to `CKS_RO_PUBLIC_SESSION`.
+        /// No login, read-only. Corresponds to `CKS_RO_PUBLIC_SESSION`.
         public static let readOnlyPublic = State(rawValue: CKS_RO_PUBLIC_SESSION)
-        /// The user, reading. Corresponds to `CKS_RO_USER_FUNCTIONS`.
+        /// User logged in, read-only. Corresponds to `CKS_RO_USER_FUNCTIONS`.
         public static let readOnlyUser = State(rawValue: CKS_RO_USER_FUNCTIONS)
-        /// Nobody, writing. Corresponds to `CKS_RW_PUBLIC_SESSION`.
+        /// No login, read-write. Corresponds to `CKS_RW_PUBLIC_SESSION`.
         public static let readWritePublic = State(rawValue: CKS_RW_PUBLIC_SESSION)
-        /// The user, writing. Corresponds to `CKS_RW_USER_FUNCTIONS`.
+        /// User logged in, read-write. Corresponds to `CKS_RW_USER_FUNCTIONS`.
         public static let readWriteUser = State(rawValue: CKS_RW_USER_FUNCTIONS)
-        /// The security officer. Corresponds to `CKS_RW_SO_FUNCTIONS`.
+        /// Security officer logged in, read-write. Corresponds to `CKS_RW_SO_FUNCTIONS`.
         public static let readWriteSecurityOfficer = State(rawValue: CKS_RW_SO_FUNCTIONS)
 
-        /// What the state allows, or the number in hexadecimal.
+        /// A description of the state, or its number in hexadecimal.
         public var description: String {
             switch self {
             case .readOnlyPublic: "public, read only"
@@ -66,11 +66,11 @@ public struct SessionInfo: Sendable, Hashable {
 
     /// The slot's number.
     public let slotID: UInt
-    /// Who is logged in.
+    /// The login state.
     public let state: State
     /// Whether objects on the token may be changed. Corresponds to `CKF_RW_SESSION`.
     public let isReadWrite: Bool
-    /// The device's own number for the last error; 0 where there was none or the device does not tell.
+    /// The device's own number for the last error; 0 if there was none or the device does not report it.
     public let deviceError: UInt
 
     /// Whether the user is logged in.

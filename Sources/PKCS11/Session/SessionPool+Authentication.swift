@@ -1,18 +1,19 @@
 import KeyfobPrimitives
 
-/// Keys that want the PIN at each use (`CKA_ALWAYS_AUTHENTICATE`).
+/// Keys that require the PIN at each use (`CKA_ALWAYS_AUTHENTICATE`).
 extension SessionPool {
-    /// Runs `body`, which sends the PIN for one use of a key, unless it was refused before or the token says that one
-    /// more wrong one locks it. To be called from within an operation of `withSession`.
+    /// Runs `body`, which sends the PIN for one use of a key.
     ///
-    /// Runs one at a time: of several threads each would send the PIN before the first knew that it is wrong. Waits for
-    /// the others as long as for a session.
+    /// Does not run it if the PIN was refused before, or if the token reports that one more wrong PIN locks it. Call
+    /// this from within an operation of `withSession`.
     ///
-    /// - Parameter slot: Where the token is: that of the operation's session.
-    /// - Throws: What `body` throws; where that was the refusal of a PIN, the same again without calling it, until
-    ///   `login()` is called. What `C_GetTokenInfo` answered; as of that function `ReturnValue.pinIncorrect` or
-    ///   `pinLocked` where the PIN is not sent for what the token says of it; `cantLock` where the others are not
-    ///   done in time.
+    /// Only one thread at a time runs `body`: otherwise several threads would send a wrong PIN before the first learns
+    /// that it is wrong. A thread waits for the others as long as for a session.
+    ///
+    /// - Parameter slot: The slot of the operation's session.
+    /// - Throws: The errors of `body`. After a refused PIN, the same error without calling `body`, until `login()` is
+    ///   called. The answer of `C_GetTokenInfo`; with that function also `ReturnValue.pinIncorrect` or `pinLocked` if
+    ///   the PIN is not sent because of the token's flags. `cantLock` if the others do not finish in time.
     package func authenticating<Output>(
         on slot: Slot, _ body: () throws(PKCS11Error) -> Output
     ) throws(PKCS11Error) -> Output {
@@ -24,7 +25,7 @@ extension SessionPool {
             return state.attempt
         }
         guard let attempt = turn else {
-            // Not as a want of sessions, after which the operation would be begun, and wait, anew.
+            // Not an error that means a lack of sessions: the operation would then be begun again, and wait again.
             throw PKCS11Error(
                 function: .login, returnValue: .cantLock,
                 detail: "another thread takes too long with a key that wants the PIN at each use")
@@ -44,10 +45,10 @@ extension SessionPool {
         } catch {
             if error.isRefusalOfPIN {
                 state.withLock { state in
-                    // After another login it was another PIN's refusal.
+                    // After another login, the refusal concerned another PIN.
                     guard state.attempt == attempt else { return }
                     state.login = .refused(error)
-                    // Somebody is logged in, by what was right once or was never looked at.
+                    // The token may be logged in with a PIN that was right earlier or was never checked.
                     state.provesPIN = true
                 }
             }

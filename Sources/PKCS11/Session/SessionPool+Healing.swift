@@ -2,9 +2,9 @@ import Glibc
 import KeyfobPrimitives
 import Synchronization
 
-/// Logging in, and getting over what tokens do.
+/// Logging in, and recovering from errors of the token.
 extension SessionPool {
-    /// Sees to it that the pool's state is of the module's generation and that the token is logged in.
+    /// Brings the pool's state to the module's generation and logs in to the token if necessary.
     func prepare(_ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb) throws {
         if module.isForked { try module.reinitialize() }
         while true {
@@ -15,7 +15,7 @@ extension SessionPool {
                 return (state.takeStep(mayLogIn: mayLogIn), stale, boxes)
             }
             for box in boxes { box.deliver(.open) }
-            // Released behind the lock, for with them sessions are closed.
+            // Release these outside the lock, because that closes sessions.
             withExtendedLifetime(stale) {}
             switch next {
             case .go:
@@ -41,7 +41,7 @@ extension SessionPool {
     ) throws {
         let outcome = state.wait(until: deadline) { state -> (any Error)?? in
             if state.attempt == attempt, case .inProgress = state.login { return nil }
-            // Who waited shares the outcome: eight threads must not ask eight times for a PIN.
+            // All waiting threads share the outcome: eight threads must not ask for a PIN eight times.
             return .some(state.attempt == attempt ? state.failure : nil)
         }
         guard let outcome else {
@@ -49,7 +49,7 @@ extension SessionPool {
                 function: .login, returnValue: .sessionCount, detail: "a login took longer than the deadline"))
         }
         guard let error = outcome else { return }
-        // The try of one is the try of all who waited for it.
+        // The attempt of one thread counts for all that waited for it.
         if let failure = error as? PKCS11Error, failure.function == .login {
             climb.loginFailure = failure
             if !Self.withoutVerdict.contains(failure.returnValue) { climb.ladder.takeLogin() }
@@ -57,7 +57,7 @@ extension SessionPool {
         throw error
     }
 
-    /// Logs in, which only one thread at a time gets to; no lock is held meanwhile.
+    /// Logs in. Only one thread at a time gets here; no lock is held during the login.
     private func logIn(_ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb) throws {
         do {
             let place = try slot(state, until: deadline)
@@ -66,7 +66,7 @@ extension SessionPool {
             let isUser = try logIn(anchor, place.slot, provesPIN: provesPIN, deadline, &climb)
             logins.add(1, ordering: .relaxed)
             let former = state.withLock { state -> PooledSession? in
-                // Closed meanwhile: nothing may stay open, and the login goes with this session.
+                // The pool was closed in the meantime: no session may stay open, and the login ends with this one.
                 if state.machine.isClosed {
                     state.login = .needed
                     return anchor
@@ -79,13 +79,13 @@ extension SessionPool {
                 return former
             }
             state.broadcast()
-            // Only now may the former one close: the last session to close would take the login with it.
+            // Release the former anchor only now: closing the last session would end the login.
             withExtendedLifetime(former) {}
         } catch {
             state.withLock { state in
                 state.failure = error
                 let refusal = error as? PKCS11Error
-                // Sent a second time, a wrong PIN would bring the lock nearer without a chance to open.
+                // Sending a wrong PIN again would use up another try without a chance of success.
                 if let refusal, refusal.isRefusalOfPIN {
                     state.login = .refused(refusal)
                     state.provesPIN = false
@@ -99,7 +99,7 @@ extension SessionPool {
         }
     }
 
-    /// A session to log in on: a new one, for the one of the last login may be dead.
+    /// Opens a session to log in on. It is a new one, because that of the last login may be invalid.
     private func anchor(
         in place: Place, _ state: Lock<State>, _ deadline: Deadline
     ) throws(PKCS11Error) -> PooledSession {
@@ -107,7 +107,7 @@ extension SessionPool {
             return try place.openSession(until: deadline)
         } catch {
             guard error.isWantOfSessions else { throw error }
-            // The pool itself may be what fills the token.
+            // The pool's own sessions may be what fills the token.
             if let former = state.withLock({ $0.anchor }), former.generation == place.generation,
                 !former.session.isBroken
             {
@@ -118,14 +118,14 @@ extension SessionPool {
         }
     }
 
-    /// Whether the user is logged in afterwards.
+    /// Logs in on `anchor`; returns whether the user is logged in afterwards.
     private func logIn(
         _ anchor: PooledSession, _ slot: Slot, provesPIN: Bool, _ deadline: Deadline, _ climb: inout Climb
     ) throws -> Bool {
         let isLoggedIn = try anchor.session.info().isUserLoggedIn
         if isLoggedIn, !provesPIN { return true }
         let flags = try slot.tokenInfo(until: deadline).flags
-        // The one before may have been a wrong PIN, whatever it was answered.
+        // The previous attempt may have sent a wrong PIN, whatever the token answered.
         if let failure = climb.loginFailure, !flags.isDisjoint(with: Self.countedTries) {
             throw Refusal(error: failure)
         }
@@ -163,10 +163,18 @@ extension SessionPool {
         case .notNeeded: return false
         case .allowed: return true
         case .refused(let value, let detail):
-            // Not remembered: the flags are looked at anew each time, and cost no try. Nor is it C_Login that
-            // refused: a PIN that was not sent must not be taken for a wrong one.
+            // This refusal is not stored, because reading the flags again costs no try. The function is not `C_Login`:
+            // a PIN that was not sent must not be reported as wrong.
             throw Refusal(error: PKCS11Error(function: .getTokenInfo, returnValue: value, detail: detail))
         }
+        let isTyped = configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath)
+        let secret = isTyped ? nil : try askForPIN()
+        guard isTyped || secret != nil else { return false }
+        // Log out only when the PIN is about to be sent. Otherwise other pools would lose a login that they may not be
+        // able to repeat.
+        if isLoggedIn { try anchor.session.logout() }
+        try send(secret, anchor, &climb)
+        return true
     }
 
     private func askForPIN() throws(Refusal) -> SecretBytes? {
@@ -204,16 +212,16 @@ extension SessionPool {
     static let closed = PKCS11Error(
         function: .openSession, returnValue: .sessionClosed, detail: "the pool is closed")
 
-    /// What ends a login before the token has looked at the PIN. A failure in general, or of the device, may come after
-    /// that, and the try may have been counted.
+    /// Errors that end a login before the token has checked the PIN. `generalError`, `functionFailed` and `deviceError`
+    /// are not among them: they may come after the check, so the try may have been counted.
     private static let withoutVerdict: Set<ReturnValue> = [
         .tokenNotPresent, .slotIDInvalid, .sessionClosed, .sessionHandleInvalid, .cryptokiNotInitialized,
     ]
 
-    /// What a token says of itself after a wrong PIN.
+    /// The flags that a token sets after a wrong PIN.
     private static let countedTries: TokenFlags = [.userPINCountLow, .userPINFinalTry, .userPINLocked]
 
-    /// Looks, after a failure that a lost login may have caused, whether that is so.
+    /// After a failure that a lost login may have caused, checks whether the login is lost.
     func noteFailure(_ failure: any Error, _ pooled: PooledSession, _ state: Lock<State>) {
         guard let error = failure as? PKCS11Error, !pooled.session.isBroken else { return }
         guard error.recovery == .logInAgain || error.recovery == .lookUpAgain else { return }
@@ -221,11 +229,11 @@ extension SessionPool {
         do throws(PKCS11Error) {
             if try !pooled.session.info().isUserLoggedIn { loseLogin(state) }
         } catch {
-            // The session is broken by now, and the next one that is opened will tell.
+            // The session is broken by now; opening the next one shows whether the login is lost.
         }
     }
 
-    /// Notes that somebody else logged the token out.
+    /// Records that the token was logged out by other code in the process.
     func loseLogin(_ state: Lock<State>) {
         state.withLock { state in
             if case .ready = state.login { state.login = .needed }
@@ -234,7 +242,7 @@ extension SessionPool {
         logins.add(1, ordering: .relaxed)
     }
 
-    /// Does what may make an operation succeed that failed with `error`, or throws it.
+    /// Performs the recovery step for an operation that failed with `error`, or throws the error.
     func heal(
         _ error: PKCS11Error, isIdempotent: Bool, generation: Int, _ state: Lock<State>, _ climb: inout Climb
     ) throws {
@@ -258,22 +266,22 @@ extension SessionPool {
         }
     }
 
-    /// Whether the token still works, by asking it for what any token can do; or, where it is not found, whether the
-    /// module does.
+    /// Whether the token still works, tested with calls that any token supports. If the token is not found, whether the
+    /// module still works.
     private func isHealthy(_ state: Lock<State>, until deadline: Deadline) -> Bool {
         do throws(PKCS11Error) {
             state.withLock { $0.place = nil }
             let place = try slot(state, until: deadline)
             let probe = try place.openSession(until: deadline)
-            // tpm2 answers all else from its own files when the TPM is gone.
+            // Without its TPM, tpm2 answers everything else from its own files.
             if try place.slot.tokenInfo(until: deadline).flags.contains(.randomNumberGenerator) {
                 _ = try probe.session.random(count: 1)
             }
             return true
         } catch {
-            // Nor can a module be initialised anew of which a call does not return.
+            // A module cannot be initialised again while one of its calls does not return.
             if error.isWantOfTurn { return true }
-            // One token that nobody can read, and which may not be ours, is no reason to end the sessions of all.
+            // A single unreadable token, which may not be ours, does not justify ending the sessions of all tokens.
             return error.function == .getTokenInfo && module.hasReadableToken(until: deadline)
         }
     }

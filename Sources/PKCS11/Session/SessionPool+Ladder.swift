@@ -1,13 +1,13 @@
 import KeyfobPrimitives
 
 extension SessionPool {
-    /// How one call heals: pure decisions on what to do after each refusal.
+    /// Decides how one call recovers after each refusal; free of side effects.
     ///
-    /// Climbs from a moment's pause over another session and a login to a new initialisation of the module. Each
-    /// rung is tried once, and the login is tried at most once whatever the rungs; once more where the first ended
-    /// before the token had looked at the PIN.
+    /// The steps escalate from a short pause, a new session and a login to initialising the module again. Each step is
+    /// tried once. The login is tried once in total, or twice if the first attempt ended before the token had checked
+    /// the PIN.
     struct Ladder: Sendable {
-        /// What to do before the operation runs again.
+        /// The step before the operation runs again.
         enum Step: Equatable, Sendable {
             /// Report the refusal.
             case fail
@@ -16,15 +16,15 @@ extension SessionPool {
             case replaceSession
             /// Run again, after a login if the token has lost it.
             case logInAgain
-            /// See whether the token still works; if it does, the refusal was about the data.
+            /// Check whether the token still works; if so, the refusal concerned the data.
             case probe
             case reload
         }
 
-        /// What `step` needs to know besides the refusal.
+        /// The facts besides the refusal that determine the step.
         struct Situation {
             var isIdempotent = true
-            /// Two seconds are over, or the caller's deadline.
+            /// Whether two seconds have passed, or the caller's deadline.
             var isLate = false
         }
 
@@ -36,8 +36,8 @@ extension SessionPool {
 
         private static let pauseLengths: [Duration] = [.milliseconds(10), .milliseconds(40), .milliseconds(160)]
 
-        /// Refusals that, repeated on a fresh session, mean a lost connection; not a pulled card, for which a new
-        /// session is the cure, and not a caller's own half-done operation.
+        /// Return values that mean a lost connection if they occur again on a fresh session. A removed card is not
+        /// among them, since a new session suffices there; nor is an operation that the caller did not complete.
         private static let reloadable: Set<ReturnValue> = [
             .deviceError, .sessionHandleInvalid, .sessionClosed, .slotIDInvalid,
         ]
@@ -45,17 +45,17 @@ extension SessionPool {
         /// Whether this call may still log in.
         var mayLogIn: Bool { !hasLoggedIn }
 
-        /// This call logs in.
+        /// Records that this call logs in.
         mutating func takeLogin() {
             hasLoggedIn = true
         }
 
-        /// The login ended before the token had looked at the PIN: it may be tried again.
+        /// Records that the login ended before the token had checked the PIN, so it may be tried again.
         mutating func giveBackLogin() {
             hasLoggedIn = false
         }
 
-        /// What to do about a refusal.
+        /// Returns the step after a refusal.
         mutating func step(after value: ReturnValue, _ situation: Situation) -> Step {
             guard situation.isIdempotent, !situation.isLate else { return .fail }
             switch value.recovery {
@@ -75,12 +75,12 @@ extension SessionPool {
             case .reloadModule:
                 return hasReloaded ? .fail : reload()
             default:
-                // Handles are the caller's to look up, and final is final.
+                // Only the caller can look up handles, and other refusals are final.
                 return .fail
             }
         }
 
-        /// What to do after a probe.
+        /// Returns the step after a probe.
         mutating func step(afterProbe isHealthy: Bool) -> Step {
             isHealthy || hasReloaded ? .fail : reload()
         }
@@ -97,9 +97,9 @@ extension SessionPool {
         case allowed
         case refused(ReturnValue, detail: String)
 
-        /// Decides by what the token says about itself.
+        /// Decides from the token's flags.
         ///
-        /// - Parameter allowFinalTry: send the PIN even where one more wrong one locks it, or it is locked.
+        /// - Parameter allowFinalTry: Whether to send the PIN even if one more wrong PIN locks it, or it is locked.
         init(flags: TokenFlags, allowFinalTry: Bool) {
             if !flags.contains(.loginRequired) {
                 self = .notNeeded

@@ -1,9 +1,9 @@
 import Glibc
 import KeyfobPrimitives
 
-/// Getting a session and giving it back.
+/// Leasing and returning sessions.
 extension SessionPool {
-    /// A session by the long way: with a login, an opening, or a wait. Heals what fails on the way.
+    /// Acquires a session with a login, by opening one or by waiting, and recovers from errors on the way.
     func acquire(_ state: Lock<State>, _ climb: inout Climb) throws -> PooledSession {
         let deadline = climb.deadline ?? .after(configuration.deadline)
         while true {
@@ -13,13 +13,13 @@ extension SessionPool {
             } catch let refusal as Refusal {
                 throw refusal.error
             } catch let error as PKCS11Error {
-                // Nothing of the caller's has run yet.
+                // The caller's operation has not run yet, so repeating is safe.
                 try heal(error, isIdempotent: true, generation: generation, state, &climb)
             }
         }
     }
 
-    /// `nil` when things have changed meanwhile and the request must be made again.
+    /// Tries once to acquire a session; returns `nil` if the state has changed and the request must be repeated.
     private func acquireOnce(
         _ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb
     ) throws -> PooledSession? {
@@ -75,7 +75,7 @@ extension SessionPool {
                 throw Refusal(error: PKCS11Error(
                     function: .openSession, returnValue: .sessionCount, detail: "no session became free in time"))
             }
-            // Served in the last moment: the grant is on its way.
+            // The request was served at the last moment, so a grant is about to be delivered.
             grant = box.wait(until: .never) { $0 }
         }
         switch grant {
@@ -85,7 +85,7 @@ extension SessionPool {
         }
     }
 
-    /// Opens a session for which there is room; `nil` when the token has less room than thought, or has lost the
+    /// Opens a session within the pool's limit; returns `nil` if the token has less room than expected or has lost the
     /// login.
     private func open(_ state: Lock<State>, _ deadline: Deadline) throws(PKCS11Error) -> PooledSession? {
         do throws(PKCS11Error) {
@@ -103,7 +103,7 @@ extension SessionPool {
         }
     }
 
-    /// Whether other sessions are open.
+    /// Gives up opening a session; returns whether other sessions are open.
     private func giveUpOpening(_ state: Lock<State>, isFull: Bool) -> Bool {
         let (box, hasOthers) = state.withLock { state -> (Mailbox?, Bool) in
             let number = state.machine.openFailed(isFull: isFull)
@@ -113,7 +113,7 @@ extension SessionPool {
         return hasOthers
     }
 
-    /// Gives a session back. One that is broken, or of an earlier generation, is closed.
+    /// Returns a session to the pool. A session that is broken, or of an earlier generation, is closed.
     func release(_ pooled: PooledSession, _ state: Lock<State>) {
         let isUsable = !pooled.session.isBroken && pooled.generation == module.generation
         let (action, box) = state.withLock { state -> (StateMachine<PooledSession>.Release, Mailbox?) in
@@ -132,7 +132,7 @@ extension SessionPool {
         }
     }
 
-    /// Closes all idle sessions: what one of them saw is likely true of all.
+    /// Closes all idle sessions, because an error that one of them saw is likely to affect all.
     func discardIdle(_ state: Lock<State>) {
         let (leases, boxes) = state.withLock { state in
             let (leases, openers) = state.machine.discardIdle()
@@ -143,9 +143,9 @@ extension SessionPool {
         withExtendedLifetime(leases) {}
     }
 
-    /// Where the token is, looked up anew where that is not known.
+    /// Returns where the token is, looking it up if that is not known.
     ///
-    /// - Parameter deadline: Until when other calls of the module are waited for, as by `Module.callForSlots`.
+    /// - Parameter deadline: Until when to wait for other calls of the module; see `Module.callForSlots`.
     func slot(_ state: Lock<State>, until deadline: Deadline) throws(PKCS11Error) -> Place {
         let generation = module.generation
         if let place = state.withLock({ $0.place }), place.generation == generation { return place }

@@ -12,53 +12,53 @@ final class PooledSession: Sendable {
 }
 
 extension SessionPool {
-    /// Where one waiter is told what it gets; its own, so that a session that comes free wakes one thread only.
+    /// Receives one waiter's grant. Each waiter has its own, so that a returned session wakes only one thread.
     typealias Mailbox = Lock<Grant?>
 
-    /// What a waiter gets.
+    /// The grant for a waiter.
     enum Grant: Sendable {
         case use(PooledSession)
         case open
         case closed
     }
 
-    /// How things stand with the login.
+    /// The state of the pool's login.
     enum Login: Sendable {
         case needed
         case inProgress
-        /// Done, or not wanted.
+        /// Done, or not required.
         case ready
-        /// The token refused the PIN, and is not asked again with it.
+        /// The token refused the PIN, which is not sent again.
         case refused(PKCS11Error)
     }
 
-    /// What a call does about the login before it uses a session.
+    /// The step that a call takes for the login before it uses a session.
     enum LoginStep: Sendable {
-        /// Nothing: it is done.
+        /// Continue: the login is done.
         case go
         case logIn
         /// Wait for this attempt of another thread.
         case wait(Int)
-        /// Give up: it was lost too often.
+        /// Give up: the login was lost too often.
         case lost
         case fail(PKCS11Error)
     }
 
-    /// What all threads share.
+    /// The state that all threads share.
     struct State: Sendable {
         var machine: StateMachine<PooledSession>
         var generation: Int
         var login = Login.needed
-        /// Whether a new session ought to be logged in from the start.
+        /// Whether a new session is expected to be logged in from the start.
         var expectsUser = false
-        /// Whether the next login sends the PIN also where somebody is logged in.
+        /// Whether the next login sends the PIN even if the token is already logged in.
         var provesPIN = false
-        /// Whether a thread sends the PIN for one use of a key.
+        /// Whether a thread is sending the PIN for one use of a key.
         var isAuthenticating = false
-        /// Counts the logins tried, and holds why the last failed, for those who waited for it.
+        /// The number of logins tried, and the error of the last one, for the threads that waited for it.
         var attempt = 0
         var failure: (any Error)?
-        /// Keeps the login alive while all others are closed.
+        /// Keeps the login alive while all other sessions are closed.
         var anchor: PooledSession?
         var place: Place?
         var mailboxes: [Int: Mailbox] = [:]
@@ -68,15 +68,15 @@ extension SessionPool {
             self.generation = generation
         }
 
-        /// An idle session, if nothing stands in the way of using it.
+        /// Takes an idle session if the pool is logged in and in this generation.
         mutating func takeReady(_ generation: Int) -> PooledSession? {
             guard case .ready = login, self.generation == generation else { return nil }
             return machine.takeIdle()
         }
 
-        /// Begins anew in another generation of the module, in which no session of before is any good.
+        /// Starts over in another generation of the module, in which all earlier sessions are invalid.
         ///
-        /// - Returns: What is to be done outside the lock: sessions to be released, and who may open others instead.
+        /// - Returns: Sessions to be released, and waiters that may open others, both outside the lock.
         mutating func adopt(_ generation: Int) -> (stale: [PooledSession], openers: [Mailbox]) {
             guard !machine.isClosed, self.generation != generation else { return ([], []) }
             let (leases, openers) = machine.discardIdle()
@@ -86,9 +86,10 @@ extension SessionPool {
             return (stale, openers.compactMap { mailboxes.removeValue(forKey: $0) })
         }
 
-        /// What one call does about the login; where that is to log in, nobody else does from here on.
+        /// Returns the step that a call takes for the login. After `.logIn`, no other call logs in until this one is
+        /// done.
         ///
-        /// - Parameter mayLogIn: Whether this call still may.
+        /// - Parameter mayLogIn: Whether this call is still allowed to log in.
         mutating func takeStep(mayLogIn: Bool) -> LoginStep {
             if machine.isClosed { return .fail(SessionPool.closed) }
             switch login {
@@ -104,7 +105,7 @@ extension SessionPool {
             }
         }
 
-        /// Returns the session that kept the login, to be released outside the lock.
+        /// Forgets the login and returns the session that kept it, to be released outside the lock.
         mutating func forgetLogin() -> PooledSession? {
             defer { anchor = nil }
             if case .ready = login { login = .needed }
@@ -113,7 +114,7 @@ extension SessionPool {
         }
     }
 
-    /// Where the token is now.
+    /// The token's slot in a generation of the module.
     struct Place: Sendable {
         let slot: Slot
         let isWriteProtected: Bool
@@ -125,16 +126,16 @@ extension SessionPool {
         }
     }
 
-    /// An error that no repetition helps against, whatever its class.
+    /// An error after which the operation is not repeated, whatever its recovery.
     struct Refusal: Error {
         let error: any Error
     }
 
-    /// How far one call has come in healing.
+    /// The progress of one call's recovery.
     struct Climb {
         let deadline: Deadline?
         var ladder = Ladder()
-        /// How this call's login ended, where it failed.
+        /// The error of this call's login, if it failed.
         var loginFailure: PKCS11Error?
         private var end: Deadline?
         private var preparations = 0
@@ -143,14 +144,14 @@ extension SessionPool {
             self.deadline = deadline
         }
 
-        /// Whether this call may see to the login: with a PIN once, and without a few times, since a token that is
-        /// logged in and out all the time by others must not keep a call for ever.
+        /// Whether this call may log in: once with a PIN. Without a PIN a few times, since other code may log the token
+        /// in and out all the time, and the call must end.
         mutating func mayLogIn() -> Bool {
             preparations += 1
             return ladder.mayLogIn && preparations <= 16
         }
 
-        /// Whether two seconds are over since the first failure, or the caller's deadline is.
+        /// Whether two seconds have passed since the first failure, or the caller's deadline has passed.
         mutating func isLate() -> Bool {
             let end = self.end ?? .after(.seconds(2))
             self.end = end
@@ -160,7 +161,7 @@ extension SessionPool {
 }
 
 extension Lock where Value == SessionPool.Grant? {
-    /// Puts a grant in and wakes its receiver.
+    /// Stores a grant and wakes its receiver.
     func deliver(_ grant: SessionPool.Grant) {
         withLock { $0 = grant }
         broadcast()

@@ -1,14 +1,13 @@
 import KeyfobPrimitives
 
 extension SessionPool {
-    /// Who may use which session: pure decisions, made under the pool's lock and carried out outside it.
+    /// Decides which thread may use which session. Decisions are made under the pool's lock and carried out outside it.
     ///
-    /// Waiters are served in the order of their coming. A thread that comes back at once may overtake one
-    /// that has waited for less than a millisecond ("is not ripe"): to hand a session over at every signature
-    /// would cost a switch of threads each time. A waiter that is ripe gets the next session that comes
-    /// free. It follows that no session lies idle while a ripe waiter waits.
+    /// Waiters are served in order of arrival. A thread that returns at once may overtake one that has waited for less
+    /// than a millisecond (is not "ripe"): handing the session over at every signature would cost a thread switch each
+    /// time. A ripe waiter gets the next session that is returned. No session is idle while a ripe waiter waits.
     struct StateMachine<Lease: Sendable>: Sendable {
-        /// What a request for a session comes to.
+        /// The answer to a request for a session.
         enum Request: Sendable {
             case use(Lease)
             /// Open a session, and call `openFailed()` if that does not work.
@@ -18,7 +17,7 @@ extension SessionPool {
             case closed
         }
 
-        /// What is to be done when a session comes back.
+        /// The action to take when a session is returned.
         enum Release: Sendable {
             case nothing
             /// Give the session to this waiter.
@@ -34,11 +33,11 @@ extension SessionPool {
             var isRipe = false
         }
 
-        /// How many sessions there may be; falls when the token turns out to have room for fewer.
+        /// The maximum number of sessions; reduced if the token turns out to have room for fewer.
         private(set) var limit: Int
-        /// How many sessions there are: idle, leased, or about to be opened.
+        /// The number of sessions: idle, leased, or about to be opened.
         private(set) var sessionCount = 0
-        /// Most recently used last; they are taken from there, for what they touched is still in the caches.
+        /// The most recently used session is last, and is taken first, since its data are still in the CPU caches.
         private(set) var idle: [Lease] = []
         private var waiters: [Waiter] = []
         private var lastNumber = 0
@@ -50,13 +49,13 @@ extension SessionPool {
             idle.reserveCapacity(limit)
         }
 
-        /// How many threads wait.
+        /// The number of waiting threads.
         var waiterCount: Int { waiters.count }
 
-        /// An idle session, where there is one.
+        /// Takes an idle session, if there is one.
         mutating func takeIdle() -> Lease? { idle.popLast() }
 
-        /// A thread wants a session.
+        /// Requests a session for a thread.
         mutating func request() -> Request {
             if isClosed { return .closed }
             if let lease = idle.popLast() { return .use(lease) }
@@ -69,10 +68,10 @@ extension SessionPool {
             return .wait(lastNumber)
         }
 
-        /// A thread has waited for a millisecond. `nil` means that it waits on, and will be called.
+        /// Records that a thread has waited for a millisecond. `nil` means that it goes on waiting for a grant.
         mutating func ripen(_ number: Int) -> Request? {
             guard let index = waiters.firstIndex(where: { $0.number == number }) else { return nil }
-            // Earlier waiters ripen earlier, and so have had their choice.
+            // Earlier waiters become ripe earlier, and so have had their chance.
             if let lease = idle.popLast() {
                 waiters.remove(at: index)
                 return .use(lease)
@@ -86,14 +85,15 @@ extension SessionPool {
             return nil
         }
 
-        /// A thread's patience is at its end. False when it has just been served: it must take what it got.
+        /// Removes a waiter whose deadline has passed. Returns false if it has just been served and must take its
+        /// grant.
         mutating func abandon(_ number: Int) -> Bool {
             guard let index = waiters.firstIndex(where: { $0.number == number }) else { return false }
             waiters.remove(at: index)
             return true
         }
 
-        /// A session comes back, for further use or to be closed.
+        /// Returns a session, for further use or to be closed.
         mutating func release(_ lease: Lease, isUsable: Bool) -> Release {
             if isClosed {
                 sessionCount -= 1
@@ -112,10 +112,10 @@ extension SessionPool {
             return .nothing
         }
 
-        /// A session that was to be opened could not be. Returns the waiter that may try next.
+        /// Records that a session could not be opened. Returns the waiter that may try next.
         ///
-        /// - Parameter isFull: the token has no room for another session; where some are open, the pool makes
-        ///   do with them from now on.
+        /// - Parameter isFull: Whether the token has no room for another session. If some are open, their number is the
+        ///   limit from now on.
         mutating func openFailed(isFull: Bool) -> Int? {
             sessionCount -= 1
             if isClosed { return nil }
@@ -123,8 +123,8 @@ extension SessionPool {
             return nextOpener()
         }
 
-        /// Takes all idle sessions away, because they are dead or suspected to be. Returns those, and the
-        /// waiters that may open new ones.
+        /// Removes all idle sessions, because they are invalid or suspected to be. Returns them, and the waiters that
+        /// may open new ones.
         mutating func discardIdle() -> (leases: [Lease], openers: [Int]) {
             let leases = idle
             idle.removeAll(keepingCapacity: true)
@@ -134,7 +134,7 @@ extension SessionPool {
             return (leases, openers)
         }
 
-        /// No more sessions. Returns what is to be closed and who is to be told.
+        /// Closes the pool. Returns the sessions to close and the waiters to notify.
         mutating func close() -> (leases: [Lease], waiters: [Int]) {
             isClosed = true
             let result = (idle, waiters.map(\.number))

@@ -2,35 +2,36 @@ import Glibc
 public import KeyfobPrimitives
 import Synchronization
 
-/// A few sessions with one token, shared by many threads, that outlive what happens to sessions.
+/// A set of sessions with one token, shared by many threads, that recovers from errors of sessions and devices.
 ///
-/// Login belongs to the token: the pool logs in once, keeps a session open for as long so that the login lasts, and
-/// logs in again when the token has lost it. A session that saw an error of the session or the device is closed. An
-/// operation that may run twice heals inside the call, within two seconds and with one login at most; a second only
-/// where the first ended before the token had looked at the PIN.
+/// A login belongs to the token: the pool logs in once, keeps one session open so that the login lasts, and logs in
+/// again if the token has lost it. A session that saw an error of the session or the device is closed. An operation
+/// that may run twice is repeated within the call, within two seconds and with one login at most. A second login is
+/// tried only if the first ended before the token had checked the PIN.
 ///
-/// All calls block the calling thread. They may be made from any thread, and in a forked child, where everything
-/// begins anew and nothing of the parent's is touched.
+/// All calls block the calling thread. They may be made from any thread, and in a forked child. The child starts with a
+/// new state and does not touch the parent's sessions.
 @safe public final class SessionPool: Sendable {
-    /// How a pool behaves.
+    /// The settings of a pool.
     public struct Configuration: Sendable {
-        /// How many sessions there may be; many more than there are cores make no token faster.
+        /// The maximum number of sessions; many more than there are cores make no token faster.
         public var maximumSessions: Int
-        /// How long a call waits for a session before it gives up.
+        /// How long a call waits for a session.
         public var deadline: Duration
-        /// Called, once per operation and from a thread of the pool, when one has lasted for half a second: a card
-        /// may be waiting to be touched. Gets what is being done, and for how long.
+        /// Called when an operation has lasted for half a second, since a card may be waiting to be touched.
+        ///
+        /// Called once per operation, from a thread of the pool, with the name of the operation and the elapsed time.
         public var slowCallNotice: (@Sendable (_ operation: String, _ elapsed: Duration) -> Void)?
-        /// Whether the PIN is sent even where the token says that one more wrong one locks it, or that it is locked.
+        /// Whether to send the PIN even if the token reports that one more wrong PIN locks it, or that it is locked.
         public var allowFinalTry: Bool
-        /// Whether a token with a keypad of its own is logged in to by that, without asking for a PIN here.
+        /// Whether to log in through the keypad of a token that has one, without asking for a PIN here.
         public var usesProtectedAuthenticationPath: Bool
 
-        /// Twice as many as there are cores, and at least four: a session that waits, for a lock of the token's or
-        /// for a card, leaves a core to another.
+        /// Twice the number of cores, and at least four: while a session waits for a lock of the token or for a card,
+        /// another can use its core.
         public static let defaultMaximumSessions = max(4, 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-        /// Makes a configuration; the defaults suit all tokens known.
+        /// Creates a configuration; the defaults suit all known tokens.
         public init(
             maximumSessions: Int = defaultMaximumSessions, deadline: Duration = .seconds(5),
             slowCallNotice: (@Sendable (_ operation: String, _ elapsed: Duration) -> Void)? = nil,
@@ -47,7 +48,7 @@ import Synchronization
 
     /// The module.
     public let module: Module
-    /// Which token of the module.
+    /// The URI that identifies the token within the module.
     public let token: PKCS11URI
 
     let configuration: Configuration
@@ -56,24 +57,19 @@ import Synchronization
     let watchdog: Watchdog?
     let logins = Atomic<Int>(0)
 
-    /// The process whose state `sharedState` is; 0 while a child replaces it.
+    /// The process that `sharedState` belongs to; 0 while a child replaces it.
     private let process = Atomic<Int32>(getpid())
-    // Written only by the one thread that has put 0 into `process`, and read only after `process` was seen to
-    // be this process.
+    // Written only by the thread that has put 0 into `process`, and read only after `process` was seen to be this
+    // process.
     nonisolated(unsafe) private var sharedState: Lock<State>
 
-    /// Surrounds every login with a PIN.
-    ///
-    /// Calls `send`, which returns whether the token has checked the PIN, or throws instead of sending it.
-    package typealias Admission = @Sendable (_ pin: SecretBytes, _ send: () throws -> Bool) throws -> Bool
-
-    /// Makes a pool; nothing is opened before the first call.
+    /// Creates a pool. Nothing is opened before the first call.
     ///
     /// - Parameters:
-    ///   - token: must fit exactly one token.
-    ///   - pin: asked at most once for each login, with no lock held; `nil` means to go without a login. When it
-    ///     throws, every call that waits for this login throws the same.
-    public convenience init(
+    ///   - token: A URI that fits exactly one token.
+    ///   - pin: Asked at most once for each login, with no lock held; `nil` means to work without a login. If it
+    ///     throws, every call that waits for this login throws the same error.
+    public init(
         module: Module, token: PKCS11URI, configuration: Configuration = Configuration(),
         pin: @escaping @Sendable () throws -> SecretBytes?
     ) {
@@ -95,22 +91,23 @@ import Synchronization
         module.register(self)
     }
 
-    /// Changes whenever handles of objects may have died: with each login, logout and new initialisation.
+    /// Changes whenever object handles may have become invalid: with each login, logout and initialisation of the
+    /// module.
     public var loginEpoch: Int { module.generation << 32 | logins.load(ordering: .relaxed) }
 
     /// Runs `body` with a session of its own, logged in.
     ///
-    /// Blocks until a session is free, at most until the deadline, and then as long as `body` does. When `body`
-    /// throws a `PKCS11Error` whose `recovery` is not `.final`, it runs again after what the recovery says, unless
-    /// that is `.lookUpAgain`, which only the caller can do. Other errors pass through. Do not keep the session.
+    /// Blocks until a session is free, at most until the deadline, and then as long as `body` does. If `body` throws a
+    /// `PKCS11Error` whose `recovery` is not `.final`, it runs again after that recovery. `.lookUpAgain` is thrown,
+    /// since only the caller can look up a handle. Other errors are passed on. Do not keep the session.
     ///
     /// - Parameters:
-    ///   - idempotent: whether `body` may run more than once.
-    ///   - deadline: until when to wait for a session; from now by `Configuration.deadline` where it is `nil`.
-    /// - Throws: `ReturnValue.sessionCount` of `PKCS11Function.openSession` when no session became free in time;
-    ///   `cantLock` when another call of the module has not returned a second after that; `tokenNotPresent` when there
-    ///   is no such token; what `C_Login` answered, once for a wrong PIN and from then on without asking the token
-    ///   until `login()` is called; what `pin` throws; what `body` throws.
+    ///   - idempotent: Whether `body` may run more than once.
+    ///   - deadline: Until when to wait for a session; `Configuration.deadline` from now if `nil`.
+    /// - Throws: `ReturnValue.sessionCount` of `PKCS11Function.openSession` if no session became free in time;
+    ///   `cantLock` if another call of the module has not returned a second after that; `tokenNotPresent` if there is
+    ///   no such token; `sessionClosed` if the pool is closed; the answer of `C_Login`, repeated after a refused PIN
+    ///   without asking the token until `login()` is called; the errors of `pin` and `body`.
     public func withSession<Result>(
         idempotent: Bool = true, deadline: Deadline? = nil, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
@@ -145,12 +142,13 @@ import Synchronization
         }
     }
 
-    /// Opens a session that is not one of the pool's, logged in as they are: for an operation that is begun long before
-    /// it is ended, during which others are not to lack a session.
+    /// Opens a logged-in session that does not belong to the pool.
     ///
-    /// It is the caller's to close. The login lasts for as long as it is open, unless `logout()` ends it.
+    /// Use it for an operation that begins long before it ends, so that other operations do not lack a session. The
+    /// caller must close it. The login lasts while it is open, unless `logout()` ends it.
     ///
-    /// - Throws: As `withSession`.
+    /// - Throws: `ReturnValue.sessionCount` or `cantLock` if there was no session in time, `tokenNotPresent`, the
+    ///   answer of `C_Login`, or the errors of `pin`.
     package func openSession() throws -> Session {
         try withSession { _ in }
         let deadline = Deadline.after(configuration.deadline)
@@ -160,17 +158,21 @@ import Synchronization
 
     /// Logs in now rather than at the first call, and forgets that a PIN was refused before.
     ///
-    /// - Parameter provingPIN: Whether the PIN is sent, too, where another pool of this process is logged in: a token
-    ///   that is logged in takes any PIN for right. That pool has to log in again then.
-    /// - Throws: as `withSession`.
+    /// - Parameter provingPIN: Whether to send the PIN even if another pool of this process is logged in. A token that
+    ///   is logged in accepts any PIN, so it is logged out first, and that pool has to log in again.
+    /// - Throws: `ReturnValue.sessionCount` or `cantLock` if there was no session in time, `tokenNotPresent`, the
+    ///   answer of `C_Login`, or the errors of `pin`.
     public func login(provingPIN: Bool = false) throws {
         try login(provingPIN: provingPIN, unlessRefusedSince: .max)
     }
 
-    /// As `login(provingPIN:)`, but does not forget that a PIN was refused by a login that was begun since
-    /// `loginAttempts` was this: who had put his PIN in place by then is told of that one.
+    /// Logs in like `login(provingPIN:)`, but keeps a refusal from a login that began after `attempts`.
     ///
-    /// - Throws: as `withSession`.
+    /// A caller that had set its PIN by then gets the error of that login.
+    ///
+    /// - Parameter attempts: A former value of `loginAttempts`.
+    /// - Throws: `ReturnValue.sessionCount` or `cantLock` if there was no session in time, `tokenNotPresent`, the
+    ///   answer of `C_Login`, or the errors of `pin`.
     package func login(provingPIN: Bool, unlessRefusedSince attempts: Int) throws {
         currentState().withLock { state in
             if case .refused = state.login, state.attempt <= attempts { state.login = .needed }
@@ -182,22 +184,23 @@ import Synchronization
         try withSession { _ in }
     }
 
-    /// How many logins were begun in this process.
+    /// The number of logins begun in this process.
     package var loginAttempts: Int { currentState().withLock { $0.attempt } }
 
-    /// Forgets that a PIN was refused: the next call asks for one and sends it.
+    /// Forgets that a PIN was refused: the next call asks for a PIN and sends it.
     public func forgetRefusal() {
         currentState().withLock { if case .refused = $0.login { $0.login = .needed } }
     }
 
     /// Logs the token out, for the whole process; the next call logs in again.
     ///
-    /// Handles of private objects die. Blocks until a login in progress has ended. A new initialisation of the module
-    /// has ended this pool's login, too; that of a pool that has logged in since then stays.
+    /// Handles of private objects become invalid. Blocks until a login in progress has ended. If the module has been
+    /// initialised again since this pool logged in, its login has ended already, and the login of another pool since
+    /// then is kept.
     ///
     /// Corresponds to `C_Logout`.
     ///
-    /// - Throws: what `C_Logout` answered; not `userNotLoggedIn`. `sessionCount` where a login lasts beyond the
+    /// - Throws: The answer of `C_Logout`, except `userNotLoggedIn`; `sessionCount` if a login lasts beyond the
     ///   deadline.
     public func logout() throws {
         let state = currentState()
@@ -214,16 +217,15 @@ import Synchronization
         do throws(PKCS11Error) {
             try anchor.session.logout()
         } catch {
-            // Looked at last: another thread may have initialised the module between any two of the steps above.
+            // Compare the generation last: another thread may initialise the module between any two of these steps.
             guard error.returnValue == .userNotLoggedIn || anchor.generation != module.generation else { throw error }
         }
     }
 
-    /// Closes all sessions; those in use when their operation has ended. Later calls throw
-    /// `ReturnValue.sessionClosed`.
+    /// Closes all sessions, or as soon as their operation has ended. Later calls throw `ReturnValue.sessionClosed`.
     public func close() {
         let state = currentState()
-        // Taken out of the lock, since closing sessions is calling the token.
+        // Taken out of the lock, because closing a session calls the module.
         let (leases, anchor, boxes) = state.withLock { state in
             let (leases, waiters) = state.machine.close()
             return (leases, state.forgetLogin(), waiters.compactMap { state.mailboxes.removeValue(forKey: $0) })
@@ -232,12 +234,13 @@ import Synchronization
         withExtendedLifetime((leases, anchor)) {}
     }
 
-    /// What the token says about itself.
+    /// Returns information about the token.
     ///
-    /// Needs no session and no login, and heals as `withSession` does. Corresponds to `C_GetTokenInfo`.
+    /// Needs no session and no login. Repeats the call and initialises the module again after errors, like
+    /// `withSession`. Corresponds to `C_GetTokenInfo`.
     ///
-    /// - Throws: `ReturnValue.tokenNotPresent` when there is no such token, `cantLock` when another call of the module
-    ///   did not return until the deadline, or what the module answered.
+    /// - Throws: `ReturnValue.tokenNotPresent` if the token does not exist, `cantLock` if another call of the module did
+    ///   not return before the deadline, or the module's answer.
     public func tokenInfo() throws -> TokenInfo {
         if module.isForked { try module.reinitialize() }
         let state = currentState()
@@ -255,7 +258,7 @@ import Synchronization
                     usleep(UInt32(duration / .microseconds(1)))
                     state.withLock { $0.place = nil }
                 case .replaceSession, .logInAgain:
-                    // The number of the slot may be an old one. No session has failed: none is closed.
+                    // The slot number may be outdated. No session has failed, so none is closed.
                     state.withLock { $0.place = nil }
                 case .reload:
                     try module.reinitialize(ifStillIn: generation)
@@ -264,9 +267,10 @@ import Synchronization
         }
     }
 
-    /// Whether the token answers where it was last found; `true` where it is yet to be looked for.
+    /// Whether the token answers in the slot where it was last found; `true` if it has not been looked up yet.
     ///
-    /// SoftHSM may take a token for broken for ever, and then still signs with it, but sees and makes no new objects.
+    /// SoftHSM may treat a token as broken for the rest of the process. It still signs with that token, but neither
+    /// finds nor creates objects.
     package var isTokenSound: Bool {
         let state = currentState()
         guard let place = state.withLock({ $0.place }), place.generation == module.generation else { return true }
@@ -278,12 +282,12 @@ import Synchronization
         }
     }
 
-    /// Whether something runs on a session of the pool's, or one is being opened for it.
+    /// Whether an operation runs on a session of the pool, or one is being opened for it.
     var isBusy: Bool {
         currentState().withLock { $0.machine.sessionCount > $0.machine.idle.count }
     }
 
-    /// The state of this process' pool.
+    /// The state of the pool in this process.
     @inline(__always)
     func currentState() -> Lock<State> {
         let identifier = getpid()
@@ -291,14 +295,14 @@ import Synchronization
         return adoptFork(identifier)
     }
 
-    /// Begins anew in a forked child. The parent's lock may be held for ever here, by a thread that there is no more.
+    /// Starts over in a forked child, where the parent's lock may be held by a thread that does not exist here.
     private func adoptFork(_ identifier: Int32) -> Lock<State> {
         while true {
             let seen = process.load(ordering: .acquiring)
             if seen == identifier { return unsafe sharedState }
             let (isOurs, _) = process.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing)
             if seen != 0 && isOurs {
-                // Never released: destroying a condition on which the parent's threads wait would wait for them.
+                // Never released: destroying a condition variable on which the parent's threads wait would block.
                 _ = unsafe Unmanaged.passRetained(sharedState)
                 unsafe sharedState = Lock(State(limit: configuration.maximumSessions, generation: module.generation))
                 logins.add(1, ordering: .relaxed)

@@ -1,4 +1,4 @@
-/// Cryptoki declares what it only reads as writable; these say that we know it only reads.
+/// Cryptoki's parameters are not declared const; these properties are for buffers that it only reads.
 extension UnsafeRawBufferPointer {
     var mutableBytes: UnsafeMutablePointer<UInt8>? {
         unsafe UnsafeMutableRawPointer(mutating: baseAddress)?.assumingMemoryBound(to: UInt8.self)

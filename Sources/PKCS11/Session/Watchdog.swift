@@ -1,9 +1,9 @@
 import Foundation
 import KeyfobPrimitives
 
-/// Tells of calls that last for more than half a second, while they last.
+/// Reports calls that last for more than half a second, while they last.
 ///
-/// Its thread sleeps while nothing is watched.
+/// Its thread sleeps while no call is watched.
 final class Watchdog: Sendable {
     private struct Entry {
         let operation: String
@@ -23,7 +23,7 @@ final class Watchdog: Sendable {
     init(notice: @escaping @Sendable (String, Duration) -> Void) {
         let state = Lock(State())
         self.state = state
-        // Without a thread nobody is told that a call is slow, and nothing else is lost.
+        // Without a thread, slow calls are not reported; nothing else is lost.
         _ = POSIXThread.startDetached("keyfob-watchdog") { Self.run(state, notice) }
     }
 
@@ -44,7 +44,7 @@ final class Watchdog: Sendable {
         return number
     }
 
-    /// The call has ended.
+    /// Ends the watch of a call.
     func end(_ number: Int) {
         state.withLock { _ = $0.entries.removeValue(forKey: number) }
     }
@@ -57,7 +57,7 @@ final class Watchdog: Sendable {
                 state.isEnded ? true : state.entries.isEmpty ? nil : false
             }
             if isEnded != false { return }
-            // A tenth of a second late at the most, and no work for calls that are faster than that.
+            // Reports are at most a tenth of a second late, and faster calls cost no work.
             if state.wait(until: .after(.milliseconds(100)), { $0.isEnded ? true : nil }) != nil { return }
             let now = ContinuousClock.now
             let slow = state.withLock { state in

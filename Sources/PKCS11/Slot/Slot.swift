@@ -1,18 +1,18 @@
 import CP11Kit
 public import KeyfobPrimitives
 
-/// A place for a token, as its module numbers it.
+/// A place for a token, with the number that its module gives it.
 ///
-/// The number holds until the module is initialised again, or SoftHSM's token in it is; keep the token's
-/// description instead. All calls block until the module answers; where another call of the module does not return,
-/// they fail with `ReturnValue.cantLock` after twenty seconds.
+/// The number is valid until the module is initialised again, or until the token in it is initialised (SoftHSM). Keep
+/// the token's description instead. All calls block until the module answers. If another call of the module does not
+/// return, they fail with `ReturnValue.cantLock` after twenty seconds.
 public struct Slot: Sendable, Hashable {
-    /// The module that has the slot.
+    /// The module that the slot belongs to.
     public let module: Module
-    /// The module's number for it. Corresponds to `CK_SLOT_ID`.
+    /// The slot's number in the module. Corresponds to `CK_SLOT_ID`.
     public let id: UInt
 
-    /// Names a slot; whether there is one shows at the first call.
+    /// Creates a reference to a slot. Whether the slot exists shows at the first call.
     public init(module: Module, id: UInt) {
         self.module = module
         self.id = id
@@ -29,14 +29,14 @@ public struct Slot: Sendable, Hashable {
         hasher.combine(id)
     }
 
-    /// What the module says about the slot.
+    /// Returns information about the slot.
     ///
     /// Corresponds to `C_GetSlotInfo`.
     ///
-    /// - Throws: `ReturnValue.slotIDInvalid` when there is no such slot any more.
+    /// - Throws: `ReturnValue.slotIDInvalid` if the slot no longer exists.
     public func info() throws(PKCS11Error) -> SlotInfo { try info(until: nil) }
 
-    /// As `info()`, with a deadline as that of `Module.callForSlots`.
+    /// Returns information about the slot, with a deadline as in `Module.callForSlots`.
     func info(until deadline: Deadline?) throws(PKCS11Error) -> SlotInfo {
         let getSlotInfo = try unsafe functions.entry(functions.table.pointee.C_GetSlotInfo, .getSlotInfo)
         var info = CK_SLOT_INFO()
@@ -44,15 +44,15 @@ public struct Slot: Sendable, Hashable {
         return SlotInfo(info)
     }
 
-    /// What the token in the slot says about itself.
+    /// Returns information about the token in the slot.
     ///
     /// Corresponds to `C_GetTokenInfo`.
     ///
-    /// - Throws: `ReturnValue.tokenNotPresent` or `tokenNotRecognized` when there is none to ask,
-    ///   `slotIDInvalid` when there is no such slot any more.
+    /// - Throws: `ReturnValue.tokenNotPresent` or `tokenNotRecognized` if the slot has no usable token,
+    ///   `slotIDInvalid` if the slot no longer exists.
     public func tokenInfo() throws(PKCS11Error) -> TokenInfo { try tokenInfo(until: nil) }
 
-    /// As `tokenInfo()`, with a deadline as that of `Module.callForSlots`.
+    /// Returns information about the token in the slot, with a deadline as in `Module.callForSlots`.
     func tokenInfo(until deadline: Deadline?) throws(PKCS11Error) -> TokenInfo {
         let getTokenInfo = try unsafe functions.entry(functions.table.pointee.C_GetTokenInfo, .getTokenInfo)
         var info = CK_TOKEN_INFO()
@@ -60,11 +60,12 @@ public struct Slot: Sendable, Hashable {
         return TokenInfo(info)
     }
 
-    /// The mechanisms that the token lists. That one is listed does not prove that it works.
+    /// The mechanisms that the token lists. A listed mechanism does not necessarily work.
     ///
     /// Corresponds to `C_GetMechanismList`.
     ///
-    /// - Throws: as `tokenInfo()`.
+    /// - Throws: `ReturnValue.tokenNotPresent` or `tokenNotRecognized` if the slot has no usable token,
+    ///   `slotIDInvalid` if the slot no longer exists.
     public func mechanisms() throws(PKCS11Error) -> [MechanismType] {
         let getMechanismList = try unsafe functions.entry(
             functions.table.pointee.C_GetMechanismList, .getMechanismList)
@@ -72,34 +73,35 @@ public struct Slot: Sendable, Hashable {
         return numbers.map { MechanismType(rawValue: $0) }
     }
 
-    /// What the token says about a mechanism.
+    /// Returns information about a mechanism of the token.
     ///
     /// Corresponds to `C_GetMechanismInfo`.
     ///
-    /// - Throws: `ReturnValue.mechanismInvalid` when the token does not have it; else as `tokenInfo()`.
+    /// - Throws: `ReturnValue.mechanismInvalid` if the token does not have the mechanism, `tokenNotPresent` or
+    ///   `tokenNotRecognized` if the slot has no usable token, `slotIDInvalid` if the slot no longer exists.
     public func mechanismInfo(_ type: MechanismType) throws(PKCS11Error) -> MechanismInfo {
         let getMechanismInfo = try unsafe functions.entry(
             functions.table.pointee.C_GetMechanismInfo, .getMechanismInfo)
-        // SoftHSM adds its flags to what it finds here.
+        // SoftHSM adds its flags to the value that it finds here.
         var info = CK_MECHANISM_INFO()
         try module.callForSlots(.getMechanismInfo) { unsafe getMechanismInfo(id, type.rawValue, &info) }
         return MechanismInfo(info)
     }
 
-    /// Makes a new, empty token in the slot, without a user PIN.
+    /// Creates a new, empty token in the slot, without a user PIN.
     ///
-    /// > Important: What the token held is destroyed.
+    /// > Important: All objects of a token that was in the slot are destroyed.
     ///
-    /// The slot keeps its number until the module is initialised again; with SoftHSM the number then follows the
-    /// new serial number.
+    /// The slot keeps its number until the module is initialised again. SoftHSM then derives the number from the new
+    /// serial number.
     ///
     /// Corresponds to `C_InitToken`.
     ///
     /// - Parameters:
-    ///   - label: the token's name, at most 32 bytes of UTF-8.
-    ///   - securityOfficerPIN: the new one, or for a token in use the present one.
-    /// - Throws: `ReturnValue.argumentsBad` for a label that is too long, `sessionExists` while any program has a
-    ///   session with the token, `pinIncorrect` or `pinLocked` when the token is in use and the PIN another.
+    ///   - label: The token's name, at most 32 bytes of UTF-8.
+    ///   - securityOfficerPIN: The new PIN; for a token that is already initialised, its present PIN.
+    /// - Throws: `ReturnValue.argumentsBad` if the label is too long, `sessionExists` while any program has a session
+    ///   with the token, `pinIncorrect` or `pinLocked` if the token is already initialised with another PIN.
     public func initializeToken(label: String, securityOfficerPIN: SecretBytes) throws(PKCS11Error) {
         let initializeToken = try unsafe functions.entry(functions.table.pointee.C_InitToken, .initializeToken)
         var padded = Array(label.utf8)
@@ -117,19 +119,19 @@ public struct Slot: Sendable, Hashable {
 
     /// Opens a session with the token.
     ///
-    /// The session is logged in from the start when another session of this process with the token is.
+    /// The session is logged in from the start if another session of this process with the token is.
     ///
     /// Corresponds to `C_OpenSession`.
     ///
-    /// - Parameter readWrite: whether objects on the token may be changed. A security officer can log in only while
-    ///   no session is open that may not.
-    /// - Throws: `ReturnValue.sessionCount` when the token has no room for another, `tokenNotPresent`,
+    /// - Parameter readWrite: Whether objects on the token may be changed. A security officer can log in only while no
+    ///   read-only session is open.
+    /// - Throws: `ReturnValue.sessionCount` if the token has no room for another session, `tokenNotPresent`,
     ///   `slotIDInvalid`, or `deviceError`.
     public func openSession(readWrite: Bool = true) throws(PKCS11Error) -> Session {
         try openSession(readWrite: readWrite, until: nil)
     }
 
-    /// As `openSession(readWrite:)`, with a deadline as that of `Module.callForSlots`.
+    /// Opens a session with the token, with a deadline as in `Module.callForSlots`.
     func openSession(readWrite: Bool, until deadline: Deadline?) throws(PKCS11Error) -> Session {
         let openSession = try unsafe functions.entry(functions.table.pointee.C_OpenSession, .openSession)
         let flags = CKF_SERIAL_SESSION | (readWrite ? CKF_RW_SESSION : 0)

@@ -1,16 +1,16 @@
 import CP11Kit
 
-/// What a module says about a slot. Corresponds to `CK_SLOT_INFO`.
+/// Information about a slot. Corresponds to `CK_SLOT_INFO`.
 public struct SlotInfo: Sendable, Hashable {
-    /// What it is, for people.
+    /// A description of the slot, for people.
     public let slotDescription: String
-    /// Who made it.
+    /// The manufacturer of the slot.
     public let manufacturer: String
-    /// Whether there is a token in it. Corresponds to `CKF_TOKEN_PRESENT`.
+    /// Whether a token is in the slot. Corresponds to `CKF_TOKEN_PRESENT`.
     public let isTokenPresent: Bool
-    /// Whether tokens come and go. Corresponds to `CKF_REMOVABLE_DEVICE`.
+    /// Whether tokens can be inserted and removed. Corresponds to `CKF_REMOVABLE_DEVICE`.
     public let isRemovable: Bool
-    /// Whether it is a device rather than software. Corresponds to `CKF_HW_SLOT`.
+    /// Whether the slot is a device rather than software. Corresponds to `CKF_HW_SLOT`.
     public let isHardware: Bool
     /// The version of the reader.
     public let hardwareVersion: Version

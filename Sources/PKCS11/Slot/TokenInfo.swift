@@ -1,32 +1,32 @@
 import CP11Kit
 
-/// What a token says about itself. Corresponds to `CK_TOKEN_INFO`.
+/// Information about a token. Corresponds to `CK_TOKEN_INFO`.
 ///
-/// Choose tokens by these words, never by the number of their slot, which changes; where two tokens of a kind are
-/// in use, by the label too, for some modules give every token the same serial number.
+/// Identify a token by these values, never by its slot number, which changes. Include the label if two tokens of the
+/// same model are in use, because some modules give every token the same serial number.
 public struct TokenInfo: Sendable, Hashable {
     /// The name that `C_InitToken` gave it.
     public let label: String
-    /// Who made it.
+    /// The manufacturer.
     public let manufacturer: String
-    /// What model it is.
+    /// The model.
     public let model: String
-    /// Its serial number; all zeroes with NSS and tpm2.
+    /// The serial number; all zeroes with NSS and tpm2.
     public let serialNumber: String
-    /// What state it is in.
+    /// The state that the token is in.
     public let flags: TokenFlags
-    /// How many sessions this program has open; `nil` when the token does not tell.
+    /// The number of sessions that this program has open; `nil` if the token does not report it.
     public let sessionCount: Int?
-    /// How many sessions a program may have open; `nil` when there is no limit or the token does not tell.
+    /// The number of sessions that a program may have open; `nil` if it is unlimited or the token does not report it.
     public let maxSessionCount: Int?
-    /// How many bytes a PIN may have.
+    /// The permitted length of a PIN in bytes.
     public let pinLength: ClosedRange<Int>
     /// The version of the device.
     public let hardwareVersion: Version
-    /// The version of its firmware.
+    /// The version of the device's firmware.
     public let firmwareVersion: Version
 
-    /// Names the token by label, serial number, manufacturer and model.
+    /// A URI that identifies the token by label, serial number, manufacturer and model.
     public var uri: PKCS11URI {
         var uri = PKCS11URI()
         uri.token = label

@@ -1,10 +1,10 @@
 import PKCS11
 import Testing
 
-/// One name of the C header, with our constant for it and the header's value.
+/// A name of the C header, with our constant for it and the header's value.
 struct ConstantRow: CustomTestStringConvertible {
     let cName: String
-    /// The name we print: another one, where two C names stand for one number.
+    /// The name that we print; it differs if two C names have the same number.
     let printedName: String
     let ours: UInt
     let oursName: String
