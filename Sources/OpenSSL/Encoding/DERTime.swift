@@ -2,7 +2,7 @@ import Foundation
 import KeyfobPrimitives
 
 extension DERElement {
-    /// The moment of a UTCTime or GeneralizedTime in the forms that RFC 5280 4.1.2.5 allows.
+    /// Returns the date of a UTCTime or GeneralizedTime in the forms of RFC 5280 section 4.1.2.5.
     func date() throws(DERError) -> Date {
         var digits: [Int] = []
         guard content.last == 0x5A else { throw DERError() }
@@ -24,8 +24,9 @@ extension DERElement {
 }
 
 extension DERWriter {
-    /// A moment as RFC 5280 4.1.2.5 wants it: UTCTime until 2049, GeneralizedTime before 1950 and after. Whole
-    /// seconds; what lies outside the years 0 to 9999 becomes the nearest moment inside.
+    /// Encodes a date according to RFC 5280 section 4.1.2.5: UTCTime from 1950 to 2049, otherwise GeneralizedTime.
+    ///
+    /// Fractions of a second are dropped. Dates outside the years 0 to 9999 are clamped to that range.
     static func time(_ date: Date) -> [UInt8] {
         let civil = CivilDate(secondsSince1970: date.timeIntervalSince1970)
         let isShort = (1950..<2050).contains(civil.year)
