@@ -87,7 +87,7 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecUseSystemKeychain: CFString = "u_SystemKeychain"
 /// The items of the system instead of the user's; the same as `kSecUseSystemKeychain`.
 @safe nonisolated(unsafe) public let kSecUseSystemKeychainAlways: CFString = "u_SystemKeychainAlways"
-/// Items that belong to no user.
+/// The items of the machine, for every user.
 @safe nonisolated(unsafe) public let kSecUseUserIndependentKeychain: CFString = "u_UserIndependentKeychain"
 /// The items of another synchronizing user.
 @safe nonisolated(unsafe) public let kSecUseSyncBubbleKeychain: CFString = "u_SyncBubbleKeychain"

@@ -19,7 +19,7 @@ public struct UnsignedCertificate: Sendable {
     /// - Parameters:
     ///   - issuer: The authority; `nil` for a certificate that its own key signs.
     ///   - serialNumber: Big-endian and below 2^159, which is 20 octets in DER (RFC 5280 section 4.1.2.2); the default
-    ///     is 127 random bits.
+    ///     is a random number of 127 bits.
     ///   - scheme: The signature scheme; the default is the preferred one of the signing key.
     /// - Throws: `CryptoError`: `invalidInput` for an issuer that is not an authority or may not have one below it, for
     ///   dates in the wrong order, and for names and extensions that cannot be encoded; `unsupportedKey` if the scheme
